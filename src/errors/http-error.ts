@@ -1,0 +1,66 @@
+import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { codeFor, type ErrorCode, errorTable } from "./table.js";
+
+export interface HttpErrorInit {
+  /** The kind of error, in capitals; names the problem's `type`. */
+  readonly code?: string;
+  /** Overrides the reason phrase of the status as the problem's `title`. */
+  readonly title?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further members of the problem body. */
+  readonly extensions?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** An error that is an answer: thrown anywhere in the pipeline, it becomes problem details with its status. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly extensions: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(status: number, detail?: string, init: HttpErrorInit = {}) {
+    const code = init.code ?? codeFor(status);
+    super(
+      detail ?? errorTable[code as ErrorCode]?.[1] ?? "",
+      init.cause === undefined ? undefined : { cause: init.cause },
+    );
+    this.name = new.target.name;
+    this.status = status;
+    this.code = code;
+    this.title = init.title;
+    this.headers = init.headers;
+    this.extensions = init.extensions;
+  }
+}
+
+/** An error of the framework's own table. */
+export function httpError(code: ErrorCode, detail?: string, init: Omit<HttpErrorInit, "code"> = {}): HttpError {
+  return new HttpError(errorTable[code][0], detail, { ...init, code });
+}
+
+class BaseGuardError extends HttpError {
+  get statusCode(): number {
+    return this.status;
+  }
+}
+
+/** Raised by a guard that does not let a request through. */
+export class GuardError extends BaseGuardError {}
+export interface GuardError extends SnakeMembers<BaseGuardError, "statusCode", never> {}
+addSnakeNames(BaseGuardError.prototype, ["statusCode"]);
+
+/** The request lacks credentials, or they are not valid: 401. */
+export class UnauthorizedError extends GuardError {
+  constructor(message?: string, init?: HttpErrorInit) {
+    super(401, message, init);
+  }
+}
+
+/** The credentials are valid but do not suffice: 403. */
+export class ForbiddenError extends GuardError {
+  constructor(message?: string, init?: HttpErrorInit) {
+    super(403, message, init);
+  }
+}

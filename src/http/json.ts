@@ -1,0 +1,78 @@
+import { isUtf8 } from "node:buffer";
+import { httpError } from "../errors/http-error.js";
+
+/** How deep a JSON document may be nested. */
+export const maxJsonDepth = 128;
+
+/** Parses a body as JSON; anything that is not exactly one sound document is refused with 400. */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw httpError("EMPTY_BODY");
+  if (!isUtf8(bytes)) throw httpError("MALFORMED_JSON", "The body is not valid UTF-8.");
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  if (isDeeperThan(text, maxJsonDepth)) {
+    throw httpError("MALFORMED_JSON", `The body is nested deeper than ${maxJsonDepth} levels.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The engine's message quotes the input, which must not be reflected.
+    throw httpError("MALFORMED_JSON");
+  }
+  if (suspicious.test(text) && pollutes(value)) {
+    throw httpError("MALFORMED_JSON", "The body holds a key that is not allowed.");
+  }
+  return value;
+}
+
+/** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */
+const jsonContentType =
+  /^[ \t]*(?:application\/json|[!#$%&'*.^_`|~0-9A-Za-z-]+\/[!#$%&'*.^_`|~0-9A-Za-z-]+\+json)[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\\r\n]*"))?[ \t]*)*$/i;
+
+export function isJsonType(contentType: string): boolean {
+  return contentType === "application/json" || jsonContentType.test(contentType);
+}
+
+/**
+ * Whether brackets are nested deeper than `limit`. Few brackets in all, the usual case, are counted by hopping from one
+ * to the next; only a document with many is read through.
+ */
+function isDeeperThan(text: string, limit: number): boolean {
+  let brackets = 0;
+  for (const bracket of ["{", "["]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++brackets > limit) return scanDepth(text, limit);
+    }
+  }
+  return false;
+}
+
+function scanDepth(text: string, limit: number): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (quoted) {
+      if (code === 0x5c) i++;
+      else if (code === 0x22) quoted = false;
+    } else if (code === 0x22) quoted = true;
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > limit) return true;
+    } else if (code === 0x7d || code === 0x5d) depth--;
+  }
+  return false;
+}
+
+const suspicious = /__proto__|constructor|\\u00/i;
+
+/** Whether an object holds a key that would reach a prototype when it is copied or merged. Depth is bounded by now. */
+function pollutes(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(pollutes);
+  if (Object.hasOwn(value, "__proto__")) return true;
+  if (Object.hasOwn(value, "constructor")) {
+    const inner = (value as { constructor: unknown }).constructor;
+    if (typeof inner === "object" && inner !== null && Object.hasOwn(inner, "prototype")) return true;
+  }
+  return Object.values(value).some(pollutes);
+}

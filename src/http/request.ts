@@ -1,0 +1,216 @@
+import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
+import { httpError } from "../errors/http-error.js";
+import type { Logger } from "../logging/logger.js";
+import { type Cookies, parseCookies } from "./cookies.js";
+import { type Form, parseForm } from "./form.js";
+import { RequestHeaders } from "./headers.js";
+import { isJsonType, parseJson } from "./json.js";
+import { type MultipartLimits, type Part, readParts } from "./multipart.js";
+import { Query } from "./query.js";
+import type { RequestSource } from "./source.js";
+
+/** What middleware leaves for those behind it. Declare further keys by merging into this interface. */
+export interface RequestContext {
+  jwt_claims?: Record<string, unknown>;
+  user?: string;
+  api_key_name?: string;
+  request_id?: string;
+  [key: string]: unknown;
+}
+
+/** Members that the application fills in; declared where they are filled. */
+export type RequestSlots = {};
+
+/** The application as far as a request needs to know it. */
+interface RequestApp {
+  readonly logger: Logger;
+  readonly bodyLimit: number;
+  clientAddress(request: Request): string;
+}
+
+const noParams: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
+const noBytes: Uint8Array = new Uint8Array(0);
+
+/** A request. Everything beyond the method and the path is worked out when it is first asked for. */
+export class Request<Params extends object = Record<string, string>> {
+  readonly method: string;
+  /** The path as received, without the query; percent escapes are not decoded. */
+  readonly path: string;
+  /** @internal */
+  readonly source: RequestSource;
+  /** @internal Filled by the application before anything else sees the request. */
+  host: RequestApp | null = null;
+  /** @internal Names come from the route, values from the path. */
+  paramNames: readonly string[] | null = null;
+  /** @internal */
+  paramValues: readonly string[] | null = null;
+  /** The pattern of the route that answers, `/books/{id}`; null when none does. Bounded, unlike the path. */
+  pattern: string | null = null;
+  /** What the pipeline turned into an answer, for middleware that wants to know. */
+  error: unknown = undefined;
+  /** @internal The whole body once it has been read. */
+  bytesRead: Uint8Array | null = null;
+  /** @internal Values made by the dependency container for this request. */
+  scope: Map<string, unknown> | null = null;
+  #params: Params | null = null;
+  #query: Query | null = null;
+  #headers: RequestHeaders | null = null;
+  #cookies: Cookies | null = null;
+  #context: RequestContext | null = null;
+  #json: { value: unknown } | null = null;
+  #form: Form | null = null;
+  #abort: AbortController | null = null;
+  #abortReason: unknown = undefined;
+  #id: string | null = null;
+  #log: Logger | null = null;
+
+  constructor(source: RequestSource) {
+    this.source = source;
+    this.method = source.method;
+    const target = source.target;
+    const mark = target.indexOf("?");
+    this.path = mark === -1 ? target : target.slice(0, mark);
+  }
+
+  /** Path parameters by name: always strings, decoded once. */
+  get params(): Params {
+    return (this.#params ??= buildParams(this.paramNames, this.paramValues) as Params);
+  }
+
+  get query(): Query {
+    return (this.#query ??= new Query(queryOf(this.source.target)));
+  }
+
+  get headers(): RequestHeaders {
+    return (this.#headers ??= new RequestHeaders(this.source));
+  }
+
+  get cookies(): Cookies {
+    return (this.#cookies ??= parseCookies(this.source.header("cookie") ?? ""));
+  }
+
+  get context(): RequestContext {
+    return (this.#context ??= {});
+  }
+
+  /** The absolute address: scheme and host as the client gave them. */
+  get url(): string {
+    const scheme = this.source.secure ? "https" : "http";
+    return `${scheme}://${this.source.header("host") ?? "localhost"}${this.source.target}`;
+  }
+
+  /** The client's address: the peer, or what a trusted proxy says of it. */
+  get ip(): string {
+    return this.host?.clientAddress(this as unknown as Request) ?? this.source.remoteAddress;
+  }
+
+  /** Aborted when the client leaves or the time to answer is up. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason);
+    }
+    return this.#abort.signal;
+  }
+
+  /** The request's id: the one in the context, else one made now. */
+  get id(): string {
+    return this.#context?.request_id ?? (this.#id ??= randomUUID());
+  }
+
+  /** A logger whose lines carry the request's method, path and id. */
+  get log(): Logger {
+    if (!this.host) throw new Error("request.log is there once an application has the request");
+    return (this.#log ??= this.host.logger.child({ request_id: this.id, method: this.method, path: this.path }));
+  }
+
+  /** The body parsed as JSON; 400 when it is none, 415 when it says that it is something else. */
+  json<T = unknown>(): T {
+    if (!this.#json) {
+      const type = this.source.header("content-type");
+      if (type !== undefined && !isJsonType(type)) throw httpError("UNSUPPORTED_MEDIA_TYPE");
+      this.#json = { value: parseJson(this.bytes()) };
+    }
+    return this.#json.value as T;
+  }
+
+  text(): string {
+    return Buffer.from(this.bytes()).toString("utf8");
+  }
+
+  bytes(): Uint8Array {
+    if (this.bytesRead) return this.bytesRead;
+    const body = this.source.body;
+    if (!body) return noBytes;
+    if (body.received) return (this.bytesRead = body.received);
+    throw new Error("the body has not been read: a route with `stream: true` reads it with request.stream()");
+  }
+
+  /** The body as a form, url-encoded or multipart; 415 when it is neither. */
+  form(limits?: MultipartLimits): Form {
+    return (this.#form ??= parseForm(this.source.header("content-type"), this.bytes(), limits));
+  }
+
+  /** The body as it arrives, in a route with `stream: true`. */
+  stream(): AsyncIterableIterator<Uint8Array> {
+    const body = this.source.body;
+    if (this.bytesRead || !body) return pieces(this.bytesRead);
+    return body.stream(this.bodyLimit);
+  }
+
+  /** The parts of a multipart body one after the other, in a route with `stream: true`. */
+  parts(limits?: MultipartLimits): AsyncIterableIterator<Part> {
+    return readParts(this.source.header("content-type"), this.stream(), limits);
+  }
+
+  /** @internal Set by the route; else the application's. */
+  routeBodyLimit: number | null = null;
+
+  /** @internal */
+  get bodyLimit(): number {
+    return this.routeBodyLimit ?? this.host?.bodyLimit ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** @internal Called by the transport when the client has left, and by the pipeline when the time is up. */
+  abort(reason: unknown): void {
+    if (this.#abortReason !== undefined) return;
+    this.#abortReason = reason;
+    this.#abort?.abort(reason);
+  }
+
+  /** @internal */
+  get aborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
+  /** @internal Whether anything was put into the context, without making one. */
+  get hasContext(): boolean {
+    return this.#context !== null;
+  }
+
+  [inspect.custom](): string {
+    return `Request { ${this.method} ${inspect(this.source.target)} }`;
+  }
+}
+export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
+
+function queryOf(target: string): string {
+  const mark = target.indexOf("?");
+  return mark === -1 ? "" : target.slice(mark + 1);
+}
+
+/** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */
+const Bare = (() => {}) as unknown as new () => Record<string, string>;
+Bare.prototype = Object.create(null);
+
+function buildParams(names: readonly string[] | null, values: readonly string[] | null): object {
+  if (!names || !values) return noParams;
+  const params = new Bare();
+  for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
+  return params;
+}
+
+async function* pieces(bytes: Uint8Array | null): AsyncIterableIterator<Uint8Array> {
+  if (bytes?.length) yield bytes;
+}

@@ -1,0 +1,38 @@
+import type { Duplex } from "node:stream";
+
+/**
+ * What a transport knows of one request. A request object is made from it; nothing here is parsed before it is asked
+ * for, so a transport may keep the head as offsets into what it received.
+ */
+export interface RequestSource {
+  readonly method: string;
+  /** Path and query as received, in origin form: `/books?genre=sf`. */
+  readonly target: string;
+  /** The peer's address; empty where there is none. */
+  readonly remoteAddress: string;
+  /** Whether the connection is encrypted. */
+  readonly secure: boolean;
+  /** The body, or null when the request has none. */
+  readonly body: IncomingBody | null;
+  /** Whether the client asks to speak WebSocket on this connection. */
+  readonly wantsWebSocket: boolean;
+  /** The value of a field named in lower case; repeated fields are joined by ", " (Cookie by "; "). */
+  header(name: string): string | undefined;
+  /** Names and values in turn, as received. */
+  headerLines(): readonly string[];
+}
+
+/** The body of a request while it arrives. */
+export interface IncomingBody {
+  /** What Content-Length says; undefined for a chunked body. */
+  readonly length: number | undefined;
+  /** The whole body, when all of it is already here; asking costs nothing. */
+  readonly received: Uint8Array | null;
+  /** Reads to the end; rejects with 413 as soon as more than `limit` bytes are known of. */
+  read(limit: number): Promise<Uint8Array>;
+  /** The body as it arrives, with back-pressure; throws 413 past `limit`. Either this or `read`, once. */
+  stream(limit: number): AsyncIterableIterator<Uint8Array>;
+}
+
+/** What a response with status 101 is given: the connection, and the bytes that came behind the request. */
+export type UpgradeCallback = (socket: Duplex, head: Buffer) => void;

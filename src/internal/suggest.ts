@@ -1,0 +1,32 @@
+/** The candidate closest to `given`, when it is close enough to have been meant. */
+export function closest(given: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(given.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(given.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `"; did you mean 'x'?"`, or nothing. */
+export function didYouMean(given: string, candidates: Iterable<string>): string {
+  const candidate = closest(given, candidates);
+  return candidate === undefined ? "" : `; did you mean '${candidate}'?`;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current[j] = Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution);
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,71 @@
+import type { Duplex } from "node:stream";
+import type { TlsOptions } from "node:tls";
+import type { Request } from "../http/request.js";
+import type { Response } from "../http/response.js";
+
+/**
+ * What a transport is given: it never sees the application. The answer comes at once where nothing had to wait. The
+ * function never throws and never rejects; the body of what it returns is a string, bytes, a stream or null (files have
+ * been resolved).
+ */
+export type Dispatch = (request: Request) => Response | Promise<Response>;
+
+export interface ServerLimits {
+  /** Seconds for the whole head of a request to arrive, from its first byte (from the connection for the first). */
+  readonly headTimeout: number;
+  /** Seconds without a byte of an expected body. */
+  readonly bodyTimeout: number;
+  /** Seconds a connection may wait for its next request. */
+  readonly keepAliveTimeout: number;
+  /** Seconds without the client taking a byte of an answer. */
+  readonly writeTimeout: number;
+  /** Open connections at once; further ones are closed. 0 for no limit. */
+  readonly maxConnections: number;
+  /** Bytes of request line and header fields together (431). */
+  readonly maxHeadSize: number;
+  /** Bytes of the request target (414). */
+  readonly maxTargetSize: number;
+  /** Header fields of one request (431). */
+  readonly maxHeaders: number;
+}
+
+export const defaultLimits: ServerLimits = {
+  headTimeout: 10,
+  bodyTimeout: 30,
+  keepAliveTimeout: 75,
+  writeTimeout: 30,
+  maxConnections: 0,
+  maxHeadSize: 32 * 1024,
+  maxTargetSize: 16 * 1024,
+  maxHeaders: 200,
+};
+
+export interface TransportOptions extends ServerLimits {
+  readonly tls: TlsOptions | null;
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** A Unix socket in place of host and port. */
+  readonly path?: string | undefined;
+}
+
+/** Accepts connections, reads requests, writes responses. */
+export interface Transport {
+  /** Rejects with the system's error when the address cannot be had. Resolves to the address, with the real port. */
+  listen(address: ListenAddress): Promise<ListenAddress>;
+  /** Serves one connection that was accepted elsewhere (tests, an outer server). */
+  accept(socket: Duplex): void;
+  /**
+   * Accepts nothing more, closes idle connections, lets requests in flight be answered (with `Connection: close`), and
+   * resolves when the last connection is closed. Connections that were upgraded are not waited for.
+   */
+  drain(): Promise<void>;
+  /** Ends every connection at once, upgraded ones too. */
+  destroy(): void;
+  /** Open connections. */
+  readonly connections: number;
+}
+
+export type TransportFactory = (dispatch: Dispatch, options: TransportOptions) => Transport;
