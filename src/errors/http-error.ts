@@ -9,6 +9,8 @@ export interface HttpErrorInit {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the problem body. */
   readonly extensions?: Readonly<Record<string, unknown>>;
+  /** The exact JSON body, in place of problem details. */
+  readonly body?: unknown;
   readonly cause?: unknown;
 }
 
@@ -19,6 +21,7 @@ export class HttpError extends Error {
   readonly title: string | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly extensions: Readonly<Record<string, unknown>> | undefined;
+  readonly body: unknown;
 
   constructor(status: number, detail?: string, init: HttpErrorInit = {}) {
     const code = init.code ?? codeFor(status);
@@ -32,6 +35,7 @@ export class HttpError extends Error {
     this.title = init.title;
     this.headers = init.headers;
     this.extensions = init.extensions;
+    this.body = init.body;
   }
 }
 
@@ -54,7 +58,8 @@ addSnakeNames(BaseGuardError.prototype, ["statusCode"]);
 /** The request lacks credentials, or they are not valid: 401. */
 export class UnauthorizedError extends GuardError {
   constructor(message?: string, init?: HttpErrorInit) {
-    super(401, message, init);
+    // RFC 9110 section 15.5.2: a 401 names the scheme by which to authenticate.
+    super(401, message, { headers: { "WWW-Authenticate": "Bearer" }, ...init });
   }
 }
 

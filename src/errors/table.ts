@@ -19,6 +19,7 @@ export const errorTable = {
   REQUEST_TIMEOUT: [408, "The request took too long to arrive."],
   CONFLICT: [409, "The request conflicts with the state of the resource."],
   LENGTH_REQUIRED: [411, "The length of the body must be given."],
+  PRECONDITION_FAILED: [412, "A condition of the request does not hold."],
   PAYLOAD_TOO_LARGE: [413, "The body is larger than allowed."],
   URI_TOO_LONG: [414, "The address is longer than allowed."],
   UNSUPPORTED_MEDIA_TYPE: [415, "The type of the body is not supported here."],
@@ -30,6 +31,7 @@ export const errorTable = {
   INTERNAL_SERVER_ERROR: [500, "The server failed to answer the request."],
   NOT_IMPLEMENTED: [501, "The server does not support this method."],
   SERVICE_UNAVAILABLE: [503, "The server cannot answer now."],
+  CIRCUIT_OPEN: [503, "This part of the service has failed repeatedly and is given a pause."],
   GATEWAY_TIMEOUT: [504, "The request took too long to answer."],
   HTTP_VERSION_NOT_SUPPORTED: [505, "Only HTTP/1.1 and HTTP/1.0 are supported."],
 } as const satisfies Record<string, readonly [status: number, detail: string]>;

@@ -1,5 +1,149 @@
-import type { MultipartLimits } from "./multipart.js";
-export class Form {}
-export function parseForm(_contentType: string | undefined, _bytes: Uint8Array, _limits?: MultipartLimits): Form {
-  return new Form();
+import { httpError } from "../errors/http-error.js";
+import { formText, lossyText, multipartBoundary } from "./multipart.js";
+import { type MultipartLimits, MultipartParser } from "./multipart-parser.js";
+import { parseParameters } from "./parameters.js";
+import type { PartHead } from "./part-head.js";
+import { Query } from "./query.js";
+
+/** A file sent with a form. */
+export class FormFile {
+  /** The field it was sent in. */
+  readonly name: string;
+  /** The last component of the name the client gave. */
+  readonly filename: string;
+  /** The content type the client gave: not to be trusted. */
+  readonly type: string;
+  readonly bytes: Uint8Array;
+
+  constructor(name: string, filename: string, type: string, bytes: Uint8Array) {
+    this.name = name;
+    this.filename = filename;
+    this.type = type;
+    this.bytes = bytes;
+  }
+
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  /** The content as UTF-8; what is not becomes U+FFFD. */
+  text(): string {
+    return lossyText(this.bytes);
+  }
+}
+
+export type FormValue = string | FormFile;
+
+/** The fields and files of a form, in the order in which they were sent. */
+export class Form implements Iterable<[name: string, value: FormValue]> {
+  readonly #entries: readonly (readonly [name: string, value: FormValue])[];
+
+  constructor(entries: readonly (readonly [name: string, value: FormValue])[]) {
+    this.#entries = entries;
+  }
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** The first field or file of a name. */
+  get(name: string): FormValue | undefined {
+    return this.#entries.find(([entry]) => entry === name)?.[1];
+  }
+
+  /** Every field and file of a name, in order. */
+  getAll(name: string): FormValue[] {
+    return this.#entries.filter(([entry]) => entry === name).map(([, value]) => value);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.some(([entry]) => entry === name);
+  }
+
+  /** The first file of a name. */
+  file(name: string): FormFile | undefined {
+    return this.files.find((file) => file.name === name);
+  }
+
+  get files(): FormFile[] {
+    return this.#entries.map(([, value]) => value).filter((value) => typeof value !== "string");
+  }
+
+  /** Names and values of what is not a file. */
+  get fields(): [name: string, value: string][] {
+    return [...this].filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  }
+
+  *entries(): IterableIterator<[name: string, value: FormValue]> {
+    for (const [name, value] of this.#entries) yield [name, value];
+  }
+
+  *keys(): IterableIterator<string> {
+    yield* new Set(this.#entries.map(([name]) => name));
+  }
+
+  [Symbol.iterator](): IterableIterator<[name: string, value: FormValue]> {
+    return this.entries();
+  }
+
+  /** The fields without the files: a string per name, or a list where the name was given several times. */
+  toJSON(): Record<string, string | string[]> {
+    const object: Record<string, string | string[]> = Object.create(null);
+    for (const [name, value] of this.fields) {
+      const known = object[name];
+      if (known === undefined) object[name] = value;
+      else if (typeof known === "string") object[name] = [known, value];
+      else known.push(value);
+    }
+    return object;
+  }
+}
+
+/** Parses a whole body as a form, by its content type; 415 for another, 400 when malformed, 413 past a limit. */
+export function parseForm(contentType: string | undefined, bytes: Uint8Array, limits?: MultipartLimits): Form {
+  const type = contentType === undefined ? undefined : parseParameters(contentType);
+  if (type?.value === "application/x-www-form-urlencoded") return parseUrlencoded(bytes, limits);
+  return parseMultipart(multipartBoundary(contentType), bytes, limits);
+}
+
+function parseUrlencoded(bytes: Uint8Array, limits: MultipartLimits | undefined): Form {
+  const text = formText(bytes);
+  const maxFields = limits?.maxParts ?? 1000;
+  let fields = 1;
+  for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {
+    if (++fields > maxFields) throw httpError("PAYLOAD_TOO_LARGE", "The form has more fields than allowed.");
+  }
+  return new Form([...new Query(text)]);
+}
+
+function parseMultipart(boundary: string, bytes: Uint8Array, limits: MultipartLimits | undefined): Form {
+  const parser = new MultipartParser(boundary, limits);
+  const entries: [string, FormValue][] = [];
+  let head: PartHead | null = null;
+  let content: Uint8Array = noBytes;
+  parser.feed(bytes);
+  for (let event = parser.next(); event && event.kind !== "end"; event = parser.next()) {
+    if (event.kind === "part") {
+      head = event.head;
+      content = noBytes;
+    } else if (event.kind === "data") {
+      // The whole body was fed at once, so a part comes in one piece.
+      content = event.bytes;
+    } else if (head) {
+      addEntry(entries, head, content);
+    }
+  }
+  parser.finish();
+  return new Form(entries);
+}
+
+const noBytes = new Uint8Array(0);
+
+function addEntry(entries: [string, FormValue][], head: PartHead, content: Uint8Array): void {
+  const { name, filename, contentType } = head;
+  if (filename === undefined) entries.push([name, formText(content)]);
+  // A browser sends a file input in which nothing was chosen as a nameless, empty file.
+  else if (filename !== "" || content.length > 0) {
+    entries.push([name, new FormFile(name, filename, contentType, content)]);
+  }
 }

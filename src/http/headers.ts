@@ -1,6 +1,11 @@
 import { ValueError } from "../errors/value-error.js";
 import type { RequestSource } from "./source.js";
 
+/** Header fields as a caller gives them. */
+export type HeadersInit =
+  | Readonly<Record<string, string | number | readonly string[]>>
+  | Iterable<readonly [name: string, value: string]>;
+
 /** The header fields of a request: names are case-insensitive, nothing is parsed before it is asked for. */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #source: RequestSource;
@@ -132,6 +137,11 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function isToken(text: string): boolean {
   return token.test(text);
+}
+
+/** Whether a text can be sent as the value of a field. */
+export function isFieldValue(text: string): boolean {
+  return fieldValue.test(text);
 }
 
 /** Throws when the field could not be sent, or would be read as something else by the receiver. */

@@ -19,15 +19,18 @@ export function parseJson(bytes: Uint8Array): unknown {
     // The engine's message quotes the input, which must not be reflected.
     throw httpError("MALFORMED_JSON");
   }
-  if (suspicious.test(text) && pollutes(value)) {
+  if (mayPollute(text) && pollutes(value)) {
     throw httpError("MALFORMED_JSON", "The body holds a key that is not allowed.");
+  }
+  if (mayOverflow(text) && overflows(value)) {
+    throw httpError("MALFORMED_JSON", "The body holds a number that is out of range.");
   }
   return value;
 }
 
 /** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */
 const jsonContentType =
-  /^[ \t]*(?:application\/json|[!#$%&'*.^_`|~0-9A-Za-z-]+\/[!#$%&'*.^_`|~0-9A-Za-z-]+\+json)[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\\r\n]*"))?[ \t]*)*$/i;
+  /^[ \t]*(?:application\/json|[!#$%&'*.^_`|~0-9A-Za-z-]+\/[!#$%&'*.^_`|~0-9A-Za-z-]+\+json)[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\\r\n]*")[ \t]*)?)*$/i;
 
 export function isJsonType(contentType: string): boolean {
   return contentType === "application/json" || jsonContentType.test(contentType);
@@ -37,7 +40,7 @@ export function isJsonType(contentType: string): boolean {
  * Whether brackets are nested deeper than `limit`. Few brackets in all, the usual case, are counted by hopping from one
  * to the next; only a document with many is read through.
  */
-function isDeeperThan(text: string, limit: number): boolean {
+export function isDeeperThan(text: string, limit: number): boolean {
   let brackets = 0;
   for (const bracket of ["{", "["]) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
@@ -63,10 +66,13 @@ function scanDepth(text: string, limit: number): boolean {
   return false;
 }
 
-const suspicious = /__proto__|constructor|\\u00/i;
+/** Whether a dangerous key can be in the text at all, escaped or not; searching is far cheaper than walking the value. */
+export function mayPollute(text: string): boolean {
+  return text.includes("__proto__") || text.includes("constructor") || text.includes("\\u00");
+}
 
 /** Whether an object holds a key that would reach a prototype when it is copied or merged. Depth is bounded by now. */
-function pollutes(value: unknown): boolean {
+export function pollutes(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(pollutes);
   if (Object.hasOwn(value, "__proto__")) return true;
@@ -75,4 +81,27 @@ function pollutes(value: unknown): boolean {
     if (typeof inner === "object" && inner !== null && Object.hasOwn(inner, "prototype")) return true;
   }
   return Object.values(value).some(pollutes);
+}
+
+/**
+ * Whether a number can be too large: the largest has 309 digits, so it takes an exponent of three digits or a run of at
+ * least 209, which covers two neighbours among every 104th character.
+ */
+export function mayOverflow(text: string): boolean {
+  if (/\d[eE][+\d]\d\d/.test(text)) return true;
+  for (let i = 0; i + 104 < text.length; i += 104) {
+    if (isDigit(text.charCodeAt(i)) && isDigit(text.charCodeAt(i + 104))) return true;
+  }
+  return false;
+}
+
+/** JSON.parse makes Infinity of 1e999, which would then be stored or sent as null. */
+function overflows(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) ? value.some(overflows) : Object.values(value).some(overflows);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }

@@ -1,11 +1,163 @@
-export interface MultipartLimits {
-  maxParts?: number;
+import { isUtf8 } from "node:buffer";
+import { httpError } from "../errors/http-error.js";
+import { type MultipartEvent, type MultipartLimits, MultipartParser } from "./multipart-parser.js";
+import { parseParameters } from "./parameters.js";
+import type { PartHead } from "./part-head.js";
+
+export type { MultipartLimits } from "./multipart-parser.js";
+
+/** A part of a multipart body while the body arrives: read it by one of the three before the next part is asked for. */
+export interface Part extends PartHead {
+  /** The content as it arrives. */
+  stream(): AsyncIterableIterator<Uint8Array>;
+  bytes(): Promise<Uint8Array>;
+  /** The content as UTF-8; 400 when a field is not, while in a file what is not becomes U+FFFD. */
+  text(): Promise<string>;
 }
-export interface Part {
-  name: string;
-}
+
+/**
+ * The parts of a multipart form one after the other, at the reader's pace. What was not read of a part is passed over
+ * when the next is asked for.
+ */
 export async function* readParts(
-  _contentType: string | undefined,
-  _body: AsyncIterable<Uint8Array>,
-  _limits?: MultipartLimits,
-): AsyncIterableIterator<Part> {}
+  contentType: string | undefined,
+  body: AsyncIterable<Uint8Array>,
+  limits?: MultipartLimits,
+): AsyncIterableIterator<Part> {
+  const reader = new PartReader(new MultipartParser(multipartBoundary(contentType), limits), body);
+  try {
+    for (let event = await reader.read(); event.kind !== "end"; event = await reader.read()) {
+      if (event.kind !== "part") continue;
+      const part = new StreamedPart(event.head, reader);
+      yield part;
+      part.leave();
+    }
+    await reader.finish();
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The boundary that a content type gives; 415 unless it is multipart/form-data, 400 without a sound boundary. */
+export function multipartBoundary(contentType: string | undefined): string {
+  const type = contentType === undefined ? undefined : parseParameters(contentType);
+  if (type?.value !== "multipart/form-data") throw httpError("UNSUPPORTED_MEDIA_TYPE");
+  const boundary = type.parameters.get("boundary");
+  if (boundary === undefined || !soundBoundary.test(boundary)) {
+    throw httpError("MALFORMED_FORM", "The content type of the form gives no valid boundary.");
+  }
+  return boundary;
+}
+
+/** Text of a form; a form is UTF-8 (RFC 7578 section 5.1.2). */
+export function formText(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw httpError("MALFORMED_FORM", "A field of the form is not valid UTF-8.");
+  return lossyText(bytes);
+}
+
+export function lossyText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
+
+/** RFC 2046 section 5.1.1. */
+const soundBoundary = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
+
+/** Feeds the parser from the body, one piece at a time, when an event is asked for. */
+class PartReader {
+  readonly #parser: MultipartParser;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #reading = false;
+
+  constructor(parser: MultipartParser, body: AsyncIterable<Uint8Array>) {
+    this.#parser = parser;
+    this.#chunks = body[Symbol.asyncIterator]();
+  }
+
+  async read(): Promise<MultipartEvent> {
+    if (this.#reading) throw new Error("a part of the form is still being read: await it before the next is asked for");
+    this.#reading = true;
+    try {
+      let event = this.#parser.next();
+      while (!event) {
+        await this.#feed();
+        event = this.#parser.next();
+      }
+      return event;
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  /** Reads what follows the last part, so that the connection can be used again. */
+  async finish(): Promise<void> {
+    while (await this.#feed()) this.#parser.next();
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+
+  async #feed(): Promise<boolean> {
+    const { done, value } = await this.#chunks.next();
+    if (done) this.#parser.finish();
+    else this.#parser.feed(value);
+    return !done;
+  }
+}
+
+class StreamedPart implements Part {
+  readonly name: string;
+  readonly filename: string | undefined;
+  readonly contentType: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly isFile: boolean;
+  readonly #reader: PartReader;
+  #state: "fresh" | "taken" | "left" = "fresh";
+
+  constructor(head: PartHead, reader: PartReader) {
+    this.name = head.name;
+    this.filename = head.filename;
+    this.contentType = head.contentType;
+    this.headers = head.headers;
+    this.isFile = head.isFile;
+    this.#reader = reader;
+  }
+
+  stream(): AsyncIterableIterator<Uint8Array> {
+    if (this.#state !== "fresh") {
+      throw new Error(
+        this.#state === "taken"
+          ? "this part of the form has been read already"
+          : "this part of the form is gone: it must be read before the next is asked for",
+      );
+    }
+    this.#state = "taken";
+    return this.#pieces();
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.stream()) pieces.push(piece);
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  }
+
+  async text(): Promise<string> {
+    const bytes = await this.bytes();
+    return this.isFile ? lossyText(bytes) : formText(bytes);
+  }
+
+  leave(): void {
+    this.#state = "left";
+  }
+
+  async *#pieces(): AsyncIterableIterator<Uint8Array> {
+    for (;;) {
+      if (this.#state === "left") {
+        throw new Error("this part of the form is gone: it must be read before the next is asked for");
+      }
+      const event = await this.#reader.read();
+      if (event.kind !== "data") return;
+      yield event.bytes;
+    }
+  }
+}

@@ -12,7 +12,7 @@ import type { RequestSource } from "./source.js";
 
 /** What middleware leaves for those behind it. Declare further keys by merging into this interface. */
 export interface RequestContext {
-  jwt_claims?: Record<string, unknown>;
+  jwt_claims?: Readonly<Record<string, unknown>>;
   user?: string;
   api_key_name?: string;
   request_id?: string;
@@ -20,13 +20,15 @@ export interface RequestContext {
 }
 
 /** Members that the application fills in; declared where they are filled. */
-export type RequestSlots = {};
+export interface RequestSlots {}
 
 /** The application as far as a request needs to know it. */
 interface RequestApp {
   readonly logger: Logger;
   readonly bodyLimit: number;
   clientAddress(request: Request): string;
+  /** Scheme and host as trusted proxies have them; null where none are trusted. */
+  readonly originOf?: ((request: Request) => string) | null;
 }
 
 const noParams: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
@@ -49,10 +51,14 @@ export class Request<Params extends object = Record<string, string>> {
   pattern: string | null = null;
   /** What the pipeline turned into an answer, for middleware that wants to know. */
   error: unknown = undefined;
+  /** @internal When the first that measures (logging, metrics) saw the request, on the monotonic clock; 0 when none did. */
+  startedAt = 0;
   /** @internal The whole body once it has been read. */
   bytesRead: Uint8Array | null = null;
   /** @internal Values made by the dependency container for this request. */
   scope: Map<string, unknown> | null = null;
+  /** @internal Set by what looks at who asks: an answer that depends on it must not be shared by a cache. */
+  personal = false;
   #params: Params | null = null;
   #query: Query | null = null;
   #headers: RequestHeaders | null = null;
@@ -62,8 +68,11 @@ export class Request<Params extends object = Record<string, string>> {
   #form: Form | null = null;
   #abort: AbortController | null = null;
   #abortReason: unknown = undefined;
+  #onAbort: ((reason: unknown) => void)[] | null = null;
   #id: string | null = null;
   #log: Logger | null = null;
+  #unfinished = 1;
+  #afterwards: (() => void | Promise<void>)[] | null = null;
 
   constructor(source: RequestSource) {
     this.source = source;
@@ -94,8 +103,10 @@ export class Request<Params extends object = Record<string, string>> {
     return (this.#context ??= {});
   }
 
-  /** The absolute address: scheme and host as the client gave them. */
+  /** The absolute address: scheme and host as the client gave them, or as a trusted proxy says it did. */
   get url(): string {
+    const origin = this.host?.originOf?.(this as unknown as Request);
+    if (origin !== undefined) return origin + this.source.target;
     const scheme = this.source.secure ? "https" : "http";
     return `${scheme}://${this.source.header("host") ?? "localhost"}${this.source.target}`;
   }
@@ -119,6 +130,11 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#context?.request_id ?? (this.#id ??= randomUUID());
   }
 
+  /** @internal The id where there is one already, without making one. */
+  get knownId(): string | null {
+    return this.#context?.request_id ?? this.#id;
+  }
+
   /** A logger whose lines carry the request's method, path and id. */
   get log(): Logger {
     if (!this.host) throw new Error("request.log is there once an application has the request");
@@ -129,7 +145,9 @@ export class Request<Params extends object = Record<string, string>> {
   json<T = unknown>(): T {
     if (!this.#json) {
       const type = this.source.header("content-type");
-      if (type !== undefined && !isJsonType(type)) throw httpError("UNSUPPORTED_MEDIA_TYPE");
+      if (type !== undefined && !isJsonType(type)) {
+        throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
+      }
       this.#json = { value: parseJson(this.bytes()) };
     }
     return this.#json.value as T;
@@ -164,6 +182,26 @@ export class Request<Params extends object = Record<string, string>> {
     return readParts(this.source.header("content-type"), this.stream(), limits);
   }
 
+  /** Runs a function once the response has been sent, or the client has gone. */
+  onFinish(callback: () => void | Promise<void>): void {
+    if (this.#unfinished > 0) (this.#afterwards ??= []).push(callback);
+    else void runAll([callback], this.host?.logger);
+  }
+
+  /** @internal Puts off what comes after the response until `finish` has been called once more. */
+  hold(): void {
+    this.#unfinished++;
+  }
+
+  /** @internal Called by the transport, once, when the response has been sent or cannot be any more. */
+  finish(): void {
+    if (--this.#unfinished > 0) return;
+    const callbacks = this.#afterwards;
+    if (!callbacks) return;
+    this.#afterwards = null;
+    void runAll(callbacks, this.host?.logger);
+  }
+
   /** @internal Set by the route; else the application's. */
   routeBodyLimit: number | null = null;
 
@@ -177,6 +215,13 @@ export class Request<Params extends object = Record<string, string>> {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
     this.#abort?.abort(reason);
+    if (this.#onAbort !== null) for (const callback of this.#onAbort) callback(reason);
+  }
+
+  /** @internal Told the reason when the request is aborted; costs less than listening to the signal. */
+  onAbort(callback: (reason: unknown) => void): void {
+    if (this.#abortReason !== undefined) callback(this.#abortReason);
+    else (this.#onAbort ??= []).push(callback);
   }
 
   /** @internal */
@@ -189,10 +234,16 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#context !== null;
   }
 
+  /** What a log line or JSON shows of a request: no header, no query and no body, where secrets may be. */
+  toJSON(): { method: string; path: string } {
+    return { method: this.method, path: this.path };
+  }
+
   [inspect.custom](): string {
     return `Request { ${this.method} ${inspect(this.source.target)} }`;
   }
 }
+// biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
 export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
 
 function queryOf(target: string): string {
@@ -201,16 +252,26 @@ function queryOf(target: string): string {
 }
 
 /** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */
-const Bare = (() => {}) as unknown as new () => Record<string, string>;
+function Bare(): void {}
 Bare.prototype = Object.create(null);
 
 function buildParams(names: readonly string[] | null, values: readonly string[] | null): object {
   if (!names || !values) return noParams;
-  const params = new Bare();
+  const params = new (Bare as unknown as new () => Record<string, string>)();
   for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
   return params;
 }
 
 async function* pieces(bytes: Uint8Array | null): AsyncIterableIterator<Uint8Array> {
   if (bytes?.length) yield bytes;
+}
+
+async function runAll(callbacks: readonly (() => void | Promise<void>)[], logger: Logger | undefined): Promise<void> {
+  for (const callback of callbacks) {
+    try {
+      await callback();
+    } catch (error) {
+      logger?.error("a callback after the response failed", { error });
+    }
+  }
 }

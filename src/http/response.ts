@@ -2,14 +2,13 @@ import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { type CookieOptions, serializeCookie } from "./cookies.js";
 import { FileBody, type FileOptions } from "./file-body.js";
-import { checkHeader, ResponseHeaders } from "./headers.js";
+import { checkHeader, type HeadersInit, ResponseHeaders } from "./headers.js";
 import type { UpgradeCallback } from "./source.js";
 import { type SseOptions, type SseSource, sseStream } from "./sse.js";
 import { isBodiless } from "./status.js";
+import { toJson } from "./to-json.js";
 
-export type HeadersInit =
-  | Readonly<Record<string, string | number | readonly string[]>>
-  | Iterable<readonly [name: string, value: string]>;
+export type { HeadersInit } from "./headers.js";
 
 export interface ResponseInit {
   readonly status?: number;
@@ -39,13 +38,17 @@ class BaseResponse {
   upgrade: UpgradeCallback | null = null;
   /** @internal Set by `cacheTags`. */
   tags: string[] | null = null;
+  /** @internal Whether it belongs to the answer of one request and may be changed for it. */
+  given = false;
 
-  constructor(body?: string | Uint8Array | BodyStream | FileBody | null, init?: ResponseInit | number) {
+  /** `type` is what Content-Type is unless the init's headers say otherwise. */
+  constructor(body?: ResponseBody, init?: ResponseInit | number, type?: string) {
     this.body = body ?? null;
-    this.type = body === undefined || body === null ? null : typeof body === "string" ? textType : bytesType;
+    this.type =
+      type ?? (body === undefined || body === null ? null : typeof body === "string" ? textType : typeOf(body));
     if (init === undefined) {
       this.status = 200;
-    } else if (typeof init === "number") {
+    } else if (typeof init !== "object") {
       this.status = checkStatus(init);
     } else {
       this.status = init.status === undefined ? 200 : checkStatus(init.status);
@@ -87,27 +90,39 @@ class BaseResponse {
     return this;
   }
 
+  /** A copy whose status and headers can be changed apart from this one's. A body that is a stream is shared. */
+  clone(): Response {
+    const copy = new Response();
+    copy.body = this.body;
+    copy.status = this.status;
+    copy.type = this.type;
+    copy.fields = this.fields && [...this.fields];
+    copy.tags = this.tags && [...this.tags];
+    copy.upgrade = this.upgrade;
+    return copy;
+  }
+
   /** @internal Adds a field whose name and value are known to be sound. */
   addField(name: string, value: string): void {
     (this.fields ??= []).push(name, value);
   }
 
   static json(data: unknown, init?: ResponseInit | number): Response {
-    const text = JSON.stringify(data);
+    const text = toJson(data);
     if (text === undefined) throw new ValueError(`${typeof data} cannot be sent as JSON`);
-    return withType(new Response(text, init), init, jsonType);
+    return new Response(text, init, jsonType);
   }
 
   static text(text: string, init?: ResponseInit | number): Response {
-    return withType(new Response(text, init), init, textType);
+    return new Response(text, init, textType);
   }
 
   static html(html: string, init?: ResponseInit | number): Response {
-    return withType(new Response(html, init), init, htmlType);
+    return new Response(html, init, htmlType);
   }
 
   static bytes(bytes: Uint8Array, init?: ResponseInit | number): Response {
-    return withType(new Response(bytes, init), init, bytesType);
+    return new Response(bytes, init, bytesType);
   }
 
   static noContent(): Response {
@@ -116,8 +131,8 @@ class BaseResponse {
 
   /** Sends the client elsewhere; what cannot stand in a URL is escaped. */
   static redirect(url: string | URL, status: number | ResponseInit = 302): Response {
-    const init = typeof status === "number" ? { status } : { status: 302, ...status };
-    if (![301, 302, 303, 307, 308].includes(init.status ?? 302)) {
+    const init = typeof status === "number" ? { status } : { ...status, status: status.status ?? 302 };
+    if (![301, 302, 303, 307, 308].includes(init.status)) {
       throw new ValueError(`${init.status} is not a status of a redirect; use 301, 302, 303, 307 or 308`);
     }
     const response = new Response(null, init);
@@ -128,10 +143,7 @@ class BaseResponse {
   /** A file, with conditions and ranges answered; 404 when it is not there. */
   static file(path: string | URL, options?: FileOptions): Response {
     const body = new FileBody(path, options);
-    const response = new Response(body, options?.status);
-    response.type = null;
-    if (options?.headers) addHeaders(response, options.headers);
-    return response;
+    return new Response(body, body.options);
   }
 
   /** A body sent piece by piece, at the client's pace. */
@@ -141,8 +153,7 @@ class BaseResponse {
 
   /** Server-sent events, with a heartbeat; the source ends when the client leaves. */
   static sse(source: SseSource, options?: SseOptions): Response {
-    const response = new Response(sseStream(source, options));
-    response.type = "text/event-stream";
+    const response = new Response(sseStream(source, options), 200, "text/event-stream");
     response.addField("Cache-Control", "no-cache");
     response.addField("X-Accel-Buffering", "no");
     return response;
@@ -180,15 +191,8 @@ export function addHeaders(response: BaseResponse, headers: HeadersInit): void {
   }
 }
 
-function withType(response: Response, init: ResponseInit | number | undefined, type: string): Response {
-  if (typeof init !== "object" || !init.headers) response.type = type;
-  else if (!hasContentType(init.headers)) response.type = type;
-  return response;
-}
-
-function hasContentType(headers: HeadersInit): boolean {
-  const names = Symbol.iterator in headers ? [...headers].map(([name]) => name) : Object.keys(headers);
-  return names.some((name) => name.toLowerCase() === "content-type");
+function typeOf(body: Exclude<ResponseBody, string | null>): string {
+  return body instanceof FileBody ? body.contentType : bytesType;
 }
 
 function checkStatus(status: number): number {
@@ -201,4 +205,11 @@ function checkStatus(status: number): number {
 /** Percent-encodes what may not stand in a header; what is encoded already stays. */
 function escapeLocation(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
+}
+
+/** Lets go of a body that will not be sent. */
+export function discardBody(response: Response): void {
+  const body = response.body;
+  if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return;
+  Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {});
 }

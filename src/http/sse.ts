@@ -1,8 +1,230 @@
-export interface SseOptions {
-  heartbeat?: number;
-}
+import { ValueError } from "../errors/value-error.js";
+import { type Checks, is, readOptions, show } from "../internal/options.js";
+
+/** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */
 export interface SseEvent {
-  data: unknown;
+  /** A string is sent as it is, anything else as JSON. */
+  readonly data?: unknown;
+  /** The type that listeners are registered for; default "message". */
+  readonly event?: string;
+  /** What a reconnecting client sends as Last-Event-ID. */
+  readonly id?: string | number;
+  /** Milliseconds after which a client reconnects. */
+  readonly retry?: number;
+  readonly comment?: string;
 }
-export type SseSource = AsyncIterable<SseEvent | string>;
-export async function* sseStream(_source: SseSource, _options?: SseOptions): AsyncIterableIterator<string> {}
+
+/**
+ * What the events come from. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
+ * key than those of one is an error; a string is the data of an event; anything else is data sent as JSON. (So a value
+ * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when
+ * the client leaves.
+ */
+export type SseSource = AsyncIterable<unknown> | ((signal: AbortSignal) => AsyncIterable<unknown>);
+
+export interface SseOptions {
+  /**
+   * Seconds without an event after which a comment is sent, so that nothing in between takes the connection for dead;
+   * 0 for none. Default 15.
+   */
+  readonly heartbeat?: number;
+  /** Milliseconds after which a client reconnects; sent first. */
+  readonly retry?: number;
+}
+
+/** The text of an event stream (the HTML standard, section 9.2). Its `return` ends the source, whatever that waits for. */
+export function sseStream(source: SseSource, options?: SseOptions): AsyncIterableIterator<string> {
+  const { heartbeat = 15, retry } = readOptions<SseOptions>("the options of an event stream", options, checks);
+  if (typeof source !== "function" && !isAsyncIterable(source)) {
+    throw new ValueError(`events come from an async iterable or a function that returns one, not ${show(source)}`);
+  }
+  return new SseStream(source, heartbeat * 1000, retry);
+}
+
+/** The text of one item of a source. */
+export function formatEvent(item: unknown): string {
+  const event: SseEvent = isEvent(item) ? item : { data: item };
+  const text =
+    lines(": ", event.comment) +
+    field("event", event.event) +
+    field("id", event.id) +
+    (event.retry === undefined ? "" : `retry: ${checkedRetry(event.retry)}\n`) +
+    lines("data: ", dataText(event, item));
+  return `${text}\n`;
+}
+
+// A timer of Node.js holds no more than 2^31 - 1 milliseconds.
+const checks: Checks<SseOptions> = { heartbeat: is.number(0, 2_147_483), retry: is.integer(0) };
+const heartbeatText = ": \n\n";
+const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+interface Waiter {
+  resolve(result: IteratorResult<string>): void;
+  reject(error: unknown): void;
+}
+
+/** Not an async generator: the `return` of one waits for the item that is being waited for. */
+class SseStream implements AsyncIterableIterator<string> {
+  readonly #source: SseSource;
+  readonly #heartbeat: number;
+  readonly #abort = new AbortController();
+  #first: string | null;
+  #iterator: AsyncIterator<unknown> | null = null;
+  #pulling = false;
+  /** What the source gave while nobody was waiting: a heartbeat had been handed out in its place. */
+  #arrived: ((waiter: Waiter) => void) | null = null;
+  #waiter: Waiter | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(source: SseSource, heartbeat: number, retry: number | undefined) {
+    this.#source = source;
+    this.#heartbeat = heartbeat;
+    this.#first = retry === undefined ? null : `retry: ${retry}\n\n`;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<string>> {
+    if (this.#ended) return Promise.resolve(over);
+    if (this.#first !== null) {
+      const value = this.#first;
+      this.#first = null;
+      return Promise.resolve({ done: false, value });
+    }
+    if (this.#waiter) return Promise.reject(new Error("an event stream is read by one reader, one event at a time"));
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+      if (this.#arrived) this.#settle(this.#arrived);
+      else {
+        if (this.#heartbeat > 0) this.#timer = setTimeout(this.#beat, this.#heartbeat).unref();
+        if (!this.#pulling) this.#pull();
+      }
+    });
+  }
+
+  return(): Promise<IteratorResult<string>> {
+    if (!this.#ended) {
+      this.#ended = true;
+      this.#settle((waiter) => waiter.resolve(over));
+      this.#abort.abort();
+      this.#leaveSource();
+    }
+    return Promise.resolve(over);
+  }
+
+  async #pull(): Promise<void> {
+    this.#pulling = true;
+    let outcome: (waiter: Waiter) => void;
+    try {
+      this.#iterator ??= open(this.#source, this.#abort.signal);
+      const { done, value } = await this.#iterator.next();
+      if (done) {
+        this.#ended = true;
+        outcome = (waiter) => waiter.resolve(over);
+      } else if (this.#ended) {
+        return;
+      } else {
+        outcome = this.#formatted(value);
+      }
+    } catch (error) {
+      if (this.#ended) return;
+      outcome = (waiter) => {
+        this.#ended = true;
+        waiter.reject(error);
+      };
+    }
+    this.#pulling = false;
+    this.#settle(outcome);
+  }
+
+  #formatted(item: unknown): (waiter: Waiter) => void {
+    try {
+      const value = formatEvent(item);
+      return (waiter) => waiter.resolve({ done: false, value });
+    } catch (error) {
+      this.#abort.abort();
+      this.#leaveSource();
+      throw error;
+    }
+  }
+
+  readonly #beat = (): void => {
+    this.#settle((waiter) => waiter.resolve({ done: false, value: heartbeatText }));
+  };
+
+  #settle(outcome: (waiter: Waiter) => void): void {
+    clearTimeout(this.#timer);
+    const waiter = this.#waiter;
+    this.#waiter = null;
+    this.#arrived = waiter ? null : outcome;
+    if (waiter) outcome(waiter);
+  }
+
+  /** Tells the source to end, without waiting: a generator takes notice only at its next `yield`. */
+  #leaveSource(): void {
+    try {
+      if (!this.#iterator && typeof this.#source === "function") return;
+      this.#iterator ??= open(this.#source, this.#abort.signal);
+      this.#iterator.return?.().then(undefined, () => {});
+    } catch {
+      // Nobody is left to be told.
+    }
+  }
+}
+
+function open(source: SseSource, signal: AbortSignal): AsyncIterator<unknown> {
+  const items = typeof source === "function" ? source(signal) : source;
+  if (!isAsyncIterable(items)) {
+    throw new ValueError(`the function that events come from returned ${show(items)}, not an async iterable`);
+  }
+  return items[Symbol.asyncIterator]();
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+const eventKeys = ["data", "event", "id", "retry", "comment"];
+
+function isEvent(item: unknown): item is SseEvent {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return false;
+  if (!Object.hasOwn(item, "data") && !Object.hasOwn(item, "comment")) return false;
+  const unknown = Object.keys(item).find((key) => !eventKeys.includes(key));
+  if (unknown === undefined) return true;
+  throw new ValueError(
+    `an event has no key '${unknown}'; an object with a key 'data' of its own is sent as { data: object }`,
+  );
+}
+
+function dataText(event: SseEvent, item: unknown): string | undefined {
+  if (typeof event.data === "string") return event.data;
+  const text: string | undefined = JSON.stringify(event.data);
+  if (text === undefined && event.comment === undefined) {
+    throw new ValueError(`${show(item)} cannot be sent as an event: it has no data`);
+  }
+  return text;
+}
+
+function lines(prefix: string, text: string | undefined): string {
+  if (text === undefined) return "";
+  return `${prefix}${text.split(/\r\n|\r|\n/).join(`\n${prefix}`)}\n`;
+}
+
+/** A line break would end the field; an id with NUL is ignored by every client. */
+function field(name: "event" | "id", value: string | number | undefined): string {
+  if (value === undefined) return "";
+  const text = String(value);
+  if (/[\r\n]/.test(text)) throw new ValueError(`the ${name} of an event must not hold a line break`);
+  if (name === "id" && text.includes("\0")) throw new ValueError("the id of an event must not hold NUL");
+  return `${name}: ${text}\n`;
+}
+
+function checkedRetry(retry: number): number {
+  if (!Number.isInteger(retry) || retry < 0) {
+    throw new ValueError(`the retry of an event is a whole number of milliseconds, not ${show(retry)}`);
+  }
+  return retry;
+}

@@ -13,6 +13,9 @@ export type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
 /** The fields of `T`, each in either spelling. */
 export type EitherSpelling<T> = T | { [K in keyof T as K extends string ? K | SnakeCase<K> : K]?: T[K] };
 
+/** The fields of `T` together with their contract spelling. */
+export type BothSpellings<T> = T & { [K in keyof T as K extends string ? SnakeCase<K> : never]?: T[K] };
+
 /** The members `Names` of `T` under their contract spelling; a member that returns `T` for chaining returns `Self`. */
 export type SnakeMembers<T, Names extends keyof T, Self> = {
   [K in Names as K extends string ? SnakeCase<K> : never]: Rechained<T[K], T, Self>;

@@ -1,0 +1,191 @@
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ValueError } from "../../src/errors/value-error.js";
+import { type CookieOptions, parseCookies, serializeCookie } from "../../src/http/cookies.js";
+
+describe("reading cookies", () => {
+  it("gives each cookie by its name, in order", () => {
+    const cookies = parseCookies("a=1; b=2;c=3");
+    expect([...cookies]).toEqual([
+      ["a", "1"],
+      ["b", "2"],
+      ["c", "3"],
+    ]);
+    expect(cookies.size).toBe(3);
+    expect(cookies.has("b")).toBe(true);
+    expect(cookies.get("B")).toBeUndefined();
+    expect([...cookies.keys()]).toEqual(["a", "b", "c"]);
+  });
+
+  it.each([
+    ["the first of several values wins", "a=1; a=2", "1"],
+    ["escapes are decoded", "a=caf%C3%A9%20%3B", "café ;"],
+    ["bad percent-encoding leaves the value as it was sent", "a=100%; b=1", "100%"],
+    ["a bad sequence of bytes leaves the value as it was sent", "a=%ff%41", "%ff%41"],
+    ["quotes are taken off", 'a="x y"', "x y"],
+    ["one quote is a value", 'a="', '"'],
+    ["the value may hold an equals sign", "a=b=c==", "b=c=="],
+    ["spaces and tabs around name and value are taken off", " \ta \t=\t 1 \t", "1"],
+    ["an empty value is a value", "a=", ""],
+    ["a byte that is no space in ASCII stays", "a=\u00c3\u00a0", "\u00c3\u00a0"],
+  ])("%s", (_, header, value) => {
+    expect(parseCookies(header).get("a")).toBe(value);
+  });
+
+  it("passes over what is no cookie", () => {
+    expect([...parseCookies("novalue; =x; ;; a=1;")]).toEqual([["a", "1"]]);
+    expect(parseCookies("").size).toBe(0);
+  });
+
+  it("takes __proto__ and constructor for names like any other", () => {
+    const cookies = parseCookies("__proto__=1; constructor=2");
+    expect(cookies.get("__proto__")).toBe("1");
+    expect(cookies.get("constructor")).toBe("2");
+    expect(cookies.get("toString")).toBeUndefined();
+    expect(JSON.stringify(cookies)).toBe('{"__proto__":"1","constructor":"2"}');
+  });
+
+  it("is not slowed down by a long run of blanks", () => {
+    const blanks = " ".repeat(200_000);
+    expect(parseCookies(`a=${blanks}x${blanks}y`).get("a")).toBe(`x${blanks}y`);
+  });
+});
+
+describe("writing cookies", () => {
+  it("writes name and value with the path /", () => {
+    expect(serializeCookie("a", "1")).toBe("a=1; Path=/");
+  });
+
+  it("escapes the value, so that it cannot end the field", () => {
+    expect(serializeCookie("a", 'x; Domain=evil\r\nSet-Cookie: b="é"')).toBe(
+      "a=x%3B%20Domain%3Devil%0D%0ASet-Cookie%3A%20b%3D%22%C3%A9%22; Path=/",
+    );
+  });
+
+  it("writes every attribute", () => {
+    const cookie = serializeCookie("a", "1", {
+      domain: "example.com",
+      path: "/books",
+      maxAge: 60,
+      expires: new Date(Date.UTC(2038, 0, 20)),
+      httpOnly: true,
+      secure: true,
+      sameSite: "none",
+      partitioned: true,
+      priority: "high",
+    });
+    expect(cookie).toBe(
+      "a=1; Path=/books; Domain=example.com; Max-Age=60; Expires=Wed, 20 Jan 2038 00:00:00 GMT; " +
+        "HttpOnly; Secure; SameSite=None; Partitioned; Priority=High",
+    );
+  });
+
+  it("writes dates up to the end of the year 9999", () => {
+    const expires = new Date(Date.UTC(9999, 11, 31, 23, 59, 59));
+    expect(serializeCookie("a", "1", { expires })).toContain("Expires=Fri, 31 Dec 9999 23:59:59 GMT");
+  });
+
+  it.each<[string, string, CookieOptions, RegExp]>([
+    ["a name with a line break", "a\r\nb", {}, /"a\\r\\nb" is not a valid cookie name/],
+    ["a name with a semicolon", "a;b", {}, /not a valid cookie name/],
+    ["a name with an equals sign", "a=b", {}, /not a valid cookie name/],
+    ["an empty name", "", {}, /not a valid cookie name/],
+    ["a domain with a semicolon", "a", { domain: "a.example; Secure" }, /option 'domain'.*host name/],
+    ["a domain with a line break", "a", { domain: "a.example\r\nX: 1" }, /option 'domain'/],
+    ["a path with a semicolon", "a", { path: "/;x" }, /option 'path'/],
+    ["a path with a line break", "a", { path: "/\r\nX: 1" }, /option 'path'/],
+    ["a path that is not absolute", "a", { path: "books" }, /option 'path'.*begins with '\/'/],
+    ["a maxAge with a fraction", "a", { maxAge: 1.5 }, /option 'maxAge'.*an integer/],
+    ["an invalid date", "a", { expires: new Date("x") }, /option 'expires'.*1601 and 9999/],
+    ["a date behind the year 9999", "a", { expires: new Date(Date.UTC(10_000, 0)) }, /option 'expires'/],
+    ["sameSite none without secure", "a", { sameSite: "none" }, /sameSite "none" requires secure: true/],
+    ["partitioned without secure", "a", { partitioned: true }, /partitioned requires secure: true/],
+    ["__Secure- without secure", "__Secure-a", {}, /prefix requires secure: true/],
+    ["__Host- without secure", "__host-a", {}, /prefix requires secure: true/],
+    ["__Host- with a domain", "__Host-a", { secure: true, domain: "a.example" }, /no domain/],
+    ["__Host- with another path", "__Host-a", { secure: true, path: "/x" }, /requires the path "\/"/],
+    ["an empty secret", "a", { secret: "" }, /secret that is not empty/],
+    ["no secret in the list", "a", { secret: [] }, /secret that is not empty/],
+  ])("refuses %s", (_, name, options, message) => {
+    expect(() => serializeCookie(name, "1", options)).toThrow(ValueError);
+    expect(() => serializeCookie(name, "1", options)).toThrow(message);
+  });
+
+  it("refuses an option it does not know, and suggests the one that was meant", () => {
+    const options = { httponly: true } as CookieOptions;
+    expect(() => serializeCookie("a", "1", options)).toThrow("unknown option 'httponly'");
+    expect(() => serializeCookie("a", "1", options)).toThrow("did you mean 'httpOnly'");
+  });
+
+  it("refuses a sameSite that browsers do not know", () => {
+    expect(() => serializeCookie("a", "1", { sameSite: "Laxx" as "lax" })).toThrow(/option 'sameSite'.*"strict"/);
+  });
+
+  it("refuses half of a surrogate pair, which has no form in UTF-8", () => {
+    expect(() => serializeCookie("a", "\ud800")).toThrow("half of a surrogate pair");
+  });
+
+  it("accepts the prefixes when their rules are kept", () => {
+    expect(serializeCookie("__Host-a", "1", { secure: true })).toBe("__Host-a=1; Path=/; Secure");
+    expect(serializeCookie("__Secure-a", "1", { secure: true, domain: "a.example" })).toContain("Domain=a.example");
+  });
+
+  it("gives back any value that was written", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (value) => {
+        const pair = serializeCookie("a", value).split("; ")[0]!;
+        expect(parseCookies(pair).get("a")).toBe(value);
+      }),
+    );
+  });
+});
+
+describe("signed cookies", () => {
+  const pairOf = (name: string, value: string, secret: string | string[]): string =>
+    serializeCookie(name, value, { secret }).split("; ")[0]!;
+
+  it("are the value, a dot, and the HMAC of name and value", () => {
+    const mac = createHmac("sha256", "key").update("user=ada").digest("base64url");
+    expect(pairOf("user", "ada", "key")).toBe(`user=ada.${mac}`);
+  });
+
+  it("give the value back when the signature is right", () => {
+    expect(parseCookies(pairOf("user", "ada.lovelace é", "key")).signed("user", "key")).toBe("ada.lovelace é");
+    expect(parseCookies(pairOf("user", "", "key")).signed("user", "key")).toBe("");
+  });
+
+  it("are read with any of several secrets, and written with the first", () => {
+    const old = parseCookies(pairOf("user", "ada", "old"));
+    expect(old.signed("user", ["new", "old"])).toBe("ada");
+    const rotated = parseCookies(pairOf("user", "ada", ["new", "old"]));
+    expect(rotated.signed("user", "new")).toBe("ada");
+    expect(rotated.signed("user", "old")).toBeUndefined();
+  });
+
+  it("give nothing for another value, name, secret or signature", () => {
+    const pair = pairOf("user", "ada", "key");
+    const mac = pair.slice(pair.lastIndexOf(".") + 1);
+    const read = (header: string, name = "user", secret = "key") => parseCookies(header).signed(name, secret);
+    expect(read(`user=eve.${mac}`)).toBeUndefined();
+    expect(read(`admin=ada.${mac}`, "admin")).toBeUndefined();
+    expect(read(pair, "user", "other")).toBeUndefined();
+    expect(read(`user=ada.${mac.slice(0, -1)}`)).toBeUndefined();
+    expect(read(`user=ada.${mac}=`)).toBeUndefined();
+    expect(read("user=ada.")).toBeUndefined();
+    expect(read("user=ada")).toBeUndefined();
+    expect(read("other=1")).toBeUndefined();
+  });
+
+  it("have one signature alone: bits that base64 leaves over do not make another", () => {
+    const pair = pairOf("user", "ada", "key");
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const neighbour = alphabet[alphabet.indexOf(pair.at(-1)!) ^ 1]!;
+    expect(parseCookies(pair.slice(0, -1) + neighbour).signed("user", "key")).toBeUndefined();
+  });
+
+  it("cannot be checked without a secret", () => {
+    expect(() => parseCookies("a=1").signed("a", [])).toThrow(ValueError);
+    expect(() => parseCookies("").signed("a", ["key", ""])).toThrow(ValueError);
+  });
+});

@@ -1,0 +1,283 @@
+import { describe, expect, it } from "vitest";
+import { HttpError } from "../../src/errors/http-error.js";
+import { isJsonType, maxJsonDepth, parseJson } from "../../src/http/json.js";
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+function refusal(input: string | Uint8Array): HttpError {
+  try {
+    parseJson(typeof input === "string" ? bytes(input) : input);
+  } catch (error) {
+    if (error instanceof HttpError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+const nested = (levels: number, inner = ""): string => "[".repeat(levels) + inner + "]".repeat(levels);
+
+describe("a JSON body is accepted:", () => {
+  it.each([
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "-1.5e-10",
+    "1E+2",
+    "123456789012345678",
+    '""',
+    '"a"',
+    '"\\u0061\\n\\"\\\\\\/\\b\\f\\r\\t"',
+    '"\\uD834\\udd1e"',
+    '"\\ud800"',
+    '"\\u0000"',
+    '"\u007f\u2028\u2029é😀"',
+    "[]",
+    "[[] ]",
+    " [ 1 ,\t2\r\n] ",
+    '[null, 1, "1", {}]',
+    "{}",
+    '{"":0}',
+    '{"a":{"b":[1,{"c":null}]}}',
+    '{"a":"b","a":"c"}',
+    '{"min": -1.0e+28, "max": 1.0e+28}',
+    '{"__proto":1,"constructor":"x","prototype":{}}',
+    '{"text":"__proto__ and constructor"}',
+    "1e308",
+    "1e-999",
+    `[${"1".repeat(308)}]`,
+    `"${"1".repeat(500)}"`,
+    '"1e999"',
+  ])("%s", (text) => {
+    expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
+  });
+
+  it("a view of a larger buffer", () => {
+    const whole = bytes('xx{"a":1}xx');
+    expect(parseJson(whole.subarray(2, 9))).toEqual({ a: 1 });
+  });
+
+  it("a string with half of a surrogate pair, unchanged", () => {
+    expect(parseJson(bytes('"\\ud800"'))).toBe("\ud800");
+  });
+});
+
+describe("a JSON body is refused with 400:", () => {
+  it.each([
+    " ",
+    "\n",
+    "undefined",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "nul",
+    "True",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "[1",
+    "1]",
+    "[",
+    "]",
+    "{",
+    "}",
+    "[}",
+    '{"a"}',
+    '{"a":}',
+    '{"a":1,}',
+    '{,"a":1}',
+    "{a:1}",
+    "{'a':1}",
+    "'a'",
+    '{"a":1 "b":2}',
+    '{"a" 1}',
+    "{1:1}",
+    "[1] x",
+    "{} {}",
+    "{}\n{}",
+    "1 2",
+    "{}\0",
+    "\0",
+    "[1]\u00a0",
+    "01",
+    "-01",
+    "+1",
+    "1.",
+    ".5",
+    "-",
+    "1e",
+    "1e+",
+    "0x1",
+    "1_000",
+    "1.e1",
+    "--1",
+    '"a',
+    '"\\x41"',
+    '"\\u12"',
+    '"\\u{41}"',
+    '"\t"',
+    '"\n"',
+    '"\0"',
+    '"\\a"',
+    "// c\n1",
+    "/* c */1",
+    "[1]//",
+    "<xml/>",
+    "\ufeff{}",
+    "{}\ufeff",
+    "\u2028[]",
+    "1e999",
+    "-1e999",
+    '{"a":[1,{"b":1E+400}]}',
+    `[${"9".repeat(310)}]`,
+    `${"1".repeat(250)}e90`,
+  ])("%j", (text) => {
+    expect(refusal(text)).toMatchObject({ status: 400, code: "MALFORMED_JSON" });
+  });
+
+  it("an empty one, which is told apart", () => {
+    expect(refusal("")).toMatchObject({ status: 400, code: "EMPTY_BODY" });
+  });
+
+  it.each<[string, number[]]>([
+    ["a lone byte", [0xff]],
+    ["a continuation alone", [0x80]],
+    ["an overlong form", [0xc0, 0xaf]],
+    ["an overlong form of NUL", [0xc0, 0x80]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["a pair of surrogates", [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]],
+    ["a sequence cut off", [0xe2, 0x82]],
+    ["beyond Unicode", [0xf4, 0x90, 0x80, 0x80]],
+  ])("invalid UTF-8: %s", (_, inside) => {
+    const error = refusal(Buffer.from([0x22, ...inside, 0x22]));
+    expect(error).toMatchObject({ status: 400, code: "MALFORMED_JSON", message: "The body is not valid UTF-8." });
+  });
+
+  it("UTF-16", () => {
+    expect(refusal(Buffer.from('{"a":1}', "utf16le")).status).toBe(400);
+    expect(refusal(Buffer.from('\ufeff{"a":1}', "utf16le")).status).toBe(400);
+  });
+
+  it("and nothing of it is shown", () => {
+    expect(refusal('{"password": hunter2}').message).not.toContain("hunter2");
+  });
+});
+
+describe("the nesting of a JSON body", () => {
+  it("may have 128 levels and not 129", () => {
+    expect(maxJsonDepth).toBe(128);
+    expect(parseJson(bytes(nested(128)))).toEqual(JSON.parse(nested(128)));
+    const error = refusal(nested(129));
+    expect(error).toMatchObject({ status: 400, code: "MALFORMED_JSON" });
+    expect(error.message).toContain("deeper than 128 levels");
+  });
+
+  it("counts objects and arrays together", () => {
+    const mixed = (pairs: number) => '{"a":['.repeat(pairs) + "]}".repeat(pairs);
+    expect(() => parseJson(bytes(mixed(64)))).not.toThrow();
+    expect(refusal(`[${mixed(64)}]`).status).toBe(400);
+  });
+
+  it("is not counted by what lies beside: many brackets, little depth", () => {
+    const wide = `[${Array.from({ length: 5000 }, () => "[{}]").join()}]`;
+    expect(parseJson(bytes(wide))).toHaveLength(5000);
+  });
+
+  it("is not counted inside of strings, whatever is escaped there", () => {
+    const text = "[{".repeat(500);
+    for (const value of [text, `\\"${text}`, `${text}\\\\`, `\\\\\\"${text}`]) {
+      expect(() => parseJson(bytes(`["${value}"]`))).not.toThrow();
+    }
+    expect(refusal(`["\\\\",${nested(128)}]`).message).toContain("deeper");
+    expect(refusal(`["\\"",${nested(128)}]`).message).toContain("deeper");
+  });
+
+  it("is bounded for a hundred thousand brackets that are never closed", () => {
+    expect(refusal("[".repeat(100_000)).status).toBe(400);
+    expect(refusal('{"a":'.repeat(100_000)).status).toBe(400);
+  });
+});
+
+describe("a key that reaches a prototype is refused:", () => {
+  it.each([
+    '{"__proto__":{"polluted":1}}',
+    '{"__proto__":null}',
+    '{"a":{"__proto__":1}}',
+    '[[{"a":[{"__proto__":[]}]}]]',
+    '{"\\u005f_proto__":{"polluted":1}}',
+    '{"\\u005F\\u005f\\u0070roto__":1}',
+    '{"__pro\\u0074o__":1}',
+    '{"constructor":{"prototype":{"polluted":1}}}',
+    '{"a":[{"constructor":{"prototype":1}}]}',
+    '{"con\\u0073tructor":{"prototype":{}}}',
+    '{"constructor":{"proto\\u0074ype":{}}}',
+  ])("%s", (text) => {
+    expect(refusal(text)).toMatchObject({ status: 400, message: "The body holds a key that is not allowed." });
+    expect("polluted" in {}).toBe(false);
+  });
+});
+
+describe("large JSON bodies", () => {
+  it("with a number of a million digits are refused without delay", () => {
+    expect(refusal(`{"a":${"1".repeat(1_000_000)}}`).message).toContain("out of range");
+  });
+
+  it("with a fraction of a million digits are finite", () => {
+    expect(parseJson(bytes(`0.${"1".repeat(1_000_000)}`))).toBeCloseTo(0.1111);
+  });
+
+  it("find a number too large wherever it stands", () => {
+    const long = "7".repeat(310);
+    for (let padding = 0; padding < 210; padding++) {
+      expect(refusal(`["${"x".repeat(padding)}",${long}]`).status).toBe(400);
+    }
+  });
+});
+
+describe("the content type of JSON", () => {
+  it.each([
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8",
+    'application/json; charset="utf-8"',
+    "application/json ; a=b ; c=d",
+    "application/json;",
+    "application/problem+json",
+    "application/vnd.api+json; version=1",
+  ])("%s is one", (type) => {
+    expect(isJsonType(type)).toBe(true);
+  });
+
+  it.each([
+    "",
+    "text/plain",
+    "text/json",
+    "application/jsonx",
+    "application/json\ta",
+    "application/json garbage",
+    "application/json, application/json",
+    "application/json, text/plain",
+    "application/json; charset",
+    "application/json; charset=utf-8 x",
+    "application/json; =x",
+    'application/json; a="b',
+    "application/json\r\nX: 1",
+    "xapplication/json",
+    "application/x-www-form-urlencoded; a=application/json",
+    "+json",
+    "application/+json",
+    "application/json+xml",
+  ])("%j is none", (type) => {
+    expect(isJsonType(type)).toBe(false);
+  });
+
+  it("is told without delay, however long the field", () => {
+    const blanks = " ".repeat(200_000);
+    expect(isJsonType(`application/json;${blanks}x`)).toBe(false);
+    expect(isJsonType(`application/json${blanks};${blanks}a=b${blanks};${blanks}\u0001`)).toBe(false);
+    expect(isJsonType(`application/${"a".repeat(200_000)}`)).toBe(false);
+    expect(isJsonType(`application/json${"; a=b".repeat(5000)}`)).toBe(true);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import { ValueError } from "../../src/errors/value-error.js";
+import { FileBody } from "../../src/http/file-body.js";
+import { discardBody, jsonResponse, Response } from "../../src/http/response.js";
+
+const fieldsOf = (response: Response): [string, string][] => [...response.headers];
+
+describe("a response", () => {
+  it("has status 200 and no body unless told otherwise", () => {
+    const response = new Response();
+    expect([response.status, response.body, response.ok, fieldsOf(response)]).toEqual([200, null, true, []]);
+  });
+
+  it("takes its type from its body", () => {
+    expect(new Response("x").headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(new Response(new Uint8Array(1)).headers.get("content-type")).toBe("application/octet-stream");
+    expect(new Response(new FileBody("/x/a.css")).headers.get("content-type")).toBe("text/css; charset=utf-8");
+  });
+
+  it("takes a status in place of the init object", () => {
+    expect(new Response("x", 201).status).toBe(201);
+    expect(Response.json({}, 201).status).toBe(201);
+    expect(Response.text("x", 418).ok).toBe(false);
+  });
+
+  it("takes headers as an object, with several values, and as pairs", () => {
+    expect(fieldsOf(new Response(null, { headers: { "X-A": "1", "X-B": 2, "Set-Cookie": ["a=1", "b=2"] } }))).toEqual([
+      ["x-a", "1"],
+      ["x-b", "2"],
+      ["set-cookie", "a=1"],
+      ["set-cookie", "b=2"],
+    ]);
+    expect(fieldsOf(new Response(null, { headers: new Headers({ "X-A": "1" }) }))).toEqual([["x-a", "1"]]);
+    expect(fieldsOf(new Response(null, { headers: [["X-A", "1"]] }))).toEqual([["x-a", "1"]]);
+  });
+
+  it.each([199, 600, 0, -1, 200.5, Number.NaN, "200" as unknown as number])("refuses the status %s", (status) => {
+    expect(() => new Response(null, status)).toThrow(ValueError);
+    expect(() => new Response(null, { status })).toThrow("must be an integer from 200 to 599");
+  });
+
+  it("refuses a body where there cannot be one", () => {
+    expect(() => new Response("x", 204)).toThrow("a response with status 204 cannot have a body");
+    expect(() => Response.json({}, 304)).toThrow(ValueError);
+  });
+
+  it("refuses a header that would split the response", () => {
+    expect(() => new Response("x", { headers: { "X-A": "a\r\nSet-Cookie: b=1" } })).toThrow(ValueError);
+    expect(() => new Response("x", { headers: { "X-A": ["a", "b\nc"] } })).toThrow(ValueError);
+    expect(() => new Response("x", { headers: [["X A", "1"]] })).toThrow(ValueError);
+    expect(() => new Response("x").header("X-A", "\0")).toThrow(ValueError);
+    expect(() => new Response("x", { headers: { "Content-Type": "a\nb" } })).toThrow(ValueError);
+  });
+
+  it("sets a header in place of the one there was", () => {
+    const response = new Response("x").header("X-A", 1).header("x-a", "2");
+    expect(response.headers.get("x-a")).toBe("2");
+  });
+});
+
+describe("the ways to make a response", () => {
+  it("json", () => {
+    const response = Response.json({ a: "é" });
+    expect([response.body, response.headers.get("content-type")]).toEqual(['{"a":"é"}', "application/json"]);
+    expect(Response.json(null).body).toBe("null");
+    expect(() => Response.json(undefined)).toThrow("undefined cannot be sent as JSON");
+    expect(() => Response.json(() => {})).toThrow(ValueError);
+  });
+
+  it("json from text that is JSON already", () => {
+    const response = jsonResponse("[1]", 201);
+    expect([response.status, response.body, response.type]).toEqual([201, "[1]", "application/json"]);
+  });
+
+  it("text, html and bytes", () => {
+    expect(Response.text("x").type).toBe("text/plain; charset=utf-8");
+    expect(Response.html("<p>").type).toBe("text/html; charset=utf-8");
+    expect(Response.bytes(new Uint8Array([1])).type).toBe("application/octet-stream");
+  });
+
+  it("keep a content type that is given, in whatever form", () => {
+    const type = "application/problem+json";
+    expect(Response.json({}, { headers: { "content-TYPE": type } }).type).toBe(type);
+    expect(Response.json({}, { headers: [["Content-Type", type]] }).type).toBe(type);
+    const once = new Map([["Content-Type", type]]).entries();
+    expect(Response.json({}, { headers: once }).type).toBe(type);
+    expect(Response.json({}, { headers: { "X-A": "1" } }).type).toBe("application/json");
+  });
+
+  it("noContent, in both spellings", () => {
+    expect([Response.noContent().status, Response.noContent().body]).toEqual([204, null]);
+    expect(Response.no_content().status).toBe(204);
+  });
+
+  it("stream", () => {
+    async function* pieces() {
+      yield "a";
+    }
+    const body = pieces();
+    expect(Response.stream(body, { headers: { "Content-Type": "text/csv" } })).toMatchObject({
+      body,
+      type: "text/csv",
+    });
+  });
+
+  it("file, with its status and headers", () => {
+    const response = Response.file("/x/a.html", { status: 404, headers: { "X-A": "1" } });
+    expect(response.body).toBeInstanceOf(FileBody);
+    expect([response.status, response.headers.get("x-a"), response.type]).toEqual([
+      404,
+      "1",
+      "text/html; charset=utf-8",
+    ]);
+    expect(Response.file("/x/a", { contentType: "text/x" }).type).toBe("text/x");
+  });
+
+  it("sse, which nothing may store or hold back", async () => {
+    const response = Response.sse(
+      (async function* () {
+        yield "a";
+      })(),
+    );
+    expect(fieldsOf(response)).toEqual([
+      ["content-type", "text/event-stream"],
+      ["cache-control", "no-cache"],
+      ["x-accel-buffering", "no"],
+    ]);
+    const texts: unknown[] = [];
+    for await (const text of response.body as AsyncIterable<string>) texts.push(text);
+    expect(texts).toEqual(["data: a\n\n"]);
+  });
+});
+
+describe("a redirect", () => {
+  it("is 302 unless another status is given", () => {
+    expect([Response.redirect("/x").status, Response.redirect("/x").headers.get("location")]).toEqual([302, "/x"]);
+    expect(Response.redirect("/x", 301).status).toBe(301);
+    expect(Response.redirect(new URL("https://a.example/b"), { status: 308 }).status).toBe(308);
+    expect(Response.redirect("/x", { headers: { "X-A": "1" } }).status).toBe(302);
+    expect(Response.redirect("/x", { status: undefined }).status).toBe(302);
+    expect(Response.redirect("/x").body).toBeNull();
+  });
+
+  it.each([200, 300, 304, 404])("refuses the status %s", (status) => {
+    expect(() => Response.redirect("/x", status)).toThrow("use 301, 302, 303, 307 or 308");
+  });
+
+  it.each([
+    ["/a\r\nSet-Cookie: x=1", "/a%0D%0ASet-Cookie:%20x=1"],
+    ["/\u560d\u560a", "/%E5%98%8D%E5%98%8A"],
+    ["/a b?q=é#x", "/a%20b?q=%C3%A9#x"],
+    ["/%0d%0aSet-Cookie", "/%0d%0aSet-Cookie"],
+    ["/\ud800", "/%EF%BF%BD"],
+    ["/\0", "/%00"],
+  ])("to %j is one field without a line break", (target, location) => {
+    const response = Response.redirect(target);
+    expect(fieldsOf(response)).toEqual([["location", location]]);
+  });
+});
+
+describe("the cookies of a response", () => {
+  it("are a field each", () => {
+    const response = new Response("x").cookie("a", "1").cookie("b", "2; x", { httpOnly: true });
+    expect(response.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2%3B%20x; Path=/; HttpOnly"]);
+  });
+
+  it("are removed with the path and domain they were set with, in both spellings", () => {
+    const cleared = "a=; Path=/x; Domain=a.example; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+    const options = { path: "/x", domain: "a.example" };
+    expect(new Response().clearCookie("a", options).headers.getSetCookie()).toEqual([cleared]);
+    expect(new Response().clear_cookie("a", options).headers.getSetCookie()).toEqual([cleared]);
+  });
+
+  it("cannot split the response", () => {
+    expect(() => new Response().cookie("a\r\nb", "1")).toThrow(ValueError);
+    expect(() => new Response().cookie("a", "1", { path: "/\r\n" })).toThrow(ValueError);
+  });
+});
+
+describe("cache tags", () => {
+  it("are kept with the response and are no header", () => {
+    const response = new Response("x").cacheTags("a", "b").cache_tags("c");
+    expect(response.tags).toEqual(["a", "b", "c"]);
+    expect(response.fields).toBeNull();
+  });
+});
+
+describe("a body that will not be sent", () => {
+  it("is told to end", async () => {
+    let cancelled = false;
+    const body = new ReadableStream<string>({
+      cancel() {
+        cancelled = true;
+      },
+    });
+    discardBody(Response.stream(body));
+    expect(cancelled).toBe(true);
+    expect(() => discardBody(new Response("x"))).not.toThrow();
+    expect(() => discardBody(new Response(new FileBody("/x")))).not.toThrow();
+  });
+});

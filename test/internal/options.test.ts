@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { camelCase, snakeCase } from "../../src/internal/names.js";
+import { is, readCall, readOptions, required } from "../../src/internal/options.js";
+
+interface Limit {
+  maxRequests: number;
+  windowSecs: number;
+  name: string;
+}
+const checks = { maxRequests: is.integer(1), windowSecs: is.number(0), name: is.text };
+const read = (given: unknown) => readOptions<Limit>("RateLimitConfig", given, checks);
+
+describe("options", () => {
+  it("are taken in either spelling", () => {
+    expect(read({ max_requests: 5, windowSecs: 1 })).toEqual({ maxRequests: 5, windowSecs: 1 });
+  });
+
+  it("that are unknown are refused, with the name that was meant in the spelling used", () => {
+    expect(() => read({ max_request: 5 })).toThrow(
+      "unknown option 'max_request' in RateLimitConfig; did you mean 'max_requests'?",
+    );
+    expect(() => read({ maxRequest: 5 })).toThrow("did you mean 'maxRequests'?");
+    expect(() => read({ colour: 5 })).toThrow(/^unknown option 'colour' in RateLimitConfig$/);
+  });
+
+  it("of a wrong kind or value are refused, with what was given and what is allowed", () => {
+    expect(() => read({ maxRequests: "5" })).toThrow(
+      `option 'maxRequests' in RateLimitConfig must be an integer of at least 1, not "5"`,
+    );
+    expect(() => read({ max_requests: 0 })).toThrow("must be an integer of at least 1, not 0");
+    expect(() => read({ windowSecs: Number.NaN })).toThrow("must be a number of at least 0, not NaN");
+    expect(() => read({ name: "" })).toThrow("must be a non-empty string");
+  });
+
+  it("are an object or absent", () => {
+    expect(read(undefined)).toEqual({});
+    expect(read(null)).toEqual({});
+    expect(() => read([1])).toThrow("RateLimitConfig takes an object of options, not [1]");
+    expect(() => read("x")).toThrow("takes an object of options");
+  });
+
+  it("named like members of Object.prototype are unknown", () => {
+    expect(() => read({ constructor: 1 })).toThrow("unknown option 'constructor'");
+    expect(() => read(JSON.parse('{"__proto__": 1}'))).toThrow("unknown option '__proto__'");
+  });
+
+  it("that are required are named when they are missing", () => {
+    expect(() => required("RateLimitConfig", read({}), "name")).toThrow("option 'name' is required in RateLimitConfig");
+  });
+});
+
+describe("a call", () => {
+  const call = (...args: unknown[]) => readCall<Limit>("tokenBucket()", args, ["maxRequests", "windowSecs"], checks);
+
+  it("takes an object or the contract's positions", () => {
+    expect(call({ max_requests: 3 })).toEqual({ maxRequests: 3 });
+    expect(call(3, 60)).toEqual({ maxRequests: 3, windowSecs: 60 });
+    expect(call(undefined, 60)).toEqual({ windowSecs: 60 });
+    expect(call()).toEqual({});
+  });
+
+  it("refuses more positions than there are, and wrong values", () => {
+    expect(() => call(1, 2, 3)).toThrow("tokenBucket() takes at most 2 arguments");
+    expect(() => call("many")).toThrow("option 'maxRequests' in tokenBucket() must be an integer");
+  });
+});
+
+describe("spellings", () => {
+  it("turn into each other", () => {
+    for (const [camel, snake] of [
+      ["enableCors", "enable_cors"],
+      ["halfOpenTarget", "half_open_target"],
+      ["json", "json"],
+      ["timeoutMs", "timeout_ms"],
+    ] as const) {
+      expect(snakeCase(camel)).toBe(snake);
+      expect(camelCase(snake)).toBe(camel);
+    }
+  });
+});
