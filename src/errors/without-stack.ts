@@ -1,0 +1,13 @@
+/**
+ * Makes an error without a stack. For answers that are given again and again when there is least time for them: a stack
+ * is three quarters of what a refusal costs (10 of 13 microseconds), and says nothing.
+ */
+export function withoutStack<E extends Error>(make: () => E): E {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}

@@ -1,0 +1,117 @@
+import { isatty } from "node:tty";
+import { describeError, isInstance } from "../errors/describe.js";
+import { type Checks, is, readOptions } from "../internal/options.js";
+import { jsonLine } from "./json-lines.js";
+import { type LineLevel, type LogLevel, logLevels } from "./levels.js";
+import type { LogFields, Logger } from "./logger.js";
+import { type PlainFields, plainFields } from "./plain.js";
+import { type Paint, paintFor, prettyLine } from "./pretty.js";
+import { type LogSink, standardOutput } from "./sink.js";
+
+/** `json` is one JSON object per line, `pretty` is for people. */
+export type LogFormat = "json" | "pretty";
+
+export interface LoggerOptions {
+  /** Lines below it are left out; `info` when not given. */
+  readonly level?: LogLevel;
+  /** When not given, pretty in a terminal and JSON elsewhere. */
+  readonly format?: LogFormat | undefined;
+  /** Where lines go; standard output, in batches, when not given. */
+  readonly sink?: LogSink;
+}
+
+export function createLogger(options: LoggerOptions = {}): Logger {
+  const { level = "info", format, sink = standardOutput() } = readOptions("createLogger", options, checks);
+  return new LineLogger(
+    logLevels.indexOf(level),
+    { sink, write: lineWriter(format ?? formatFor(sink), sink) },
+    null,
+    null,
+  );
+}
+
+/** The format that suits what stands behind a sink. */
+export function formatFor(sink: LogSink): LogFormat {
+  return sink.fd !== undefined && isatty(sink.fd) ? "pretty" : "json";
+}
+
+const checks: Checks<LoggerOptions> = {
+  level: is.oneOf(...logLevels),
+  format: is.oneOf("json", "pretty"),
+  sink: (value) =>
+    typeof (value as LogSink | null)?.write === "function" ? undefined : "an object with a write method",
+};
+
+type LineWriter = (time: number, level: LineLevel, message: string, fields: PlainFields | null) => string;
+
+function lineWriter(format: LogFormat, sink: LogSink): LineWriter {
+  if (format === "json") return jsonLine;
+  const paint: Paint = paintFor(sink.fd);
+  return (time, level, message, fields) => prettyLine(time, level, message, fields, paint);
+}
+
+interface Output {
+  readonly sink: LogSink;
+  readonly write: LineWriter;
+}
+
+class LineLogger implements Logger {
+  readonly #threshold: number;
+  readonly #output: Output;
+  readonly #parent: LineLogger | null;
+  readonly #fields: LogFields | null;
+  /** The fields of this logger and of those it is a child of; made for the first line that needs them. */
+  #bound: PlainFields | null = null;
+
+  constructor(threshold: number, output: Output, parent: LineLogger | null, fields: LogFields | null) {
+    this.#threshold = threshold;
+    this.#output = output;
+    this.#parent = parent;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    if (this.#threshold <= 0) this.#emit("debug", message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    if (this.#threshold <= 1) this.#emit("info", message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    if (this.#threshold <= 2) this.#emit("warn", message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    if (this.#threshold <= 3) this.#emit("error", message, fields);
+  }
+
+  child(fields: LogFields): Logger {
+    return new LineLogger(this.#threshold, this.#output, this, fields);
+  }
+
+  #emit(level: LineLevel, message: unknown, fields: LogFields | undefined): void {
+    const text = typeof message === "string" ? message : describeError(message).message;
+    const bound = this.#boundFields();
+    const own = ownFields(message, fields);
+    const all = bound && own ? { ...bound, ...own } : (bound ?? own);
+    try {
+      this.#output.sink.write(this.#output.write(Date.now(), level, text, all));
+    } catch {
+      // A sink that fails must not fail the request that was logged.
+    }
+  }
+
+  #boundFields(): PlainFields | null {
+    if (!this.#fields) return null;
+    const inherited = this.#parent ? this.#parent.#boundFields() : null;
+    return (this.#bound ??= { ...inherited, ...plainFields(this.#fields) });
+  }
+}
+
+/** Takes an error in place of the message or of the fields too: common where types are not checked. */
+function ownFields(message: unknown, fields: LogFields | undefined): PlainFields | null {
+  if (isInstance(message, Error)) return { ...plainFields({ error: message }), ...(fields && plainFields(fields)) };
+  if (!fields) return null;
+  return plainFields(isInstance(fields, Error) ? { error: fields } : fields);
+}

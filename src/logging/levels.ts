@@ -1,0 +1,7 @@
+/** From the least to the most severe; `silent` lets nothing through. */
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+/** The level of a line. */
+export type LineLevel = Exclude<LogLevel, "silent">;

@@ -1,0 +1,128 @@
+import { causeOf, describeError, isInstance } from "../errors/describe.js";
+import type { LogFields } from "./logger.js";
+import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
+
+/** What a line can carry: JSON, with secrets taken out and nothing left that could throw. */
+export type PlainValue = string | number | boolean | null | PlainValue[] | { [key: string]: PlainValue };
+export type PlainFields = Record<string, PlainValue>;
+
+const maxDepth = 6;
+const maxItems = 100;
+const maxValues = 2000;
+const maxText = 32 * 1024;
+
+/** Copies fields into plain ones. Never throws: what cannot be read says so in its place. */
+export function plainFields(fields: LogFields): PlainFields {
+  try {
+    return plainObject(fields, { path: [fields], left: maxValues });
+  } catch {
+    return { fields: unreadable };
+  }
+}
+
+export function plainText(text: string): string {
+  const short = text.length > maxText ? `${text.slice(0, maxText)}… (${text.length - maxText} more characters)` : text;
+  return hideUrlPasswords(short);
+}
+
+const unreadable = "[unreadable]";
+
+interface Copying {
+  /** The objects on the way to the present value: one that is met again is a circle. */
+  readonly path: object[];
+  /** How many values may still be copied. */
+  left: number;
+}
+
+function plainValue(value: unknown, copying: Copying): PlainValue | undefined {
+  switch (typeof value) {
+    case "string":
+      return plainText(value);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "boolean":
+      return value;
+    case "bigint":
+    case "symbol":
+      return String(value);
+    case "function":
+      return "[function]";
+    case "undefined":
+      return undefined;
+    case "object":
+      return value === null ? null : plainNested(value, copying);
+  }
+}
+
+function plainNested(value: object, copying: Copying): PlainValue | undefined {
+  const { path } = copying;
+  if (path.includes(value)) return "[circular]";
+  if (path.length > maxDepth || copying.left <= 0) return "[…]";
+  path.push(value);
+  try {
+    return plainReference(value, copying);
+  } catch {
+    return unreadable;
+  } finally {
+    path.pop();
+  }
+}
+
+function plainReference(value: object, copying: Copying): PlainValue | undefined {
+  if (isInstance(value, Error)) return plainError(value, copying);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (value instanceof Map) return plainObject(Object.fromEntries(value), copying);
+  if (value instanceof Set) return plainArray([...value], copying);
+  if (Array.isArray(value)) return plainArray(value, copying);
+  const toJSON: unknown = Reflect.get(value, "toJSON");
+  return typeof toJSON === "function" ? plainValue(toJSON.call(value, ""), copying) : plainObject(value, copying);
+}
+
+function plainArray(items: readonly unknown[], copying: Copying): PlainValue[] {
+  const count = Math.min(items.length, maxItems);
+  const plain: PlainValue[] = [];
+  for (let i = 0; i < count && copying.left-- > 0; i++) plain.push(plainValue(items[i], copying) ?? null);
+  if (items.length > plain.length) plain.push(`… ${items.length - plain.length} more`);
+  return plain;
+}
+
+function plainObject(object: object, copying: Copying): PlainFields {
+  const plain: PlainFields = {};
+  const keys = Object.keys(object);
+  let taken = 0;
+  while (taken < keys.length && taken < maxItems && copying.left-- > 0) {
+    const key = keys[taken++]!;
+    set(plain, key, plainMember(object, key, copying));
+  }
+  if (keys.length > taken) plain["…"] = `${keys.length - taken} more`;
+  return plain;
+}
+
+function plainMember(object: object, key: string, copying: Copying): PlainValue | undefined {
+  if (isSecretName(key)) return redacted;
+  try {
+    return plainValue(Reflect.get(object, key), copying);
+  } catch {
+    return unreadable;
+  }
+}
+
+/** Name, message and stack first; then what else the error carries (`code`, `sqlstate`), then what led to it. */
+function plainError(error: Error, copying: Copying): PlainFields {
+  const { name, message, stack } = describeError(error);
+  const plain: PlainFields = { name, message: plainText(message) };
+  if (stack !== undefined) plain["stack"] = plainText(stack);
+  for (const [key, value] of Object.entries(plainObject(error, copying))) {
+    if (!Object.hasOwn(plain, key) && key !== "cause") set(plain, key, value);
+  }
+  if (isInstance(error, AggregateError)) set(plain, "errors", plainMember(error, "errors", copying));
+  set(plain, "cause", plainValue(causeOf(error), copying));
+  return plain;
+}
+
+function set(plain: PlainFields, key: string, value: PlainValue | undefined): void {
+  if (value === undefined) return;
+  if (key !== "__proto__") plain[key] = value;
+  // Assigning to it would set the prototype.
+  else Object.defineProperty(plain, key, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,232 @@
+import { fstatSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+import { isMainThread } from "node:worker_threads";
+
+/** Where log lines go. Each text handed over is whole lines, each ending in a line feed. A Writable stream is a sink too. */
+export interface LogSink {
+  write(lines: string): unknown;
+  /** The file descriptor behind the sink, where there is one: decides whether lines are written for a terminal. */
+  readonly fd?: number;
+}
+
+export interface FileSinkOptions {
+  /** The file descriptor; 1, standard output, when not given. */
+  readonly fd?: number;
+  /** Collected characters at which they are written. */
+  readonly batchSize?: number;
+  /** Milliseconds after which a smaller batch is written; 0 for the end of the turn of the event loop. */
+  readonly delay?: number;
+  /** Bytes kept while the output takes nothing; further lines are dropped and counted. */
+  readonly maxPending?: number;
+  /** Milliseconds that `flushSync` waits for an output that takes nothing at all. */
+  readonly patience?: number;
+}
+
+/**
+ * Collects lines and writes them to a file descriptor in few writes.
+ *
+ * The writes are synchronous, on a descriptor that does not block where that matters:
+ * - a pipe or socket whose reader is slow answers EAGAIN; the bytes stay here, a timer tries again, and the server goes
+ *   on. Node makes pipes non-blocking when `process.stdout` is first touched, as every `console.log` does;
+ * - a file takes a batch at the cost of a copy into the page cache; a terminal takes it at once.
+ *
+ * `fs.write` in the thread pool is not used: with a stuck reader it holds the process at exit (the pool's threads are
+ * joined), and it leaves unknown how much of a batch is out when the process ends. `process.stdout.write` is not used:
+ * what it has queued is lost by `process.exit()`, it has no bound, and EPIPE becomes an 'error' event that kills the process.
+ */
+export class FileSink implements LogSink {
+  readonly fd: number;
+  /** Lines dropped since the last report of such. */
+  dropped = 0;
+  readonly #batchSize: number;
+  readonly #delay: number;
+  readonly #maxPending: number;
+  readonly #patience: number;
+  /** Bytes of one write; 0 before the first. */
+  #pieceSize = 0;
+  #batch = "";
+  /** The batch being written, from the first byte that is not out yet. */
+  #unsent: Buffer | null = null;
+  #scratch: Buffer | null = null;
+  #scheduled = false;
+  /** Milliseconds until the next try; 0 while the output takes what it is given. */
+  #backoff = 0;
+  #lastError: string | undefined = undefined;
+  #closed = false;
+
+  constructor(options: FileSinkOptions = {}) {
+    this.fd = options.fd ?? 1;
+    this.#batchSize = options.batchSize ?? 16 * 1024;
+    this.#delay = options.delay ?? (isatty(this.fd) ? 0 : 20);
+    this.#maxPending = options.maxPending ?? 1024 * 1024;
+    this.#patience = options.patience ?? 1000;
+  }
+
+  write(lines: string): void {
+    if (this.#closed || this.pending + lines.length > this.#maxPending) {
+      this.dropped++;
+      return;
+    }
+    this.#batch += lines;
+    if (this.#scheduled) {
+      if (this.#backoff === 0 && this.#batch.length >= this.#batchSize) this.#drain();
+    } else {
+      this.#schedule(this.#delay);
+    }
+  }
+
+  /** What is kept here, about in bytes. */
+  get pending(): number {
+    return this.#batch.length + (this.#unsent?.length ?? 0);
+  }
+
+  /** Writes what can be written without waiting; false when something had to stay. */
+  flush(): boolean {
+    if (this.#drain() && this.dropped > 0 && !this.#closed) {
+      this.#batch = droppedLine(this.dropped);
+      this.dropped = 0;
+      this.#drain();
+    }
+    if (this.pending === 0) waiting.delete(this);
+    else this.#schedule(this.#delay);
+    return this.pending === 0;
+  }
+
+  /** Writes everything, waiting for a slow reader as long as it takes something; false when it does not. */
+  flushSync(): boolean {
+    let before = this.pending;
+    let deadline = performance.now() + this.#patience;
+    while (!this.flush()) {
+      if (this.#lastError !== "EAGAIN") return false;
+      if (this.pending < before) deadline = performance.now() + this.#patience;
+      else if (performance.now() >= deadline) return false;
+      before = this.pending;
+      sleep(2);
+    }
+    return true;
+  }
+
+  /** Whether all is out. */
+  #drain(): boolean {
+    for (;;) {
+      if (!this.#unsent) {
+        if (this.#batch === "") return true;
+        this.#unsent = this.#encode(this.#batch);
+        this.#batch = "";
+        if (this.#pieceSize === 0) this.#prepare();
+      }
+      try {
+        const unsent: Buffer = this.#unsent;
+        const written = writeSync(this.fd, unsent, 0, pieceLength(unsent, this.#pieceSize));
+        this.#unsent = written < unsent.length ? unsent.subarray(written) : null;
+        this.#backoff = 0;
+      } catch (error) {
+        this.#refused((error as NodeJS.ErrnoException).code);
+        return this.#closed;
+      }
+    }
+  }
+
+  /** Into the same memory each time, where it fits: half the time of a new buffer. Free again when all of it is out. */
+  #encode(batch: string): Buffer {
+    if (batch.length * 3 > scratchSize) return Buffer.from(batch, "utf8");
+    this.#scratch ??= Buffer.allocUnsafeSlow(scratchSize);
+    return this.#scratch.subarray(0, this.#scratch.write(batch, 0, "utf8"));
+  }
+
+  #prepare(): void {
+    this.#pieceSize = isFifo(this.fd) ? atomicWrite : Number.POSITIVE_INFINITY;
+    if (isMainThread) makeNonBlocking(this.fd);
+  }
+
+  #refused(code: string | undefined): void {
+    this.#lastError = code;
+    this.#backoff = Math.min(this.#backoff === 0 ? 10 : this.#backoff * 2, 1000);
+    // A descriptor that was closed may be given to another file: nothing is written to its number again.
+    if (code === "EBADF") {
+      this.#closed = true;
+      this.#batch = "";
+      this.#unsent = null;
+    }
+  }
+
+  #schedule(delay: number): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    flushAtExit(this);
+    const wait = this.#backoff || delay;
+    if (wait === 0) setImmediate(wake, this).unref();
+    else setTimeout(wake, wait, this).unref();
+  }
+
+  /** @internal */
+  wake(): void {
+    this.#scheduled = false;
+    this.flush();
+  }
+}
+
+/** The process's one sink on standard output: two of them would mix up the order of lines. */
+export function standardOutput(): FileSink {
+  return (standard ??= new FileSink());
+}
+
+let standard: FileSink | undefined;
+
+/** Linux writes this much to a pipe whole or not at all, so lines of workers that share one never tear (pipe(7)). */
+const atomicWrite = 4096;
+
+/** How many bytes to write next: as many whole lines as fit into `limit`; at least one line. */
+function pieceLength(bytes: Buffer, limit: number): number {
+  if (bytes.length <= limit) return bytes.length;
+  const end = bytes.lastIndexOf(lineFeed, limit - 1);
+  if (end !== -1) return end + 1;
+  return bytes.indexOf(lineFeed) + 1 || bytes.length;
+}
+
+const lineFeed = 0x0a;
+const scratchSize = 64 * 1024;
+
+function wake(sink: FileSink): void {
+  sink.wake();
+}
+
+/** Sinks that hold lines. */
+const waiting = new Set<FileSink>();
+let hooked = false;
+
+function flushAtExit(sink: FileSink): void {
+  waiting.add(sink);
+  if (hooked) return;
+  hooked = true;
+  process.on("exit", () => {
+    for (const held of waiting) held.flushSync();
+  });
+}
+
+function makeNonBlocking(fd: number): void {
+  try {
+    if (fd === 1) process.stdout;
+    else if (fd === 2) process.stderr;
+  } catch {
+    // An odd descriptor that Node cannot wrap: it is written as it is.
+  }
+}
+
+function isFifo(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFIFO();
+  } catch {
+    return false;
+  }
+}
+
+function droppedLine(count: number): string {
+  return `{"time":"${new Date().toISOString()}","level":"warn","msg":"log lines were dropped: the output took nothing","dropped":${count}}\n`;
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+function sleep(milliseconds: number): void {
+  Atomics.wait(sleeper, 0, 0, milliseconds);
+}
