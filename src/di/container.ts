@@ -1,0 +1,149 @@
+import { ValueError } from "../errors/value-error.js";
+import type { Request } from "../http/request.js";
+import { show } from "../internal/options.js";
+import { didYouMean } from "../internal/suggest.js";
+import type { Injected, Step } from "../pipeline/endpoint.js";
+import type { Inject } from "./depends.js";
+
+export interface FactoryOptions<I extends Inject = Inject> {
+  /** What the factory itself needs. */
+  readonly inject?: I;
+  /** Lets go of a value after the response; else its `[Symbol.asyncDispose]` or `[Symbol.dispose]`, if any. */
+  readonly dispose?: (value: never) => void | Promise<void>;
+}
+
+export type Factory = (request: Request, injected: Injected) => unknown;
+
+interface Registration {
+  readonly lifetime: "singleton" | "scoped" | "transient";
+  readonly value: unknown;
+  readonly factory: Factory | null;
+  readonly inject: Inject;
+  readonly dispose: ((value: never) => void | Promise<void>) | undefined;
+}
+
+type Resolver = (request: Request) => unknown;
+
+/** Dependencies by name. Checked as a whole at start: what is asked for exists, and nothing needs itself. */
+export class Container {
+  readonly #registrations = new Map<string, Registration>();
+  readonly #overrides = new Map<string, unknown>();
+
+  addSingleton(name: string, value: unknown): void {
+    this.#add(name, { lifetime: "singleton", value, factory: null, inject: {}, dispose: undefined });
+  }
+
+  addFactory(lifetime: "scoped" | "transient", name: string, options: FactoryOptions, factory: Factory): void {
+    if (typeof factory !== "function") {
+      throw new ValueError(`the dependency '${name}' needs a function that makes it, not ${show(factory)}`);
+    }
+    this.#add(name, { lifetime, value: undefined, factory, inject: options.inject ?? {}, dispose: options.dispose });
+  }
+
+  /** Puts a value in place of a dependency, for a test; call what it returns to take it away again. */
+  override(name: string, value: unknown): () => void {
+    if (!this.#registrations.has(name)) throw this.#unknown(name, []);
+    this.#overrides.set(name, value);
+    return () => void this.#overrides.delete(name);
+  }
+
+  has(name: string): boolean {
+    return this.#registrations.has(name);
+  }
+
+  /** Checks every registration, so that a mistake shows at start and not at the first request. */
+  check(): void {
+    for (const name of this.#registrations.keys()) this.#resolver(name, []);
+  }
+
+  /** The step that provides what a route asks for. */
+  step(inject: Inject, owner: string): Step {
+    const entries = Object.entries(inject).map(([key, dependency]) => {
+      if (typeof dependency?.dependency !== "string") {
+        throw new ValueError(`inject.${key} of ${owner} must be Depends("name"), not ${show(dependency)}`);
+      }
+      return [key, this.#resolver(dependency.dependency, [owner])] as const;
+    });
+    return (request, injected) => provide(entries, 0, request, injected);
+  }
+
+  #add(name: string, registration: Registration): void {
+    if (typeof name !== "string" || name === "") throw new ValueError("a dependency needs a name");
+    if (this.#registrations.has(name)) throw new ValueError(`the dependency '${name}' is registered already`);
+    this.#registrations.set(name, registration);
+  }
+
+  #resolver(name: string, chain: readonly string[]): Resolver {
+    const registration = this.#registrations.get(name);
+    if (!registration) throw this.#unknown(name, chain);
+    if (chain.includes(name)) {
+      throw new ValueError(`the dependency '${name}' needs itself: ${[...chain, name].join(" -> ")}`);
+    }
+    const make = this.#maker(name, registration, [...chain, name]);
+    return (request) =>
+      this.#overrides.size > 0 && this.#overrides.has(name) ? this.#overrides.get(name) : make(request);
+  }
+
+  #maker(name: string, registration: Registration, chain: readonly string[]): Resolver {
+    const { lifetime, value, factory, inject } = registration;
+    if (factory === null) return () => value;
+    const entries = Object.entries(inject).map(
+      ([key, dependency]) => [key, this.#resolver(dependency.dependency, chain)] as const,
+    );
+    const make = (request: Request): unknown => {
+      const injected: Injected = {};
+      const waiting = provide(entries, 0, request, injected);
+      const made = waiting ? waiting.then(() => factory(request, injected)) : factory(request, injected);
+      disposeAfter(request, made, registration);
+      return made;
+    };
+    if (lifetime === "transient") return make;
+    return (request) => {
+      const scope = (request.scope ??= new Map());
+      if (!scope.has(name)) scope.set(name, make(request));
+      return scope.get(name);
+    };
+  }
+
+  #unknown(name: string, chain: readonly string[]): ValueError {
+    const path = chain.length ? ` (${[...chain, name].join(" -> ")})` : "";
+    return new ValueError(`unknown dependency '${name}'${path}${didYouMean(name, this.#registrations.keys())}`);
+  }
+}
+
+function provide(
+  entries: readonly (readonly [key: string, resolve: Resolver])[],
+  from: number,
+  request: Request,
+  injected: Injected,
+): Promise<void> | undefined {
+  for (let i = from; i < entries.length; i++) {
+    const [key, resolve] = entries[i]!;
+    const value = resolve(request);
+    if (value instanceof Promise) {
+      return value.then((made) => {
+        injected[key] = made;
+        return provide(entries, i + 1, request, injected);
+      });
+    }
+    injected[key] = value;
+  }
+  return undefined;
+}
+
+function disposeAfter(request: Request, made: unknown, { dispose }: Registration): void {
+  if (made instanceof Promise) {
+    // A factory that fails has made nothing; whoever asked for it gets the error.
+    made.then((value) => disposeAfter(request, value, { dispose } as Registration)).catch(() => {});
+    return;
+  }
+  const release = dispose ? () => dispose(made as never) : disposerOf(made);
+  if (release) request.onFinish(release);
+}
+
+function disposerOf(value: unknown): (() => void | Promise<void>) | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Symbol.asyncDispose in value) return () => (value as AsyncDisposable)[Symbol.asyncDispose]() as Promise<void>;
+  if (Symbol.dispose in value) return () => (value as Disposable)[Symbol.dispose]();
+  return undefined;
+}

@@ -1,0 +1,186 @@
+import { httpError } from "../errors/http-error.js";
+import { ValueError } from "../errors/value-error.js";
+import type { Request } from "../http/request.js";
+import { discardBody, type Response } from "../http/response.js";
+import { toResponse } from "../http/to-response.js";
+import type { Deadlines } from "./deadlines.js";
+import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
+
+export type { OnError, Run };
+
+export interface PipelineParts {
+  /** From the outside in. */
+  readonly middleware: readonly Middleware[];
+  readonly endpoint: Run;
+  readonly onError: OnError;
+  /** Whether the body is read before anything that is not `early`. */
+  readonly readBody: boolean;
+  /** The body limit of this route, if it has one of its own. */
+  readonly bodyLimit: number | null;
+  /** Bounds the time of everything behind the body; null for no bound. */
+  readonly deadlines: Deadlines | null;
+}
+
+/** Folds the pipeline of one route into one function, once, at start. What is not enabled is not in it. */
+export function compile(parts: PipelineParts): Run {
+  const { middleware, onError } = parts;
+  let firstLate = middleware.findIndex((item) => !item.early);
+  if (firstLate === -1) firstLate = middleware.length;
+  let run = fold(middleware.slice(firstLate), parts.endpoint, onError);
+  if (parts.deadlines) run = withDeadline(run, parts.deadlines, onError);
+  if (parts.readBody) run = withBody(run, onError);
+  run = fold(middleware.slice(0, firstLate), run, onError);
+  return parts.bodyLimit === null ? run : withBodyLimit(run, parts.bodyLimit);
+}
+
+function fold(middleware: readonly Middleware[], endpoint: Run, onError: OnError): Run {
+  return middleware.reduceRight((next, item) => wrap(item, next, onError), endpoint);
+}
+
+function wrap(item: Middleware, next: Run, onError: OnError): Run {
+  if (item.wrap) return item.wrap(next, onError);
+  if (item.around) return wrapFunction(item.around, next, onError);
+  let run = next;
+  if (item.after) run = wrapAfter(item, run, onError);
+  if (item.before) run = wrapBefore(item, run, onError);
+  return run;
+}
+
+function wrapBefore(item: Middleware, next: Run, onError: OnError): Run {
+  return (request) => {
+    let early: unknown;
+    try {
+      early = item.before!(request);
+    } catch (error) {
+      return onError(request, error, "sync");
+    }
+    if (early === undefined) return next(request);
+    if (!isPromise(early)) return answer(request, early, 0, onError);
+    return early.then(
+      (value) => (value === undefined ? next(request) : answer(request, value, 0, onError)),
+      (error: unknown) => onError(request, error, "async"),
+    );
+  };
+}
+
+function wrapAfter(item: Middleware, next: Run, onError: OnError): Run {
+  const finish = (request: Request, response: Response): Response | Promise<Response> => {
+    let changed: unknown;
+    try {
+      changed = item.after!(request, response);
+    } catch (error) {
+      discardBody(response);
+      return onError(request, error, "sync");
+    }
+    if (changed === undefined || changed === response) return response;
+    if (!isPromise(changed)) return answer(request, changed, 0, onError);
+    return changed.then(
+      (value) => (value === undefined || value === response ? response : answer(request, value, 0, onError)),
+      (error: unknown) => {
+        discardBody(response);
+        return onError(request, error, "async");
+      },
+    );
+  };
+  return (request) => {
+    const response = next(request);
+    return response instanceof Promise ? response.then((inner) => finish(request, inner)) : finish(request, response);
+  };
+}
+
+function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError): Run {
+  return (request) => {
+    let inner: Response | Promise<Response> | undefined;
+    const next = (): Response | Promise<Response> => (inner ??= run(request));
+    // A middleware that returns nothing stands by the response of what it called.
+    const settle = (result: unknown): Response | Promise<Response> => {
+      if (result !== undefined) return answer(request, result, 0, onError);
+      if (inner !== undefined) return inner;
+      return onError(request, new ValueError("a middleware neither returned a response nor called next()"), "sync");
+    };
+    let result: unknown;
+    try {
+      result = middleware(request, next);
+    } catch (error) {
+      return onError(request, error, "sync");
+    }
+    if (!isPromise(result)) return settle(result);
+    return result.then(settle, (error: unknown) => onError(request, error, "async"));
+  };
+}
+
+/** Makes the response from a value; what fails on the way, now or later, becomes an error's response. */
+export function answer(
+  request: Request,
+  value: unknown,
+  status: number,
+  onError: OnError,
+  handler: "sync" | "async" = "sync",
+): Response | Promise<Response> {
+  let response: Response | Promise<Response>;
+  try {
+    response = toResponse(request, value, status);
+  } catch (error) {
+    return onError(request, error, handler);
+  }
+  if (!(response instanceof Promise)) return response;
+  return response.catch((error: unknown) => onError(request, error, "async"));
+}
+
+function withBody(next: Run, onError: OnError): Run {
+  return (request) => {
+    const body = request.source.body;
+    if (body === null) return next(request);
+    const limit = request.bodyLimit;
+    const received = body.received;
+    if (received !== null) {
+      return received.length > limit ? onError(request, httpError("PAYLOAD_TOO_LARGE"), "sync") : next(request);
+    }
+    return body.read(limit).then(
+      (bytes) => {
+        request.bytesRead = bytes;
+        return next(request);
+      },
+      (error: unknown) => onError(request, error, "async"),
+    );
+  };
+}
+
+function withBodyLimit(next: Run, limit: number): Run {
+  return (request) => {
+    request.routeBodyLimit = limit;
+    return next(request);
+  };
+}
+
+/** Answers 504 when what is behind does not answer in time; its late answer is then ignored. */
+function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
+  return (request) => {
+    const response = next(request);
+    if (!(response instanceof Promise)) return response;
+    return new Promise((resolve) => {
+      let late = false;
+      const entry = deadlines.add(() => {
+        late = true;
+        // What the handler still uses is not let go of before it is done.
+        request.hold();
+        const error = httpError("GATEWAY_TIMEOUT");
+        request.abort(error);
+        resolve(onError(request, error, "async"));
+      });
+      void response.then((answer) => {
+        deadlines.remove(entry);
+        if (!late) return resolve(answer);
+        discardBody(answer);
+        request.finish();
+      });
+    });
+  };
+}
+
+export function isPromise(value: unknown): value is Promise<unknown> {
+  return (
+    value instanceof Promise ||
+    (typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function")
+  );
+}

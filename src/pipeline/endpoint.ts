@@ -1,0 +1,64 @@
+import type { Request } from "../http/request.js";
+import type { Response } from "../http/response.js";
+import { toResponseSymbol } from "../http/to-response.js";
+import { answer, isPromise, type OnError, type Run } from "./compile.js";
+
+/** What a handler is given beside the request: validated input and dependencies by name. */
+export type Injected = Record<string, unknown>;
+
+/** Fills one part of what is injected, before the handler runs. */
+export type Step = (request: Request, injected: Injected) => void | Promise<void>;
+
+export type AnyHandler = (request: Request, injected: Injected) => unknown;
+
+const nothing: Injected = Object.freeze({});
+
+/** The innermost part of the pipeline: the steps one after the other, then the handler, then its result made a response. */
+export function endpoint(handler: AnyHandler, steps: readonly Step[], status: number, onError: OnError): Run {
+  const settle = (request: Request, result: unknown): Response | Promise<Response> => {
+    if (!isPromise(result) || toResponseSymbol in result) return answer(request, result, status, onError);
+    return result.then(
+      (value) => answer(request, value, status, onError, "async"),
+      (error: unknown) => onError(request, error, "async"),
+    );
+  };
+  const call = (request: Request, injected: Injected): Response | Promise<Response> => {
+    let result: unknown;
+    try {
+      result = handler(request, injected);
+    } catch (error) {
+      return onError(request, error, "sync");
+    }
+    return settle(request, result);
+  };
+  if (steps.length === 0) return (request) => call(request, nothing);
+  return (request) => {
+    const injected: Injected = {};
+    let waiting: Promise<void> | undefined;
+    try {
+      waiting = runSteps(steps, 0, request, injected);
+    } catch (error) {
+      return onError(request, error, "sync");
+    }
+    if (waiting === undefined) return call(request, injected);
+    return waiting.then(
+      () => call(request, injected),
+      (error: unknown) => onError(request, error, "async"),
+    );
+  };
+}
+
+function runSteps(
+  steps: readonly Step[],
+  from: number,
+  request: Request,
+  injected: Injected,
+): Promise<void> | undefined {
+  for (let i = from; i < steps.length; i++) {
+    const waiting = steps[i]!(request, injected);
+    if (waiting instanceof Promise) {
+      return waiting.then(() => runSteps(steps, i + 1, request, injected));
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,32 @@
+import { ValueError } from "../errors/value-error.js";
+import type { Request } from "../http/request.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: a class is any constructor, whatever it takes
+export type ErrorClass<E = unknown> = abstract new (...args: any[]) => E;
+export type ExceptionHandler<E = unknown> = (request: Request, error: E) => unknown;
+
+/** Handlers of exceptions by class; the nearest ancestor of what was thrown wins. */
+export class ExceptionHandlers {
+  readonly #handlers = new Map<unknown, ExceptionHandler>();
+
+  add<E>(type: ErrorClass<E>, handler: ExceptionHandler<E>): void {
+    if (typeof type !== "function") throw new ValueError("exceptionHandler takes a class of errors first");
+    if (typeof handler !== "function")
+      throw new ValueError("exceptionHandler takes a function (request, error) second");
+    if (this.#handlers.has(type)) throw new ValueError(`an exception handler for ${type.name} is registered already`);
+    this.#handlers.set(type, handler as ExceptionHandler);
+  }
+
+  find(error: unknown): ExceptionHandler | undefined {
+    if (this.#handlers.size === 0 || typeof error !== "object" || error === null) return undefined;
+    try {
+      for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
+        const handler = this.#handlers.get(type);
+        if (handler) return handler;
+      }
+    } catch {
+      // What was thrown may throw itself when it is asked for its class: a getter, a proxy.
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Request } from "../http/request.js";
+import type { Response } from "../http/response.js";
+
+/** A compiled piece of the pipeline. It never throws and never rejects. */
+export type Run = (request: Request) => Response | Promise<Response>;
+
+/** Turns what was thrown into a response; never throws itself. */
+export type OnError = (request: Request, error: unknown, handler: "sync" | "async") => Response | Promise<Response>;
+
+/** Runs the rest of the pipeline. It always gives a response: errors have become one by then (see `request.error`). */
+export type Next = () => Response | Promise<Response>;
+
+/** The familiar form: does something, calls `next`, does something with the response. */
+export type MiddlewareFunction = (request: Request, next: Next) => unknown;
+
+/** The cheap form: no closure and no promise unless one of the two returns one. */
+export interface Middleware {
+  readonly name?: string;
+  /**
+   * Looks at no more than the head of the request, so it may run before the body is read: a request it refuses is never
+   * buffered.
+   */
+  readonly early?: boolean;
+  /** The place among the framework's own; what users add stands at "user", in the order added. */
+  readonly slot?: Slot;
+  /** Returns a response to answer at once; nothing to go on. */
+  before?(request: Request): unknown;
+  /** Returns a response to send in place of the one given; nothing to send that one. */
+  after?(request: Request, response: Response): unknown;
+  /** The whole thing as a function, for what must hold the call in its hands. */
+  around?: MiddlewareFunction;
+  /**
+   * @internal Called once at start with the rest of the pipeline, for what runs it with a request of its own, or must
+   * keep something between the way in and the way out without a closure per request.
+   */
+  wrap?(next: Run, onError: OnError): Run;
+  /** Called once per route at start: gives the middleware as that route needs it, or null to leave it out. */
+  forRoute?(route: RouteInfo): Middleware | null;
+}
+
+/** A route as middleware may know it when the pipeline is compiled. */
+export interface RouteInfo {
+  /** The pattern; null for requests that no route answers. */
+  readonly pattern: string | null;
+  readonly methods: readonly string[];
+  readonly websocket: boolean;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** A route of the framework's own that only has what stands before `firstForUsers`. */
+  readonly internal: boolean;
+}
+
+/**
+ * The order of the pipeline from the outside in, whatever order things are enabled in. docs/lifecycle.md explains it.
+ */
+export const slots = [
+  "request-id",
+  "tracing",
+  "logging",
+  "metrics",
+  "cors",
+  "security-headers",
+  "compression",
+  "etag",
+  "ip-filter",
+  "rate-limit",
+  "session",
+  "csrf",
+  "user",
+  "guards",
+  "cache",
+  "circuit-breaker",
+] as const;
+
+export type Slot = (typeof slots)[number];
+
+/** From here on in, things are for users: they are limited, remembered, authenticated. */
+const firstForUsers: Slot = "rate-limit";
+
+/** The middleware of one route, in the order in which it runs. */
+export function forRoute(middleware: readonly Middleware[], route: RouteInfo): Middleware[] {
+  const chosen = middleware.map((item) => {
+    if (!item.forRoute) return item;
+    const own = item.forRoute(route);
+    return own && { slot: item.slot, name: item.name, early: item.early, ...own };
+  });
+  const present = chosen.filter((item) => item !== null) as Middleware[];
+  const wanted = route.internal ? present.filter((item) => placeOf(item) < slots.indexOf(firstForUsers)) : present;
+  return inOrder(wanted);
+}
+
+/** Brings middleware into the order of the slots; within a slot the order given stays. */
+function inOrder(middleware: readonly Middleware[]): Middleware[] {
+  return [...middleware].sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+function placeOf(item: Middleware): number {
+  return slots.indexOf(item.slot ?? "user");
+}

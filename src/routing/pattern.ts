@@ -1,0 +1,58 @@
+import { ValueError } from "../errors/value-error.js";
+
+/** A path pattern taken apart. */
+export interface Pattern {
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  readonly paramNames: readonly string[];
+}
+
+export type Segment =
+  | { readonly kind: "static"; readonly text: string }
+  | { readonly kind: "param"; readonly name: string }
+  | { readonly kind: "wildcard"; readonly name: string };
+
+const parameter = /^\{([A-Za-z_$][\w$-]*)(:\*)?\}$/;
+const reserved = new Set(["__proto__", "constructor", "prototype"]);
+
+/** Takes a pattern apart; `{id}` is one segment, `{rest:*}` everything that is left. */
+export function parsePattern(text: string): Pattern {
+  if (typeof text !== "string" || !text.startsWith("/")) {
+    throw new ValueError(`a path begins with '/': ${JSON.stringify(text)} does not`);
+  }
+  if (/[?#\s\\]/.test(text)) throw new ValueError(`the path '${text}' holds a character that a path cannot have`);
+  const segments = text
+    .slice(1)
+    .split("/")
+    .map((part) => parseSegment(part, text));
+  const paramNames = segments.flatMap((segment) => (segment.kind === "static" ? [] : [segment.name]));
+  const repeated = paramNames.find((name, index) => paramNames.indexOf(name) !== index);
+  if (repeated) throw new ValueError(`the path '${text}' names the parameter '${repeated}' twice`);
+  if (segments.slice(0, -1).some((segment) => segment.kind === "wildcard")) {
+    throw new ValueError(`in the path '${text}' a {name:*} takes all that is left, so it must stand last`);
+  }
+  return { text, segments, paramNames };
+}
+
+/** A prefix and a path as one path: `/api` and `/` give `/api`, `/api` and `/books` give `/api/books`. */
+export function joinPaths(prefix: string, path: string): string {
+  if (prefix === "" || prefix === "/") return path;
+  const trimmed = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix;
+  return path === "/" || path === "" ? trimmed : trimmed + path;
+}
+
+function parseSegment(part: string, whole: string): Segment {
+  if (!part.includes("{") && !part.includes("}")) {
+    if (part === "." || part === "..") throw new ValueError(`the path '${whole}' holds the segment '${part}'`);
+    return { kind: "static", text: part };
+  }
+  const match = parameter.exec(part);
+  if (!match) {
+    throw new ValueError(
+      `'${part}' in the path '${whole}' is not a parameter: write a whole segment as {name}, or {name:*} for the rest`,
+    );
+  }
+  const name = match[1]!;
+  if (reserved.has(name)) throw new ValueError(`'${name}' in the path '${whole}' cannot be the name of a parameter`);
+  return { kind: match[2] ? "wildcard" : "param", name };
+}

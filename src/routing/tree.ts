@@ -1,0 +1,102 @@
+import { httpError } from "../errors/http-error.js";
+import type { Pattern } from "./pattern.js";
+
+interface Node<Route> {
+  readonly statics: Map<string, Node<Route>>;
+  param: Node<Route> | null;
+  route: Route | null;
+  wildcard: Route | null;
+}
+
+/** The routes of one method. Static beats parameter beats wildcard, segment by segment from the left. */
+export class RouteTree<Route> {
+  readonly #root: Node<Route> = emptyNode();
+  /** Paths without parameters, found in one step. */
+  readonly #exact = new Map<string, Route>();
+  /** The parameters of the route found last, in the order of the pattern. */
+  values: string[] = [];
+
+  /** Adds a route; returns the one that is there already for the same paths, if any. */
+  add(pattern: Pattern, route: Route): Route | null {
+    let node = this.#root;
+    for (const segment of pattern.segments) {
+      if (segment.kind === "wildcard") {
+        if (node.wildcard) return node.wildcard;
+        node.wildcard = route;
+        return null;
+      }
+      if (segment.kind === "param") {
+        node = node.param ??= emptyNode();
+      } else {
+        let child = node.statics.get(segment.text);
+        if (!child) node.statics.set(segment.text, (child = emptyNode()));
+        node = child;
+      }
+    }
+    if (node.route) return node.route;
+    node.route = route;
+    if (pattern.paramNames.length === 0) this.#exact.set(pattern.text, route);
+    return null;
+  }
+
+  /** The route for a path as received; its parameters are then in `values`. Throws 400 for a malformed path. */
+  find(path: string): Route | null {
+    const exact = this.#exact.get(path);
+    if (exact !== undefined) return exact;
+    // The only target that is no path is the "*" of OPTIONS.
+    if (path.charCodeAt(0) !== 0x2f) return null;
+    this.values = [];
+    return this.#walk(this.#root, path, 1, path.includes("%"));
+  }
+
+  #walk(node: Node<Route>, path: string, start: number, encoded: boolean): Route | null {
+    const slash = path.indexOf("/", start);
+    const raw = slash === -1 ? path.slice(start) : path.slice(start, slash);
+    const segment = encoded ? decodeSegment(raw) : raw;
+    // Most nodes below a parameter have no static children: looking one up would hash the segment for nothing.
+    const child = node.statics.size === 0 ? undefined : node.statics.get(segment);
+    if (child !== undefined) {
+      const found = slash === -1 ? (child.route ?? null) : this.#walk(child, path, slash + 1, encoded);
+      if (found !== null) return found;
+    }
+    if (node.param && segment !== "") {
+      const depth = this.values.length;
+      this.values.push(segment);
+      const found = slash === -1 ? node.param.route : this.#walk(node.param, path, slash + 1, encoded);
+      if (found !== null) return found;
+      this.values.length = depth;
+    }
+    if (node.wildcard) {
+      const rest = path.slice(start);
+      this.values.push(encoded ? decodeSegment(rest) : rest);
+      return node.wildcard;
+    }
+    return null;
+  }
+}
+
+/** Refuses what no route may ever see: dot segments, which could lead elsewhere, and broken or NUL escapes. */
+export function checkPath(path: string): void {
+  if (path.includes("/.") && dotSegment.test(path)) throw httpError("MALFORMED_PATH");
+  if (path.includes("%")) {
+    const decoded = decodeSegment(path);
+    if (dotSegment.test(decoded)) throw httpError("MALFORMED_PATH");
+  }
+}
+
+const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
+
+function decodeSegment(segment: string): string {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(segment);
+  } catch {
+    throw httpError("MALFORMED_PATH");
+  }
+  if (decoded.includes("\0")) throw httpError("MALFORMED_PATH");
+  return decoded;
+}
+
+function emptyNode<Route>(): Node<Route> {
+  return { statics: new Map(), param: null, route: null, wildcard: null };
+}

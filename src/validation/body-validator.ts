@@ -1,0 +1,45 @@
+import type { Issue } from "./issues.js";
+import type { JsonSchema } from "./json-schema.js";
+
+/**
+ * What is no Standard Schema but can read a body itself, from its bytes, carries a method under this symbol; models do,
+ * so that validation never needs to know them.
+ */
+export const bodyValidatorSymbol: unique symbol = Symbol.for("stoa.bodyValidator");
+
+export interface BodyValidator<Output = unknown> {
+  [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<Output> | Promise<BodyResult<Output>>;
+}
+
+export type BodyResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[]; readonly status: number };
+
+/** What has a JSON Schema of its own to be documented by carries a method under this symbol. */
+export const jsonSchemaSymbol: unique symbol = Symbol.for("stoa.jsonSchema");
+
+export interface DescribedSchema {
+  /** The schema of what is taken or of what is given, and the name under which documents share it. */
+  [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema;
+}
+
+export interface NamedJsonSchema {
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** What a body validator makes of a body. */
+export type BodyOutput<S> = S extends BodyValidator<infer Output> ? Output : never;
+
+export function isBodyValidator(value: unknown): value is BodyValidator {
+  return hasMethod(value, bodyValidatorSymbol);
+}
+
+export function isDescribed(value: unknown): value is DescribedSchema {
+  return hasMethod(value, jsonSchemaSymbol);
+}
+
+function hasMethod(value: unknown, key: symbol): boolean {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as Record<symbol, unknown>)[key] === "function";
+}

@@ -1,0 +1,92 @@
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
+import { acceptedTypes, isSchema, itemsOf, objectShape, resolve } from "./schema-walk.js";
+import type { StandardSchema } from "./standard-schema.js";
+
+/** Makes numbers, booleans and lists of the strings in an object, in place, where its schema wants them. */
+export type Coerce = (input: Record<string, unknown>) => void;
+
+/** Turns one value; what cannot be turned stays a string, for the schema to refuse. */
+type Turn = (value: unknown) => unknown;
+
+/** How a list is written in one string: a repeated name has no need to, a header and a path separate with commas. */
+export type Lists = "repeated" | "commas";
+
+/**
+ * What paths, queries, headers and forms carry is text. Where a schema says that a property is a number, a boolean or a
+ * list, and not a string, its text is turned into that before the schema sees it. Null when there is nothing to turn:
+ * the schema takes strings, or its library tells no JSON Schema.
+ */
+export function coercion(schema: StandardSchema, lists: Lists): Coerce | null {
+  const root = jsonSchemaOf(schema, "input");
+  if (root === undefined) return null;
+  const { properties, others } = objectShape(root, root);
+  const turns: [name: string, turn: Turn][] = [];
+  for (const [name, alternatives] of properties) {
+    const turn = turnFor(root, alternatives.length === 1 ? alternatives[0]! : { anyOf: alternatives }, lists);
+    if (turn) turns.push([name, turn]);
+  }
+  const turnOthers = isSchema(others) ? turnFor(root, others, lists) : null;
+  if (turns.length === 0 && !turnOthers) return null;
+  return (input) => {
+    for (const [name, turn] of turns) {
+      if (Object.hasOwn(input, name)) input[name] = turn(input[name]);
+    }
+    if (!turnOthers) return;
+    for (const name of Object.keys(input)) if (!properties.has(name)) set(input, name, turnOthers(input[name]));
+  };
+}
+
+const integer = /^-?\d+$/;
+const decimal = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  1: true,
+  on: true,
+  false: false,
+  0: false,
+  off: false,
+};
+
+function turnFor(root: JsonSchema, schema: JsonSchema, lists: Lists): Turn | null {
+  const types = acceptedTypes(root, schema);
+  if (types === null || types.has("string")) return null;
+  const scalar = scalarTurn(types);
+  if (!types.has("array")) return scalar;
+  const items = itemsOf(root, resolve(root, schema));
+  const turnItem = (items && turnFor(root, items, lists)) ?? ((value: unknown) => value);
+  return (value) => {
+    const list = Array.isArray(value) ? value : splitList(value, lists);
+    return list === null ? value : list.map(turnItem);
+  };
+}
+
+function splitList(value: unknown, lists: Lists): unknown[] | null {
+  if (typeof value !== "string" || lists === "repeated") return value === undefined ? null : [value];
+  return value.split(",").map((item) => item.trim());
+}
+
+function scalarTurn(types: ReadonlySet<string>): Turn | null {
+  const [takesInteger, takesNumber, takesBoolean, takesNull] = ["integer", "number", "boolean", "null"].map((type) =>
+    types.has(type),
+  );
+  if (!takesInteger && !takesNumber && !takesBoolean && !takesNull) return null;
+  return (value) => {
+    if (typeof value !== "string") return value;
+    if (takesNumber && decimal.test(value)) return finite(value);
+    // Beyond 2^53 a number would be another integer than the one that was sent.
+    if (takesInteger && integer.test(value)) return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    const lower = value.toLowerCase();
+    if (takesBoolean && Object.hasOwn(booleans, lower)) return booleans[lower];
+    return takesNull && value === "" ? null : value;
+  };
+}
+
+function finite(text: string): unknown {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
+/** Assigning to `__proto__` would set the prototype. */
+function set(input: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(input, name, { value, enumerable: true, configurable: true, writable: true });
+}

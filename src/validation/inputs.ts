@@ -1,0 +1,66 @@
+import type { Form, FormFile } from "../http/form.js";
+import type { Request } from "../http/request.js";
+import { coercion } from "./coerce.js";
+import { jsonSchemaOf } from "./json-schema.js";
+import { objectShape } from "./schema-walk.js";
+import type { StandardSchema } from "./standard-schema.js";
+
+/** Where a schema's input comes from, other than a JSON body. */
+export type TextPlace = "params" | "query" | "headers" | "form";
+
+type Read = (request: Request) => Record<string, unknown>;
+
+/** What reads the input of a schema from a request, with text turned into what the schema wants. */
+export function inputReader(place: TextPlace, schema: StandardSchema): Read {
+  const read = place === "headers" ? headerReader(schema) : readers[place];
+  const coerce = coercion(schema, place === "query" || place === "form" ? "repeated" : "commas");
+  if (!coerce) return read;
+  return (request) => {
+    const input = read(request);
+    coerce(input);
+    return input;
+  };
+}
+
+const readers: Readonly<Record<Exclude<TextPlace, "headers">, Read>> = {
+  params: (request) => ({ ...request.params }),
+  query: (request) => ({ ...request.query.toJSON() }),
+  form: (request) => formObject(request.form()),
+};
+
+/**
+ * The headers that the schema names, spelled as it spells them: it could not be strict if it saw what every client and
+ * proxy adds. All of them, in lower case, when it names none or takes others too.
+ */
+function headerReader(schema: StandardSchema): Read {
+  const root = jsonSchemaOf(schema, "input");
+  const shape = root && objectShape(root, root);
+  const open = shape?.others !== undefined && shape.others !== false;
+  if (!shape || shape.properties.size === 0 || open) return (request) => request.headers.toJSON();
+  const fields = [...shape.properties.keys()].map((name) => [name, name.toLowerCase()] as const);
+  return (request) => {
+    const input: Record<string, unknown> = {};
+    for (const [name, field] of fields) {
+      const value = request.source.header(field);
+      if (value !== undefined) input[name] = value;
+    }
+    return input;
+  };
+}
+
+/** One property per name, a list where it was given several times; files as the standard `File` that libraries know. */
+function formObject(form: Form): Record<string, unknown> {
+  const object: Record<string, unknown> = Object.create(null);
+  for (const [name, given] of form) {
+    const value = typeof given === "string" ? given : toFile(given);
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else object[name] = [known, value];
+  }
+  return { ...object };
+}
+
+function toFile(file: FormFile): File {
+  return new File([file.bytes as Uint8Array<ArrayBuffer>], file.filename, { type: file.type });
+}

@@ -1,0 +1,54 @@
+import { HttpError } from "../errors/http-error.js";
+import { safeMessage } from "./messages.js";
+import type { SchemaIssue } from "./standard-schema.js";
+
+/** One thing wrong with the input: where, in words, and by name. Never the input itself. */
+export interface Issue {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** The input breaks its schema: all that is wrong with it, at once. */
+export class ValidationError extends HttpError {
+  readonly issues: readonly Issue[];
+
+  constructor(issues: readonly Issue[], status = 422) {
+    super(status, `${issues.length} validation error${issues.length === 1 ? "" : "s"}`, { body: { detail: issues } });
+    this.issues = issues;
+  }
+}
+
+/** A long list of wrong items must not become an answer many times its size. */
+const maxIssues = 1000;
+
+/** A schema library's issues in our form; `place` is where the input came from. */
+export function toIssues(place: string, issues: readonly SchemaIssue[], input: unknown): Issue[] {
+  const found: Issue[] = [];
+  for (const issue of issues) {
+    if (found.length >= maxIssues) break;
+    const loc = [place, ...(issue.path ?? []).map((part) => keyOf(typeof part === "object" ? part.key : part))];
+    const type = typeOf(issue);
+    const keys = unrecognizedKeys(issue);
+    // One issue for each, where it is; the library's message would quote them all.
+    if (keys)
+      for (const key of keys.slice(0, maxIssues)) found.push({ loc: [...loc, key], msg: "Unrecognized key", type });
+    else found.push({ loc, msg: safeMessage(issue, input), type });
+  }
+  return found.slice(0, maxIssues);
+}
+
+function typeOf(issue: SchemaIssue): string {
+  if (typeof issue.code === "string") return issue.code;
+  return typeof issue.type === "string" ? issue.type : "value_error";
+}
+
+/** zod's, of an object that takes no others than its own. */
+function unrecognizedKeys(issue: SchemaIssue & { readonly keys?: unknown }): string[] | undefined {
+  const isList = issue.code === "unrecognized_keys" && Array.isArray(issue.keys);
+  return isList ? (issue.keys as unknown[]).map(String) : undefined;
+}
+
+function keyOf(key: PropertyKey): string | number {
+  return typeof key === "symbol" ? String(key) : key;
+}

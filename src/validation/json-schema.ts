@@ -1,0 +1,82 @@
+import type { StandardSchema } from "./standard-schema.js";
+
+/** A JSON Schema (draft 2020-12) that is an object; `true` and `false` stand only inside of one. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** What a schema takes, or what it makes of it. */
+export type Direction = "input" | "output";
+
+/**
+ * The JSON Schema of a schema, by the library's own word; undefined when it has none to give. A schema in `names` is
+ * told by `$ref: "#/$defs/<name>"` wherever it occurs, where the library can do that.
+ */
+export function jsonSchemaOf(
+  schema: StandardSchema,
+  direction: Direction,
+  names: ReadonlyMap<unknown, string> = noNames,
+): JsonSchema | undefined {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (typeof jsonSchema?.[direction] !== "function") return undefined;
+  try {
+    const libraryOptions = optionsOf[vendor]?.(names, direction);
+    return jsonSchema[direction]({ target: "draft-2020-12", libraryOptions });
+  } catch {
+    return undefined;
+  }
+}
+
+const noNames: ReadonlyMap<unknown, string> = new Map();
+
+type LibraryOptions = (names: ReadonlyMap<unknown, string>, direction: Direction) => Record<string, unknown>;
+
+/** Asks each library for the most it can tell: a part without JSON Schema becomes one that allows anything. */
+const optionsOf: Readonly<Record<string, LibraryOptions>> = {
+  zod: (names, direction) => ({
+    unrepresentable: ({ zodSchema }: ZodContext) => asJson[zodSchema._zod.def.type] ?? "any",
+    override: (context: ZodContext & { jsonSchema: Record<string, unknown> }) => tidy(context, direction),
+    ...(names.size > 0 && { metadata: { get: (schema: ZodSchema) => namedMetadata(schema, names) } }),
+  }),
+  valibot: () => ({ errorMode: "ignore" }),
+  arktype: () => ({ fallback: (context: { base: unknown }) => context.base }),
+};
+
+interface ZodSchema {
+  readonly _zod: { readonly def: { readonly type: string; readonly catchall?: unknown } };
+  meta?(): Record<string, unknown> | undefined;
+}
+
+interface ZodContext {
+  readonly zodSchema: ZodSchema;
+}
+
+/** What JSON.stringify makes of values that JSON does not have. */
+const asJson: Readonly<Record<string, JsonSchema>> = {
+  date: { type: "string", format: "date-time" },
+  bigint: { type: "integer", format: "int64" },
+};
+
+/** Formats of JSON Schema itself. */
+const wellKnownFormats: ReadonlySet<unknown> = new Set(
+  "date-time date time duration email ipv4 ipv6 uri uuid".split(" "),
+);
+
+/**
+ * A plain object takes further properties and drops them, so "none" is no part of its contract: it would tell input and
+ * output apart for nothing. Neither the range of safe integers nor the pattern of a format is news to a reader.
+ */
+function tidy(context: ZodContext & { jsonSchema: Record<string, unknown> }, direction: Direction): void {
+  const { zodSchema, jsonSchema } = context;
+  const { type, catchall } = zodSchema._zod.def;
+  if (direction === "output" && type === "object" && catchall === undefined) delete jsonSchema["additionalProperties"];
+  if (jsonSchema["minimum"] === Number.MIN_SAFE_INTEGER) delete jsonSchema["minimum"];
+  if (jsonSchema["maximum"] === Number.MAX_SAFE_INTEGER) delete jsonSchema["maximum"];
+  if (wellKnownFormats.has(jsonSchema["format"])) delete jsonSchema["pattern"];
+}
+
+function namedMetadata(schema: ZodSchema, names: ReadonlyMap<unknown, string>): Record<string, unknown> | undefined {
+  const own = typeof schema.meta === "function" ? schema.meta() : undefined;
+  const name = names.get(schema);
+  return name === undefined ? own : { ...own, id: name };
+}

@@ -1,0 +1,74 @@
+import type { SchemaIssue } from "./standard-schema.js";
+
+/** What replaces a message that holds what the client sent. */
+const vague = "Invalid value";
+
+/** What libraries add to the standard's issue that helps to take the input out of their messages. */
+interface LibraryIssue extends SchemaIssue {
+  /** valibot: the input as the message shows it. */
+  readonly received?: unknown;
+  /** arktype: the same. */
+  readonly actual?: unknown;
+}
+
+/**
+ * A library's message without the input. valibot and arktype quote what they were given, and so may any message that a
+ * schema's author wrote; whoever reads an answer or a log must not find somebody's password there.
+ */
+export function safeMessage(issue: SchemaIssue, input: unknown): string {
+  const message = withoutQuotation(issue);
+  for (const text of textsIn(valueAt(input, issue.path ?? []))) if (mentions(message, text)) return vague;
+  return message;
+}
+
+function withoutQuotation(issue: LibraryIssue): string {
+  const { message, received, actual } = issue;
+  if (typeof received === "string") {
+    for (const ending of [` but received ${received}`, `: Received ${received}`]) {
+      if (message.endsWith(ending)) return message.slice(0, -ending.length);
+    }
+  }
+  return typeof actual === "string" && actual !== "" ? message.replaceAll(` (was ${actual})`, "") : message;
+}
+
+function valueAt(input: unknown, path: NonNullable<SchemaIssue["path"]>): unknown {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    const key = typeof part === "object" ? part.key : part;
+    value = Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  }
+  return value;
+}
+
+/** Enough to find what a message quotes: no message tells a thousand values. */
+const maxTexts = 1000;
+
+/** The texts and numbers in a value. Its depth is bounded: it was JSON, or flat. */
+function textsIn(value: unknown, found: string[] = []): string[] {
+  if (found.length >= maxTexts) return found;
+  if (typeof value === "string") found.push(value);
+  else if (typeof value === "number" || typeof value === "bigint") found.push(String(value));
+  else if (Array.isArray(value)) for (const item of value) textsIn(item, found);
+  else if (typeof value === "object" && value !== null) for (const item of Object.values(value)) textsIn(item, found);
+  return found;
+}
+
+/**
+ * Whether a message holds a text: in quotation marks, or bare where that is hardly a coincidence. A short word may be one
+ * of the message's own ("taken"), a short number the very bound it names.
+ */
+function mentions(message: string, text: string): boolean {
+  if (text === "" || text.length > message.length) return false;
+  if (["'", "`"].some((mark) => message.includes(mark + text + mark)) || message.includes(JSON.stringify(text)))
+    return true;
+  if (text.length < 8 && /^(?:\p{L}*|[\d.+-]*)$/u.test(text)) return false;
+  for (let at = message.indexOf(text); at !== -1; at = message.indexOf(text, at + 1)) {
+    if (!isWord(message[at - 1]) && !isWord(message[at + text.length])) return true;
+  }
+  return false;
+}
+
+function isWord(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+}

@@ -1,0 +1,131 @@
+import { httpError } from "../errors/http-error.js";
+import { ValueError } from "../errors/value-error.js";
+import { isJsonType } from "../http/json.js";
+import type { Request } from "../http/request.js";
+import { show } from "../internal/options.js";
+import type { Injected, Step } from "../pipeline/endpoint.js";
+import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
+import { inputReader } from "./inputs.js";
+import { type Issue, toIssues, ValidationError } from "./issues.js";
+import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
+
+export interface Schemas {
+  readonly params?: StandardSchema | undefined;
+  readonly query?: StandardSchema | undefined;
+  readonly headers?: StandardSchema | undefined;
+  readonly body?: StandardSchema | BodyValidator | undefined;
+  readonly form?: StandardSchema | undefined;
+}
+
+type Place = keyof Schemas;
+type Outcome = BodyResult<unknown>;
+type Check = (request: Request) => Outcome | Promise<Outcome>;
+
+/** In the order in which issues are told. */
+const places: readonly Place[] = ["params", "query", "headers", "body", "form"];
+
+/** The step that validates a route's input, or null when the route has no schema. All errors are told at once. */
+export function validationStep(options: Schemas & { readonly stream?: boolean }, owner: string): Step | null {
+  const given = places.filter((place) => options[place] !== undefined);
+  if (given.length === 0) return null;
+  checkPlaces(given, options.stream === true, owner);
+  const checks = given.map((place) => checkOf(place, options[place], owner));
+  return (request, injected) => {
+    const outcomes: (Outcome | Promise<Outcome>)[] = [];
+    let waiting = false;
+    try {
+      for (const check of checks) {
+        const outcome = check(request);
+        outcomes.push(outcome);
+        if (outcome instanceof Promise) waiting = true;
+      }
+    } catch (error) {
+      // Nobody waits for these any more, and one that fails must not end the process.
+      if (waiting) void Promise.allSettled(outcomes);
+      throw error;
+    }
+    if (!waiting) return collect(given, outcomes as Outcome[], injected);
+    return Promise.all(outcomes).then((settled) => collect(given, settled, injected));
+  };
+}
+
+function checkPlaces(given: readonly Place[], streams: boolean, owner: string): void {
+  if (given.includes("body") && given.includes("form")) {
+    throw new ValueError(`${owner} has both a 'body' and a 'form'; a request has one body`);
+  }
+  const early = given.find((place) => place === "body" || place === "form");
+  if (streams && early !== undefined) {
+    throw new ValueError(
+      `${owner} has 'stream: true', so it runs before the body is read: '${early}' cannot be validated`,
+    );
+  }
+}
+
+function checkOf(place: Place, schema: unknown, owner: string): Check {
+  if (place === "body" && isBodyValidator(schema)) return modelCheck(schema);
+  if (!isStandardSchema(schema)) {
+    throw new ValueError(`'${place}' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);
+  }
+  if (place === "body") return bodyCheck(schema);
+  const read = inputReader(place, schema);
+  const standard = schema["~standard"];
+  return (request) => {
+    const input = read(request);
+    return settle(place, standard.validate(input), input);
+  };
+}
+
+/** A body that is not there is `undefined` to a schema that takes that, and 400 where it does not. */
+function bodyCheck(schema: StandardSchema): Check {
+  const standard = schema["~standard"];
+  return (request) => {
+    if (request.bytes().length > 0) {
+      const input = request.json();
+      return settle("body", standard.validate(input), input);
+    }
+    const result = standard.validate(undefined);
+    return result instanceof Promise ? result.then(orEmptyBody) : orEmptyBody(result);
+  };
+}
+
+function orEmptyBody(result: SchemaResult<unknown>): Outcome {
+  if (result.issues) throw httpError("EMPTY_BODY");
+  return result;
+}
+
+/** What reads the bytes itself is still only given what is said to be JSON. */
+function modelCheck(model: BodyValidator): Check {
+  return (request) => {
+    const type = request.source.header("content-type");
+    if (type !== undefined && !isJsonType(type)) {
+      throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
+    }
+    return model[bodyValidatorSymbol](request.bytes());
+  };
+}
+
+function settle(
+  place: Place,
+  result: SchemaResult<unknown> | Promise<SchemaResult<unknown>>,
+  input: unknown,
+): Outcome | Promise<Outcome> {
+  if (result instanceof Promise) return result.then((settled) => outcomeOf(place, settled, input));
+  return outcomeOf(place, result, input);
+}
+
+function outcomeOf(place: Place, result: SchemaResult<unknown>, input: unknown): Outcome {
+  return result.issues ? { issues: toIssues(place, result.issues, input), status: 422 } : result;
+}
+
+function collect(given: readonly Place[], outcomes: readonly Outcome[], injected: Injected): void {
+  let issues: Issue[] | undefined;
+  let status = 0;
+  for (let i = 0; i < given.length; i++) {
+    const outcome = outcomes[i]!;
+    if (outcome.issues) {
+      issues = issues ? [...issues, ...outcome.issues] : [...outcome.issues];
+      status = Math.max(status, outcome.status);
+    } else injected[given[i]!] = outcome.value;
+  }
+  if (issues) throw new ValidationError(issues, status);
+}

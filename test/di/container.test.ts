@@ -1,0 +1,109 @@
+import { App, Depends } from "stoa";
+import { describe, expect, it } from "vitest";
+
+describe("dependencies", () => {
+  it("are injected by name: singletons are shared", async () => {
+    const app = new App();
+    const mailer = { sent: 0 };
+    app.register_singleton("mail", mailer);
+    app.get("/", { inject: { mail: Depends<typeof mailer>("mail") } }, (_request, { mail }) => ++mail.sent);
+    expect(await (await app.request("/")).json()).toBe(1);
+    expect(await (await app.request("/")).json()).toBe(2);
+  });
+
+  it("are made once per request when scoped, each time when transient", async () => {
+    const app = new App();
+    let made = 0;
+    app.registerScoped("scoped", () => ({ id: ++made }));
+    app.registerTransient("transient", () => ({ id: ++made }));
+    app.registerTransient("uses", { inject: { s: Depends<{ id: number }>("scoped") } }, (_request, { s }) => s.id);
+    const inject = {
+      a: Depends<{ id: number }>("scoped"),
+      b: Depends<{ id: number }>("scoped"),
+      c: Depends<{ id: number }>("transient"),
+      d: Depends<{ id: number }>("transient"),
+      e: Depends<number>("uses"),
+    };
+    app.get("/", { inject }, (_request, { a, b, c, d, e }) => [a === b, c === d, a.id === e]);
+    expect(await (await app.request("/")).json()).toEqual([true, false, true]);
+    const before = made;
+    await app.request("/");
+    expect(made).toBe(before + 3);
+  });
+
+  it("may be made asynchronously and from the request", async () => {
+    const app = new App();
+    app.registerScoped("tenant", async (request) => request.headers.get("x-tenant"));
+    app.registerScoped(
+      "greeting",
+      { inject: { tenant: Depends<string>("tenant") } },
+      (_request, { tenant }) => `hi ${tenant}`,
+    );
+    app.get("/", { inject: { greeting: Depends<string>("greeting") } }, (_request, { greeting }) => greeting);
+    expect(await (await app.request("/", { headers: { "x-tenant": "acme" } })).text()).toBe("hi acme");
+  });
+
+  it("are let go of after the response, by dispose or by their own method", async () => {
+    const app = new App();
+    const gone: string[] = [];
+    app.registerScoped("one", { dispose: (value: string) => void gone.push(value) }, () => "one");
+    app.registerScoped("two", () => ({ [Symbol.dispose]: () => void gone.push("two") }));
+    app.registerScoped("three", async () => ({ [Symbol.asyncDispose]: async () => void gone.push("three") }));
+    const inject = { one: Depends("one"), two: Depends("two"), three: Depends("three") };
+    app.get("/", { inject }, () => gone.length);
+    expect(await (await app.request("/")).json()).toBe(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(gone.sort()).toEqual(["one", "three", "two"]);
+  });
+
+  it("whose factory fails fail the request", async () => {
+    const app = new App();
+    app.logger = { ...app.logger, error() {} };
+    app.registerScoped("broken", () => Promise.reject(new Error("no connection")));
+    app.get("/", { inject: { broken: Depends("broken") } }, () => "unreachable");
+    const response = await app.request("/");
+    expect(response.status).toBe(500);
+    expect(((await response.json()) as { error: string }).error).toBe("Async handler error: Error: no connection");
+  });
+
+  it("that are unknown stop the start, with the chain and what was meant", async () => {
+    const app = new App();
+    app.registerSingleton("mailer", 1);
+    app.get("/", { inject: { mail: Depends("mailr") } }, () => "");
+    await expect(app.start()).rejects.toThrow("unknown dependency 'mailr' (GET / -> mailr); did you mean 'mailer'?");
+  });
+
+  it("that need each other stop the start, with the chain", async () => {
+    const app = new App();
+    app.registerScoped("a", { inject: { b: Depends("b") } }, () => 1);
+    app.registerScoped("b", { inject: { c: Depends("c") } }, () => 1);
+    app.registerScoped("c", { inject: { a: Depends("a") } }, () => 1);
+    await expect(app.start()).rejects.toThrow("the dependency 'a' needs itself: a -> b -> c -> a");
+  });
+
+  it("can be overridden by a test, and put back", async () => {
+    const app = new App();
+    app.registerSingleton("clock", "real");
+    app.get("/", { inject: { clock: Depends<string>("clock") } }, (_request, { clock }) => clock);
+    expect(await (await app.request("/")).text()).toBe("real");
+    const restore = app.override("clock", "fake");
+    expect(await (await app.request("/")).text()).toBe("fake");
+    restore();
+    expect(await (await app.request("/")).text()).toBe("real");
+    expect(() => app.override("clok", 1)).toThrow("did you mean 'clock'?");
+  });
+
+  it("refuse a name given twice, none at all, and what is no factory", () => {
+    const app = new App();
+    app.registerSingleton("a", 1);
+    expect(() => app.registerScoped("a", () => 1)).toThrow("the dependency 'a' is registered already");
+    expect(() => app.registerSingleton("", 1)).toThrow("needs a name");
+    expect(() => app.registerScoped("b", 5 as never)).toThrow("needs a function that makes it, not 5");
+  });
+
+  it("asked for without Depends are refused at start", async () => {
+    const app = new App();
+    app.get("/", { inject: { mail: "mail" as never } }, () => "");
+    await expect(app.start()).rejects.toThrow(`inject.mail of GET / must be Depends("name"), not "mail"`);
+  });
+});

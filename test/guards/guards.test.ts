@@ -1,0 +1,130 @@
+import {
+  And,
+  App,
+  Authenticated,
+  ForbiddenError,
+  type Guard,
+  Not,
+  Or,
+  Permission,
+  Role,
+  Scope,
+  UnauthorizedError,
+} from "stoa";
+import { describe, expect, it } from "vitest";
+
+async function statusOf(guard: Guard, context: Record<string, unknown> = {}): Promise<number> {
+  return (await answerOf(guard, context)).status;
+}
+
+async function answerOf(guard: Guard, context: Record<string, unknown> = {}): Promise<Response> {
+  const app = new App();
+  app.logger = { ...app.logger, error() {} };
+  app.use({ before: (request) => void Object.assign(request.context, context) });
+  app.get("/", { guards: [guard] }, () => "in");
+  return app.request("/");
+}
+
+describe("a guard", () => {
+  it("lets through with true or nothing, sync or async", async () => {
+    expect(await statusOf(() => true)).toBe(200);
+    expect(await statusOf(() => undefined)).toBe(200);
+    expect(await statusOf(async () => true)).toBe(200);
+    expect(await statusOf({ check: () => true })).toBe(200);
+  });
+
+  it("refuses with false, or with a string that is the message", async () => {
+    const refused = await answerOf(() => false);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({
+      type: "/errors/forbidden",
+      title: "Forbidden",
+      error: "Forbidden",
+      status: 403,
+    });
+    expect(await (await answerOf(async () => "not on Sundays")).json()).toMatchObject({ detail: "not on Sundays" });
+  });
+
+  it("refuses by throwing the contract's errors", async () => {
+    const unauthorized = await answerOf(() => {
+      throw new UnauthorizedError("log in");
+    });
+    expect(unauthorized.status).toBe(401);
+    expect(unauthorized.headers.get("www-authenticate")).toBe("Bearer");
+    expect(await unauthorized.json()).toMatchObject({ title: "Unauthorized", detail: "log in", status: 401 });
+    expect(await statusOf(() => Promise.reject(new ForbiddenError()))).toBe(403);
+  });
+
+  it("that breaks lets nothing through", async () => {
+    expect(
+      await statusOf(() => {
+        throw new TypeError("bug");
+      }),
+    ).toBe(403);
+    expect(await statusOf(async () => null as never)).toBe(403);
+    expect(await statusOf(() => 0 as never)).toBe(403);
+  });
+
+  it("runs after middleware and before the handler, on every route when added to the app", async () => {
+    const app = new App();
+    app.add_guard((request) => request.headers.get("x-key") === "k");
+    app.get("/a", () => "a");
+    expect((await app.request("/a")).status).toBe(403);
+    expect((await app.request("/a", { headers: { "x-key": "k" } })).status).toBe(200);
+    expect((await app.request("/nope")).status).toBe(404);
+  });
+
+  it("is refused when it is none", () => {
+    expect(() => new App().addGuard({} as never)).toThrow("addGuard takes a function or an object with check(request)");
+  });
+});
+
+describe("the catalogue", () => {
+  const claims = (jwt_claims: Record<string, unknown>) => ({ jwt_claims });
+
+  it("Authenticated asks for an identity of any kind, with and without new", async () => {
+    expect(await statusOf(Authenticated())).toBe(401);
+    expect(await statusOf(new Authenticated(), { unrelated: 1 })).toBe(401);
+    for (const context of [{ jwt_claims: {} }, { user: "ann" }, { api_key_name: "billing" }]) {
+      expect(await statusOf(Authenticated(), context)).toBe(200);
+    }
+  });
+
+  it("Role asks for one of the roles", async () => {
+    const guard = Role("admin", "editor");
+    expect(await statusOf(guard)).toBe(401);
+    expect(await statusOf(guard, claims({ role: "reader" }))).toBe(403);
+    expect(await statusOf(guard, claims({ roles: ["editor"] }))).toBe(200);
+    expect(await statusOf(guard, claims({ role: "admin" }))).toBe(200);
+    expect(await statusOf(Role("constructor"), claims({}))).toBe(403);
+  });
+
+  it("Permission and Scope ask for all", async () => {
+    expect(await statusOf(Permission("read", "write"), claims({ permissions: ["read"] }))).toBe(403);
+    expect(await statusOf(Permission("read", "write"), claims({ permissions: ["write", "read"] }))).toBe(200);
+    expect(await statusOf(Scope("books:read"), claims({ scope: "profile books:read" }))).toBe(200);
+    expect(await statusOf(Scope("books:write"), claims({ scope: "books:read" }))).toBe(403);
+  });
+
+  it("And, Or and Not combine, and a broken guard never opens", async () => {
+    const yes: Guard = () => true;
+    const no: Guard = () => "no";
+    const broken: Guard = () => {
+      throw new TypeError("bug");
+    };
+    expect(await statusOf(And(yes, yes))).toBe(200);
+    expect(await statusOf(And(yes, no))).toBe(403);
+    expect(await statusOf(Or(no, yes))).toBe(200);
+    expect(await statusOf(Or(no, Authenticated()))).toBe(401);
+    expect(await statusOf(Not(no))).toBe(200);
+    expect(await statusOf(Not(yes))).toBe(403);
+    expect(await statusOf(Not(broken))).toBe(403);
+    expect(await statusOf(Or(broken, yes))).toBe(403);
+  });
+
+  it("refuses empty lists", () => {
+    expect(() => Role()).toThrow("Role takes one or more names");
+    expect(() => And()).toThrow("And takes one or more guards");
+    expect(() => Not(5 as never)).toThrow("Not takes one or more guards");
+  });
+});

@@ -1,0 +1,68 @@
+import { App } from "stoa";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+
+describe("schemas", () => {
+  const app = new App();
+  const Book = z.object({ title: z.string(), year: z.number().int().default(2000) });
+  app.post(
+    "/books/{id}",
+    { body: Book, query: z.object({ page: z.coerce.number() }), params: z.object({ id: z.coerce.number() }) },
+    (_request, { body, query, params }) => ({ body, query, params }),
+  );
+  const post = (path: string, body: unknown, type = "application/json") =>
+    app.request(path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": type } });
+
+  it("give the handler what they made of the input", async () => {
+    expect(await (await post("/books/7?page=2", { title: "Emma", extra: 1 })).json()).toEqual({
+      body: { title: "Emma", year: 2000 },
+      query: { page: 2 },
+      params: { id: 7 },
+    });
+  });
+
+  it("that are broken give 422 with all errors at once, by place, without the input", async () => {
+    const response = await post("/books/x?page=hello", { year: 1.5 });
+    expect(response.status).toBe(422);
+    const { detail } = (await response.json()) as { detail: { loc: unknown[]; msg: string }[] };
+    expect(detail.map((issue) => issue.loc)).toEqual([
+      ["params", "id"],
+      ["query", "page"],
+      ["body", "title"],
+      ["body", "year"],
+    ]);
+    for (const issue of detail) expect(Object.keys(issue).sort()).toEqual(["loc", "msg", "type"]);
+    expect(JSON.stringify(detail)).not.toContain("hello");
+  });
+
+  it("are not slipped past by an odd content type", async () => {
+    for (const type of ["application/json garbage", "application/json\ta", "text/plain", "application/jsonx"]) {
+      expect((await post("/books/1?page=1", { title: 5 }, type)).status).toBe(415);
+    }
+    expect((await post("/books/1?page=1", { title: 5 }, "application/json; charset=utf-8")).status).toBe(422);
+  });
+
+  it("may be asynchronous", async () => {
+    const other = new App();
+    const Taken = z.object({ name: z.string().refine(async (name) => name !== "taken", "is taken") });
+    other.post("/", { body: Taken }, (_request, { body }) => body.name);
+    const send = (name: string) =>
+      other.request("/", {
+        method: "POST",
+        body: JSON.stringify({ name }),
+        headers: { "content-type": "application/json" },
+      });
+    expect(await (await send("free")).text()).toBe("free");
+    const refused = await send("taken");
+    expect([refused.status, ((await refused.json()) as { detail: { msg: string }[] }).detail[0]?.msg]).toEqual([
+      422,
+      "is taken",
+    ]);
+  });
+
+  it("that are none are refused at start", async () => {
+    const other = new App();
+    other.post("/", { body: { title: "string" } as never }, () => "");
+    await expect(other.start()).rejects.toThrow("'body' of POST / must be a schema");
+  });
+});
