@@ -13,7 +13,7 @@ export type Dispatch = (request: Request) => Response | Promise<Response>;
 export interface ServerLimits {
   /** Seconds for the whole head of a request to arrive, from its first byte (from the connection for the first). */
   readonly headTimeout: number;
-  /** Seconds without a byte of an expected body. */
+  /** Seconds without progress of an expected body: 1 KiB more of it, or its end. */
   readonly bodyTimeout: number;
   /** Seconds a connection may wait for its next request. */
   readonly keepAliveTimeout: number;
@@ -42,6 +42,8 @@ export const defaultLimits: ServerLimits = {
 
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
+  /** Told of what goes wrong beyond a request: a body that throws while it is sent, a fault of our own. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface ListenAddress {

@@ -1,0 +1,48 @@
+import type { ServerLimits } from "./transport.js";
+
+/**
+ * Counts ticks, about one a second, for all connections of a server. Deadlines are counted in ticks, not read off a
+ * clock: no timer and no clock reading per request, and an event loop that was blocked does not make clients late.
+ */
+export class Clock {
+  tick = 0;
+  /** `Date: ...` and CRLF, for a response head. */
+  dateLine: string = renderDate();
+  readonly #interval: number;
+  readonly #onTick: () => void;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(limits: ServerLimits, onTick: () => void) {
+    const { headTimeout, bodyTimeout, keepAliveTimeout, writeTimeout } = limits;
+    const shortest = Math.min(headTimeout, bodyTimeout, keepAliveTimeout, writeTimeout);
+    this.#interval = Math.min(1000, Math.max(10, shortest * 250));
+    this.#onTick = onTick;
+  }
+
+  /** How many ticks must have passed for so many seconds to be over. */
+  ticksFor(seconds: number): number {
+    return Math.ceil((seconds * 1000) / this.#interval);
+  }
+
+  start(): void {
+    if (this.#timer) return;
+    this.dateLine = renderDate();
+    this.#timer = setInterval(() => this.#step(), this.#interval);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #step(): void {
+    this.tick++;
+    this.dateLine = renderDate();
+    this.#onTick();
+  }
+}
+
+function renderDate(): string {
+  return `Date: ${new Date().toUTCString()}\r\n`;
+}

@@ -1,0 +1,357 @@
+import { METHODS } from "node:http";
+import type { ErrorCode } from "../../errors/table.js";
+import type { ServerLimits } from "../transport.js";
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SP = 0x20;
+const HTAB = 0x09;
+const COLON = 0x3a;
+
+const TOKEN = 1;
+const VALUE = 2;
+const TARGET = 4;
+const HOST = 8;
+
+/** What a byte may be part of: a token, a field value (RFC 9110 section 5), a request target, a host. */
+const classes = new Uint8Array(256);
+for (let byte = 0x21; byte <= 0x7e; byte++) classes[byte] = VALUE | TARGET;
+for (let byte = 0x80; byte <= 0xff; byte++) classes[byte] = VALUE;
+classes[SP] = VALUE;
+classes[HTAB] = VALUE;
+classes[0x23] = VALUE; // "#": a fragment is never sent
+for (const char of "!#$%&'*+-.^_`|~") classes[char.charCodeAt(0)]! |= TOKEN;
+for (const char of "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  classes[char.charCodeAt(0)]! |= TOKEN | HOST;
+}
+for (const char of "-._~%") classes[char.charCodeAt(0)]! |= HOST;
+
+// CONNECT asks for a tunnel and TRACE reflects credentials: neither has a place in an origin server.
+const methods = new Map(METHODS.filter((name) => name !== "CONNECT" && name !== "TRACE").map((name) => [name, name]));
+const longestMethod = Math.max(...METHODS.map((name) => name.length));
+
+/** More of the head has to arrive. */
+export const INCOMPLETE = 0;
+/** The request is refused; `error` of the parser says why. */
+export const REFUSED = -1;
+
+/**
+ * Reads the head of a request in one pass that checks every byte and finds the fields that framing depends on. One
+ * parser serves all connections: what it found is valid until it is used again.
+ */
+export class HeadParser {
+  error: ErrorCode = "MALFORMED_REQUEST";
+  method = "";
+  target = "";
+  /** Whether the request says HTTP/1.0. */
+  old = false;
+  /** Where the field lines begin. */
+  fieldsStart = 0;
+  /** What Content-Length says; -1 without one. */
+  contentLength = -1;
+  chunked = false;
+  keepAlive = false;
+  expectsContinue = false;
+  wantsWebSocket = false;
+  /** Of a head that is not complete: the size beyond which it may have become too long. */
+  lookAgain = 0;
+
+  readonly #maxHead: number;
+  readonly #maxTarget: number;
+  readonly #maxFields: number;
+  #hosts = 0;
+  #hostStart = 0;
+  #hostEnd = 0;
+  #close = false;
+  #persist = false;
+  #upgrade = false;
+  #webSocket = false;
+  #expect = false;
+
+  constructor(limits: ServerLimits) {
+    this.#maxHead = limits.maxHeadSize;
+    this.#maxTarget = limits.maxTargetSize;
+    this.#maxFields = limits.maxHeaders;
+  }
+
+  /** Returns where the head ends, or INCOMPLETE, or REFUSED. */
+  parse(bytes: Buffer, start: number, end: number): number {
+    let pos = start;
+    this.lookAgain = this.#maxTarget;
+    // RFC 9112 section 2.2: an empty line before the request line is ignored; one is what old clients were seen to send.
+    if (bytes[pos] === CR) {
+      if (pos + 1 === end) return INCOMPLETE;
+      if (bytes[pos + 1] !== LF) return this.#refuse("MALFORMED_REQUEST");
+      pos += 2;
+    }
+    const lineStart = pos;
+    let method: string | undefined = "GET";
+    if (
+      end - pos > 4 &&
+      bytes[pos] === 0x47 &&
+      bytes[pos + 1] === 0x45 &&
+      bytes[pos + 2] === 0x54 &&
+      bytes[pos + 3] === SP
+    ) {
+      pos += 3;
+    } else {
+      while (pos < end && classes[bytes[pos]!]! & TOKEN) pos++;
+      if (pos - lineStart > longestMethod) return this.#refuse("NOT_IMPLEMENTED");
+      if (pos === end) return INCOMPLETE;
+      if (bytes[pos] !== SP || pos === lineStart) return this.#refuse("MALFORMED_REQUEST");
+      method = methods.get(bytes.toString("latin1", lineStart, pos));
+      if (method === undefined) return this.#refuse("NOT_IMPLEMENTED");
+    }
+    const targetStart = ++pos;
+    while (pos < end && classes[bytes[pos]!]! & TARGET) pos++;
+    const targetEnd = pos;
+    if (targetEnd - targetStart > this.#maxTarget) return this.#refuse("URI_TOO_LONG");
+    if (pos === end) return INCOMPLETE;
+    if (bytes[pos] !== SP || targetEnd === targetStart) return this.#refuse("MALFORMED_REQUEST");
+    if (end - pos < 11) {
+      return scanAddition(bytes, pos, pos, end) === GOOD ? INCOMPLETE : this.#refuse("MALFORMED_REQUEST");
+    }
+    const minor = versionAt(bytes, pos + 1);
+    if (minor > 1) return this.#refuse(minor === 2 ? "HTTP_VERSION_NOT_SUPPORTED" : "MALFORMED_REQUEST");
+    pos += 11;
+    this.fieldsStart = pos;
+    this.lookAgain = this.#maxHead;
+
+    this.contentLength = -1;
+    this.chunked = false;
+    this.#hosts = 0;
+    this.#close = false;
+    this.#persist = false;
+    this.#upgrade = false;
+    this.#webSocket = false;
+    this.#expect = false;
+    let fields = 0;
+    for (;;) {
+      const nameStart = pos;
+      while (pos < end && classes[bytes[pos]!]! & TOKEN) pos++;
+      if (pos === end) return this.#unfinished(start, end);
+      if (pos === nameStart) {
+        if (bytes[pos] !== CR) return this.#refuse("MALFORMED_REQUEST");
+        if (pos + 1 === end) return this.#unfinished(start, end);
+        if (bytes[pos + 1] !== LF) return this.#refuse("MALFORMED_REQUEST");
+        pos += 2;
+        break;
+      }
+      if (bytes[pos] !== COLON) return this.#refuse("MALFORMED_REQUEST");
+      const nameEnd = pos++;
+      while (pos < end && classes[bytes[pos]!]! & VALUE) pos++;
+      if (pos === end) return this.#unfinished(start, end);
+      if (bytes[pos] !== CR) return this.#refuse("MALFORMED_REQUEST");
+      if (pos + 1 === end) return this.#unfinished(start, end);
+      if (bytes[pos + 1] !== LF) return this.#refuse("MALFORMED_REQUEST");
+      if (++fields > this.#maxFields) return this.#refuse("HEADERS_TOO_LARGE");
+      if (!this.#noteField(bytes, nameStart, nameEnd, pos)) return REFUSED;
+      pos += 2;
+    }
+    if (pos - start > this.#maxHead) return this.#refuse("HEADERS_TOO_LARGE");
+    this.method = method;
+    this.old = minor === 0;
+    return this.#conclude(bytes, targetStart, targetEnd) ? pos : REFUSED;
+  }
+
+  /** Keeps what a field means for framing; false when the request must be refused. */
+  #noteField(bytes: Buffer, nameStart: number, nameEnd: number, lineEnd: number): boolean {
+    switch (nameEnd - nameStart) {
+      case 4:
+        if (!isNamed(bytes, nameStart, "host")) return true;
+        break;
+      case 6:
+        if (!isNamed(bytes, nameStart, "expect")) return true;
+        break;
+      case 7:
+        if (!isNamed(bytes, nameStart, "upgrade")) return true;
+        break;
+      case 10:
+        if (!isNamed(bytes, nameStart, "connection")) return true;
+        break;
+      case 14:
+        if (!isNamed(bytes, nameStart, "content-length")) return true;
+        break;
+      case 17:
+        if (!isNamed(bytes, nameStart, "transfer-encoding")) return true;
+        break;
+      default:
+        return true;
+    }
+    let from = nameEnd + 1;
+    let to = lineEnd;
+    while (from < to && (bytes[from] === SP || bytes[from] === HTAB)) from++;
+    while (to > from && (bytes[to - 1] === SP || bytes[to - 1] === HTAB)) to--;
+    switch (nameEnd - nameStart) {
+      case 4:
+        this.#hosts++;
+        this.#hostStart = from;
+        this.#hostEnd = to;
+        return true;
+      case 6:
+        this.#expect = true;
+        if (to - from === 12 && isNamed(bytes, from, "100-continue")) return true;
+        this.error = "EXPECTATION_FAILED";
+        return false;
+      case 7:
+        if (includesToken(bytes, from, to, "websocket")) this.#webSocket = true;
+        return true;
+      case 10:
+        if (to - from === 10 && isNamed(bytes, from, "keep-alive")) {
+          this.#persist = true;
+          return true;
+        }
+        if (includesToken(bytes, from, to, "close")) this.#close = true;
+        if (includesToken(bytes, from, to, "keep-alive")) this.#persist = true;
+        if (includesToken(bytes, from, to, "upgrade")) this.#upgrade = true;
+        return true;
+      case 14:
+        // Two lengths, even equal ones, are what smuggling is made of (RFC 9112 section 6.3 allows to refuse them).
+        if (this.contentLength === -1) this.contentLength = parseLength(bytes, from, to);
+        else this.contentLength = -2;
+        break;
+      default:
+        if (this.chunked || to - from !== 7 || !isNamed(bytes, from, "chunked")) this.contentLength = -2;
+        this.chunked = true;
+    }
+    // -2 stands for a length that cannot be trusted, whichever field spoiled it.
+    if (this.contentLength !== -2 && !(this.chunked && this.contentLength !== -1)) return true;
+    this.error = "MALFORMED_REQUEST";
+    return false;
+  }
+
+  #conclude(bytes: Buffer, targetStart: number, targetEnd: number): boolean {
+    this.error = "MALFORMED_REQUEST";
+    if (this.#hosts !== 1) {
+      if (this.#hosts > 1 || !this.old) return false;
+    } else if (!isHost(bytes, this.#hostStart, this.#hostEnd)) {
+      return false;
+    }
+    if (this.old) {
+      if (this.chunked) return false;
+      this.keepAlive = this.#persist && !this.#close;
+      // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
+      this.expectsContinue = false;
+      this.wantsWebSocket = false;
+    } else {
+      this.keepAlive = !this.#close;
+      this.expectsContinue = this.#expect;
+      this.wantsWebSocket =
+        this.#webSocket && this.#upgrade && this.method === "GET" && this.contentLength <= 0 && !this.chunked;
+    }
+    const target = bytes.toString("latin1", targetStart, targetEnd);
+    if (bytes[targetStart] === 0x2f) {
+      this.target = target;
+      return true;
+    }
+    if (target === "*") {
+      this.target = target;
+      return this.method === "OPTIONS";
+    }
+    return this.#absoluteForm(bytes, target);
+  }
+
+  /** RFC 9112 section 3.2.2: an absolute target wins over Host; one that differs from it is refused. */
+  #absoluteForm(bytes: Buffer, target: string): boolean {
+    const parts = /^https?:\/\/([^/?]+)(.*)$/i.exec(target);
+    if (!parts || this.#hosts !== 1) return false;
+    const host = bytes.toString("latin1", this.#hostStart, this.#hostEnd);
+    if (parts[1]!.toLowerCase() !== host.toLowerCase()) return false;
+    const rest = parts[2]!;
+    this.target = rest.startsWith("/") ? rest : `/${rest}`;
+    return true;
+  }
+
+  #unfinished(start: number, end: number): number {
+    return end - start > this.#maxHead ? this.#refuse("HEADERS_TOO_LARGE") : INCOMPLETE;
+  }
+
+  #refuse(error: ErrorCode): number {
+    this.error = error;
+    return REFUSED;
+  }
+}
+
+/** What was added to an unfinished head: part of a line, enough to look at it as a whole again, or what spoils it. */
+export const GOOD = 0;
+export const LINE = 1;
+export const BAD = 2;
+
+/** Looks at bytes that were added to an unfinished head, so that a byte that spoils it is noticed when it arrives. */
+export function scanAddition(bytes: Buffer, start: number, from: number, end: number): number {
+  // The first byte of a line tells a folded line.
+  let found = from > start && bytes[from - 1] === LF ? LINE : GOOD;
+  let afterCr = from > start && bytes[from - 1] === CR;
+  for (let pos = from; pos < end; pos++) {
+    const byte = bytes[pos]!;
+    if (afterCr !== (byte === LF)) return BAD;
+    if (afterCr) found = LINE;
+    afterCr = byte === CR;
+    if (!afterCr && byte !== LF && !(classes[byte]! & VALUE)) return BAD;
+  }
+  return found;
+}
+
+/** The minor version of `HTTP/1.x` and CRLF at this place; 2 for another version of HTTP, 3 for anything else. */
+function versionAt(bytes: Buffer, at: number): number {
+  if (
+    bytes[at] === 0x48 &&
+    bytes[at + 1] === 0x54 &&
+    bytes[at + 2] === 0x54 &&
+    bytes[at + 3] === 0x50 &&
+    bytes[at + 4] === 0x2f &&
+    bytes[at + 6] === 0x2e &&
+    bytes[at + 8] === CR &&
+    bytes[at + 9] === LF
+  ) {
+    const major = bytes[at + 5]! - 0x30;
+    const minor = bytes[at + 7]! - 0x30;
+    if (major === 1 && (minor === 0 || minor === 1)) return minor;
+    return major >= 0 && major <= 9 && minor >= 0 && minor <= 9 ? 2 : 3;
+  }
+  return 3;
+}
+
+/** Whether the bytes are this lower-case text in any case; only for text of letters, digits and "-". */
+function isNamed(bytes: Buffer, start: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if ((bytes[start + i]! | 0x20) !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+function includesToken(bytes: Buffer, from: number, to: number, token: string): boolean {
+  const list = bytes.toString("latin1", from, to).toLowerCase().split(",");
+  return list.some((item) => item.trim() === token);
+}
+
+/** The number, or -2 when it is none, or none that can be counted to. */
+function parseLength(bytes: Buffer, from: number, to: number): number {
+  if (to === from || to - from > 15) return -2;
+  let length = 0;
+  for (let pos = from; pos < to; pos++) {
+    const digit = bytes[pos]! - 0x30;
+    if (digit < 0 || digit > 9) return -2;
+    length = length * 10 + digit;
+  }
+  return length;
+}
+
+/** `host[:port]`, the host a name, an IPv4 address or an IPv6 address in brackets. */
+function isHost(bytes: Buffer, from: number, to: number): boolean {
+  let pos = from;
+  if (bytes[pos] === 0x5b) {
+    const close = bytes.indexOf("]", pos, "latin1");
+    if (close === -1 || close >= to || !/^[0-9a-f:.]+$/i.test(bytes.toString("latin1", pos + 1, close))) return false;
+    pos = close + 1;
+  } else {
+    while (pos < to && classes[bytes[pos]!]! & HOST) pos++;
+    if (pos === from) return false;
+  }
+  if (pos === to) return true;
+  if (bytes[pos] !== COLON || to - pos > 6) return false;
+  while (++pos < to) {
+    if (bytes[pos]! < 0x30 || bytes[pos]! > 0x39) return false;
+  }
+  return true;
+}

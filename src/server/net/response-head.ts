@@ -1,0 +1,113 @@
+import { reasonPhrase } from "../../http/status.js";
+
+const maxPrepared = 512;
+// One character per byte, none of which can end the line: a sign beyond 0xFF would be cut to its low byte, which may be CR.
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
+
+interface PreparedHead {
+  readonly status: number;
+  readonly type: string | null;
+  /** Status line and Content-Type. */
+  readonly lines: string;
+  /** The Date line that `dated` was made with. */
+  date: string;
+  /** All three lines. */
+  dated: string;
+}
+
+/** The beginnings of heads, prepared once for each status and type that is used, and once for each second. */
+export class PreparedHeads {
+  readonly #byType = new Map<string | null, PreparedHead[]>();
+  #count = 0;
+  #last: PreparedHead | null = null;
+
+  /** `date` is the Date line; empty when the response has its own. */
+  get(status: number, type: string | null, date: string): string {
+    // Most servers send the same kind of answer again and again.
+    let head = this.#last;
+    if (head === null || head.status !== status || head.type !== type) {
+      head = this.#byType.get(type)?.find((prepared) => prepared.status === status) ?? this.#prepare(status, type);
+      this.#last = head;
+    }
+    if (date === "") return head.lines;
+    if (head.date !== date) {
+      head.date = date;
+      head.dated = flat(head.lines + date);
+    }
+    return head.dated;
+  }
+
+  #prepare(status: number, type: string | null): PreparedHead {
+    if (type !== null) checkValue("Content-Type", type);
+    const line = `HTTP/1.1 ${status} ${reasonPhrase(status)}\r\n`;
+    const lines = type === null ? line : `${line}Content-Type: ${type}\r\n`;
+    const head = { status, type, lines, date: "", dated: "" };
+    // A type can be made up for each response (a boundary in it), so what is kept is bounded.
+    if (++this.#count > maxPrepared) {
+      this.#count = 1;
+      this.#byType.clear();
+    }
+    const others = this.#byType.get(type);
+    if (others) others.push(head);
+    else this.#byType.set(type, [head]);
+    return head;
+  }
+}
+
+/** The same text in one piece: what was put together from parts is copied anew by every write that it is part of. */
+export function flat(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
+}
+
+/** The fields of a response as lines, and what those among them mean that are the transport's to send. */
+export class FieldLines {
+  text = "";
+  /** What the application says the length is; -1 when it says nothing. */
+  length = -1;
+  /** The application gives its own Date. */
+  dated = false;
+  /** The application wants the connection closed. */
+  close = false;
+
+  /** Throws when a value cannot be sent. */
+  render(fields: readonly string[]): void {
+    let text = "";
+    this.length = -1;
+    this.dated = false;
+    this.close = false;
+    for (let i = 0; i < fields.length; i += 2) {
+      const name = fields[i]!;
+      const value = fields[i + 1]!;
+      checkValue(name, value);
+      if (!this.#isOurs(name, value)) text += `${name}: ${value}\r\n`;
+    }
+    this.text = text;
+  }
+
+  #isOurs(name: string, value: string): boolean {
+    switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === "date") this.dated = true;
+        return false;
+      case 10:
+        if (name.toLowerCase() !== "connection") return false;
+        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) this.close = true;
+        return true;
+      case 14:
+        if (name.toLowerCase() !== "content-length") return false;
+        if (!/^\d{1,15}$/.test(value)) throw new Error(`Content-Length cannot be '${value}'`);
+        this.length = Number(value);
+        return true;
+      case 17:
+        return name.toLowerCase() === "transfer-encoding";
+      default:
+        return false;
+    }
+  }
+}
+
+function checkValue(name: string, value: string): void {
+  if (unsendable.test(value)) {
+    throw new Error(`the value of header '${name}' holds a character that cannot be sent in a header`);
+  }
+}

@@ -1,0 +1,212 @@
+import { createServer, type Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { createServer as createTlsServer } from "node:tls";
+import type { UpgradeCallback } from "../../http/source.js";
+import { Clock } from "../clock.js";
+import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import { Connection, type ConnectionHost, type Deadlines } from "./connection.js";
+import { HeadParser } from "./head.js";
+import { FieldLines, PreparedHeads } from "./response-head.js";
+
+/** Our own HTTP/1.1 server on sockets: strict, and twice as fast as node:http. */
+export const createNetTransport: TransportFactory = (dispatch, options) => new NetTransport(dispatch, options);
+
+const lingerSeconds = 2;
+const lingerSecondsInAll = 10;
+const backlog = 1024;
+
+const key: unique symbol = Symbol("connection");
+type Connected = Duplex & { [key]?: Connection };
+
+class NetTransport implements Transport, ConnectionHost {
+  readonly dispatch: Dispatch;
+  readonly clock: Clock;
+  readonly parser: HeadParser;
+  readonly heads = new PreparedHeads();
+  readonly fieldLines = new FieldLines();
+  readonly deadlines: Deadlines;
+  draining = false;
+  readonly #options: TransportOptions;
+  readonly #open = new Set<Connection>();
+  /** Sockets that speak another protocol now. */
+  readonly #upgraded = new Set<Duplex>();
+  /** Sockets below TLS, so that handshakes under way can be ended too. */
+  readonly #raw = new Set<Socket>();
+  #server: Server | null = null;
+  #whenEmpty: (() => void) | null = null;
+
+  constructor(dispatch: Dispatch, options: TransportOptions) {
+    this.dispatch = dispatch;
+    this.#options = options;
+    this.parser = new HeadParser(options);
+    this.clock = new Clock(options, () => this.#sweep());
+    this.deadlines = {
+      head: this.clock.ticksFor(options.headTimeout),
+      body: this.clock.ticksFor(options.bodyTimeout),
+      keepAlive: this.clock.ticksFor(options.keepAliveTimeout),
+      write: this.clock.ticksFor(options.writeTimeout),
+      linger: this.clock.ticksFor(lingerSeconds),
+      lingerInAll: this.clock.ticksFor(lingerSecondsInAll),
+    };
+  }
+
+  get connections(): number {
+    return this.#open.size + this.#upgraded.size;
+  }
+
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    const server = this.#options.tls === null ? this.#plainServer() : this.#tlsServer(this.#options.tls);
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
+      server.listen({ ...target, backlog }, () => {
+        server.off("error", reject);
+        // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
+        server.on("error", (error) => this.report(error));
+        const bound = server.address();
+        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
+      });
+    });
+  }
+
+  accept(socket: Duplex): void {
+    const { maxConnections } = this.#options;
+    if (this.draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+      socket.on("error", ignore);
+      socket.destroy();
+      return;
+    }
+    const secure = (socket as { encrypted?: boolean }).encrypted === true;
+    const connection = new Connection(this, socket, secure);
+    (socket as Connected)[key] = connection;
+    this.#open.add(connection);
+    this.clock.start();
+    socket.on("data", socket instanceof Socket ? onData : onForeignData);
+    socket.on("end", onEnd);
+    socket.on("drain", onDrain);
+    socket.on("error", ignore);
+    socket.on("close", onClose);
+  }
+
+  drain(): Promise<void> {
+    this.draining = true;
+    this.#server?.close();
+    for (const connection of this.#open) connection.drain();
+    return new Promise((resolve) => {
+      this.#whenEmpty = resolve;
+      this.#checkEmpty();
+    });
+  }
+
+  destroy(): void {
+    this.draining = true;
+    this.#server?.close();
+    for (const connection of this.#open) connection.socket.destroy();
+    for (const socket of this.#upgraded) socket.destroy();
+    for (const socket of this.#raw) socket.destroy();
+    this.clock.stop();
+  }
+
+  report(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+
+  left(connection: Connection): void {
+    this.#open.delete(connection);
+    this.#checkEmpty();
+  }
+
+  handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
+    const socket = connection.socket as Connected;
+    delete socket[key];
+    socket.off("data", onData);
+    socket.off("data", onForeignData);
+    socket.off("end", onEnd);
+    socket.off("drain", onDrain);
+    socket.off("close", onClose);
+    // As node:http leaves it: flowing as soon as the new owner listens, and nothing lost until then.
+    (socket as { readableFlowing: boolean | null }).readableFlowing = null;
+    this.#upgraded.add(socket);
+    socket.on("close", () => this.#upgraded.delete(socket));
+    upgrade(socket, head);
+  }
+
+  #plainServer(): Server {
+    return createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.accept(socket));
+  }
+
+  #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Server {
+    const server = createTlsServer(
+      {
+        handshakeTimeout: this.#options.headTimeout * 1000,
+        ...tls,
+        ALPNProtocols: ["http/1.1"],
+        noDelay: true,
+        allowHalfOpen: true,
+      } as typeof tls,
+      (socket) => this.accept(socket),
+    );
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    server.on("connection", (socket: Socket) => {
+      this.#raw.add(socket);
+      socket.on("error", ignore);
+      socket.on("close", () => this.#raw.delete(socket));
+    });
+    return server;
+  }
+
+  #sweep(): void {
+    for (const connection of this.#open) {
+      try {
+        connection.checkDeadlines();
+      } catch (error) {
+        connection.broken(error);
+      }
+    }
+  }
+
+  #checkEmpty(): void {
+    if (!this.draining || this.#open.size > 0) return;
+    this.clock.stop();
+    this.#whenEmpty?.();
+  }
+}
+
+function onData(this: Connected, chunk: Buffer): void {
+  const connection = this[key]!;
+  try {
+    connection.received(chunk);
+  } catch (error) {
+    connection.broken(error);
+  }
+}
+
+/** What another stream gives may belong to whoever wrote it; we take chunked bodies apart in place. */
+function onForeignData(this: Connected, chunk: Buffer): void {
+  onData.call(this, Buffer.from(chunk));
+}
+
+function onEnd(this: Connected): void {
+  const connection = this[key]!;
+  try {
+    connection.ended();
+  } catch (error) {
+    connection.broken(error);
+  }
+}
+
+function onDrain(this: Connected): void {
+  const connection = this[key]!;
+  try {
+    connection.drained();
+  } catch (error) {
+    connection.broken(error);
+  }
+}
+
+function onClose(this: Connected): void {
+  this[key]?.gone();
+}
+
+function ignore(): void {}

@@ -1,0 +1,43 @@
+import type { Duplex } from "node:stream";
+import { type HttpError, httpError } from "../../errors/http-error.js";
+import { problemBody, problemContentType } from "../../errors/problem.js";
+import { reasonPhrase } from "../../http/status.js";
+
+const lingerMilliseconds = 2000;
+const answered = new WeakSet<Duplex>();
+
+/** What node:http found wrong, by its codes. */
+export function errorOf(error: Error & { code?: string; rawPacket?: Buffer }): HttpError {
+  switch (error.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return httpError(error.rawPacket?.includes("\r\n") === false ? "URI_TOO_LONG" : "HEADERS_TOO_LARGE");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return httpError("REQUEST_TIMEOUT");
+    case "HPE_INVALID_METHOD":
+      return httpError("NOT_IMPLEMENTED");
+    case "HPE_INVALID_VERSION":
+      return httpError("HTTP_VERSION_NOT_SUPPORTED");
+    case "ECONNRESET":
+    case "HPE_INVALID_EOF_STATE":
+      return httpError("INCOMPLETE_BODY");
+    default:
+      return httpError("MALFORMED_REQUEST");
+  }
+}
+
+/** Answers what node:http could not read as a request, and closes the connection. */
+export function refuseConnection(socket: Duplex, error: HttpError): void {
+  if (!socket.writable || answered.has(socket)) return;
+  answered.add(socket);
+  const body = problemBody(error);
+  socket.end(
+    `HTTP/1.1 ${error.status} ${reasonPhrase(error.status)}\r\n` +
+      `Content-Type: ${problemContentType(error)}\r\n` +
+      `Date: ${new Date().toUTCString()}\r\n` +
+      `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), lingerMilliseconds);
+  timer.unref();
+  socket.once("close", () => clearTimeout(timer));
+}

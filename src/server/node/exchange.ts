@@ -1,0 +1,289 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type HttpError, httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/problem.js";
+import { Request } from "../../http/request.js";
+import type { BodyStream, Response } from "../../http/response.js";
+import { isBodiless, reasonPhrase } from "../../http/status.js";
+import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
+import { type BodySender, discardBody, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import { WriteWatch } from "../body/write-watch.js";
+import { clientLeft } from "../client-left.js";
+import { failureResponse } from "../failure.js";
+import type { Dispatch } from "../transport.js";
+import { planResponse } from "./response-plan.js";
+import { NodeRequestSource } from "./source.js";
+
+/** Who has exchanges going on. */
+export interface ExchangeOwner {
+  readonly dispatch: Dispatch;
+  readonly draining: boolean;
+  report(error: unknown): void;
+  began(exchange: NodeExchange): void;
+  over(exchange: NodeExchange): void;
+}
+
+const maxDiscard = 64 * 1024;
+const maxWhole = 256 * 1024;
+const lingerMilliseconds = 2000;
+
+/** One request that node:http has read the head of, and its answer. */
+export class NodeExchange implements BodyHost, SenderHost {
+  readonly message: IncomingMessage;
+  readonly #answerTo: ServerResponse;
+  readonly #owner: ExchangeOwner;
+  readonly #body: BodyBuffer | null;
+  readonly #watch: WriteWatch;
+  #request: Request | null = null;
+  #awaitsContinue: boolean;
+  #answered = false;
+  /** The application has answered, and the exchange is over: the request is finished when both are so. */
+  #settled = false;
+  #over = false;
+  #keep = true;
+  #sender: BodySender | null = null;
+  #paused = false;
+  /** How much of the body had arrived when it last made progress. */
+  #seen = 0;
+  #quietTicks = 0;
+
+  constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+    this.#owner = owner;
+    this.message = message;
+    this.#answerTo = response;
+    this.#awaitsContinue = expectsContinue && message.httpVersion === "1.1";
+    this.#watch = new WriteWatch(message.socket);
+    this.#body = hasBody(message) ? new BodyBuffer(this, lengthOf(message)) : null;
+    if (this.#body) this.#listen(this.#body);
+    response.on("close", () => this.#closed());
+    response.on("drain", () => this.#sender?.drained());
+    response.on("error", ignore);
+    owner.began(this);
+  }
+
+  /** Whether the body is still arriving. */
+  get receiving(): boolean {
+    // The parser is ahead of the stream: a body that it has read may not have been given to us yet.
+    return this.#body !== null && !this.#body.complete && !this.message.complete;
+  }
+
+  run(target: string): void {
+    const request = new Request(new NodeRequestSource(this.message, target, this.#body, false));
+    this.#request = request;
+    try {
+      const result = this.#owner.dispatch(request);
+      if (result instanceof Promise) {
+        result.then(
+          (response) => this.#settle(response),
+          (error: unknown) => this.#fail(error),
+        );
+      } else {
+        this.#settle(result);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Answers with an error of the transport's own and closes the connection; what the application says is too late. */
+  refuse(error: HttpError): void {
+    this.#keep = false;
+    this.answer(problemResponse(error));
+    this.#request?.abort(error);
+  }
+
+  /** The rest of the body cannot be had: whoever reads it gets the error and answers, else it is answered here. */
+  bodyBroken(error: HttpError): void {
+    this.#keep = false;
+    this.#body?.fail(error);
+    if (!this.#answered && !this.#body?.engaged) this.refuse(error);
+    else if (error.code === "INCOMPLETE_BODY") this.#request?.abort(clientLeft());
+  }
+
+  /** No request is taken from this connection any more. */
+  makeLast(): void {
+    this.#keep = false;
+    if (this.#answered) this.#answerTo.once("finish", () => this.message.socket.end());
+  }
+
+  /** Called at every tick. */
+  checkDeadlines(bodyTicks: number, writeTicks: number): void {
+    if (this.#watch.isStalled(writeTicks)) {
+      this.message.socket.destroy();
+    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isQuiet(bodyTicks)) {
+      if (this.#answered) this.message.socket.destroy();
+      else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
+    }
+  }
+
+  bodyWanted(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    if (!this.#answered) this.#answerTo.writeContinue();
+  }
+
+  bodyDrained(): void {
+    if (!this.#paused || this.#body?.full) return;
+    this.#paused = false;
+    this.message.resume();
+  }
+
+  bodySent(): void {
+    this.#sender = null;
+    // Its head has not told the client that it is the last answer.
+    if (this.#owner.draining) this.makeLast();
+    this.#end();
+  }
+
+  bodyFailed(error: unknown): void {
+    this.#sender = null;
+    this.#owner.report(error);
+    this.message.socket.destroy();
+  }
+
+  answer(response: Response): void {
+    if (this.#answered || this.#answerTo.destroyed) {
+      discardBody(response.body);
+      return;
+    }
+    this.#answered = true;
+    try {
+      this.#send(response);
+    } catch (error) {
+      discardBody(response.body);
+      this.#owner.report(error);
+      this.#send(failureResponse());
+    }
+  }
+
+  #send(response: Response): void {
+    const out = this.#answerTo;
+    const { body, status } = response;
+    const isHead = this.message.method === "HEAD";
+    const plan = planResponse(response);
+    if (plan.close || this.#owner.draining || !this.#canSkipBody()) this.#keep = false;
+    const size = isBodiless(status) ? (status === 304 ? plan.length : -1) : sizeOf(body, isHead, plan.length);
+    if (size >= 0) plan.lines.push("Content-Length", String(size));
+    if (!this.#keep) plan.lines.push("Connection", "close");
+    out.sendDate = !plan.dated;
+    out.writeHead(status, reasonPhrase(status), plan.lines);
+    if (isHead || isBodiless(status) || body === null) {
+      discardBody(body);
+      this.#end();
+    } else if (typeof body === "string" || body instanceof Uint8Array) {
+      const data = sendable(body, size);
+      if (size > maxWhole) this.#sendInParts(new LargeBodySender(out, this, "", data, true));
+      else this.#end(data);
+    } else {
+      setImmediate(flushHead, out);
+      const framing = plan.length === -1 ? "close" : "length";
+      this.#sendInParts(new StreamSender(out, this, "", body as BodyStream, framing, plan.length));
+    }
+  }
+
+  #sendInParts(sender: BodySender): void {
+    this.#sender = sender;
+    sender.start();
+  }
+
+  /** Ends the answer; when the client is still sending what nobody reads, not before it had time to read the answer. */
+  #end(last?: string | Uint8Array): void {
+    const out = this.#answerTo;
+    const body = this.#body;
+    if (body && !body.complete) body.drop();
+    if (this.#keep || !body || body.complete) {
+      if (last === undefined) out.end();
+      else out.end(last, "latin1");
+      return;
+    }
+    if (last === undefined) out.flushHeaders();
+    else out.write(last, "latin1");
+    const end = () => out.end();
+    const timer = setTimeout(end, lingerMilliseconds);
+    timer.unref();
+    this.message.once("close", () => {
+      clearTimeout(timer);
+      end();
+    });
+    this.message.resume();
+  }
+
+  #canSkipBody(): boolean {
+    return !this.#body || (this.#body.left <= maxDiscard && !this.#awaitsContinue);
+  }
+
+  #listen(body: BodyBuffer): void {
+    const { message } = this;
+    message.on("data", (piece: Buffer) => {
+      body.add(piece);
+      if (!body.full) return;
+      this.#paused = true;
+      message.pause();
+    });
+    message.on("end", () => body.finish());
+    message.on("error", () => this.#lost());
+    message.on("close", () => this.#lost());
+  }
+
+  #lost(): void {
+    if (!this.receiving) return;
+    this.#body?.fail(httpError("INCOMPLETE_BODY"));
+    this.#request?.abort(clientLeft());
+  }
+
+  #closed(): void {
+    this.#owner.over(this);
+    this.#over = true;
+    if (!this.#answerTo.writableFinished) {
+      this.#answered = true;
+      this.#sender?.cancel();
+      this.#lost();
+      this.#request?.abort(clientLeft());
+    }
+    if (this.#settled) this.#request?.finish();
+  }
+
+  #fail(error: unknown): void {
+    this.#owner.report(error);
+    this.#settle(failureResponse());
+  }
+
+  #settle(response: Response): void {
+    this.#settled = true;
+    this.answer(response);
+    if (this.#over) this.#request?.finish();
+  }
+
+  #isQuiet(ticks: number): boolean {
+    const arrived = this.#body!.arrived;
+    if (arrived - this.#seen < bodyProgress) return ++this.#quietTicks > ticks;
+    this.#seen = arrived;
+    this.#quietTicks = 0;
+    return false;
+  }
+}
+
+function hasBody(message: IncomingMessage): boolean {
+  return message.headers["transfer-encoding"] !== undefined || (lengthOf(message) ?? 0) > 0;
+}
+
+function lengthOf(message: IncomingMessage): number | undefined {
+  const length = message.headers["content-length"];
+  return length === undefined ? undefined : Number(length);
+}
+
+function sizeOf(body: Response["body"], isHead: boolean, declared: number): number {
+  if (body === null) return isHead && declared !== -1 ? declared : 0;
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : declared;
+}
+
+/** Text as node:http must get it: written as utf8, it would encode the head in the same way, which is latin1. */
+function sendable(body: string | Uint8Array, size: number): string | Uint8Array {
+  return typeof body === "string" && body.length !== size ? Buffer.from(body, "utf8") : body;
+}
+
+function flushHead(out: ServerResponse): void {
+  if (!out.destroyed && !out.writableEnded) out.flushHeaders();
+}
+
+function ignore(): void {}

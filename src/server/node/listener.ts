@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/problem.js";
+import { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import { discardBody } from "../body/sender.js";
+import { clientLeft } from "../client-left.js";
+import { ResponseWriter, type WriterContext, type WriterHost } from "../net/response-writer.js";
+import { defaultLimits } from "../transport.js";
+import { checkRequest, type HeadLimits } from "./checks.js";
+import { type ExchangeOwner, NodeExchange } from "./exchange.js";
+import { NodeRequestSource } from "./source.js";
+
+/** Answers requests that an http.Server has read. */
+export type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
+/** Answers requests that ask for another protocol; for the 'upgrade' event of an http.Server. */
+export type UpgradeListener = (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export function createRequestListener(
+  owner: ExchangeOwner,
+  limits: HeadLimits = defaultLimits,
+  expectsContinue = false,
+): RequestListener {
+  return (message, response) => {
+    const exchange = new NodeExchange(owner, message, response, expectsContinue);
+    const checked = checkRequest(message, limits);
+    if (typeof checked === "string") exchange.refuse(httpError(checked));
+    else exchange.run(checked.target);
+  };
+}
+
+export interface UpgradeOwner extends WriterContext {
+  readonly dispatch: ExchangeOwner["dispatch"];
+  report(error: unknown): void;
+  /** The socket speaks another protocol from now on. */
+  upgraded(socket: Duplex): void;
+}
+
+/**
+ * node:http stops reading requests from a connection that asks for another protocol, so the answer is the last one there
+ * when the application stays with HTTP.
+ */
+export function createUpgradeListener(owner: UpgradeOwner, limits: HeadLimits = defaultLimits): UpgradeListener {
+  return (message, socket, head) => {
+    socket.on("error", ignore);
+    const answer = new UpgradeAnswer(owner, message, socket, head);
+    const checked = checkRequest(message, limits);
+    if (typeof checked === "string") answer.send(problemResponse(httpError(checked)));
+    else answer.run(checked.target);
+  };
+}
+
+class UpgradeAnswer implements WriterHost {
+  readonly #owner: UpgradeOwner;
+  readonly #message: IncomingMessage;
+  readonly #socket: Duplex;
+  readonly #head: Buffer;
+  readonly #writer: ResponseWriter;
+  #request: Request | null = null;
+  readonly #onClose = (): void => {
+    this.#writer.cancel();
+    this.#request?.abort(clientLeft());
+  };
+  readonly #onDrain = (): void => this.#writer.drained();
+
+  constructor(owner: UpgradeOwner, message: IncomingMessage, socket: Duplex, head: Buffer) {
+    this.#owner = owner;
+    this.#message = message;
+    this.#socket = socket;
+    this.#head = head;
+    this.#writer = new ResponseWriter(socket, owner, this);
+    socket.on("close", this.#onClose);
+    socket.on("drain", this.#onDrain);
+  }
+
+  run(target: string): void {
+    const wantsWebSocket =
+      this.#message.method === "GET" && this.#message.httpVersion === "1.1" && asksForWebSocket(this.#message);
+    const request = new Request(new NodeRequestSource(this.#message, target, null, wantsWebSocket));
+    this.#request = request;
+    Promise.resolve()
+      .then(() => this.#owner.dispatch(request))
+      .then((response) => this.send(response))
+      .catch((error: unknown) => {
+        this.#owner.report(error);
+        this.#socket.destroy();
+      });
+  }
+
+  send(response: Response): void {
+    if (this.#socket.destroyed) {
+      discardBody(response.body);
+      this.#request?.finish();
+      return;
+    }
+    if (response.status === 101 && response.upgrade) {
+      this.#socket.off("close", this.#onClose);
+      this.#socket.off("drain", this.#onDrain);
+      this.#owner.upgraded(this.#socket);
+      response.upgrade(this.#socket, this.#head);
+      return;
+    }
+    this.#socket.once("close", () => this.#request?.finish());
+    this.#socket.resume();
+    this.#writer.send(response, this.#message.method === "HEAD", this.#message.httpVersion === "1.0", false);
+  }
+
+  answered(): void {
+    this.#socket.end();
+  }
+
+  answerFailed(error: unknown): void {
+    this.#owner.report(error);
+    this.#socket.destroy();
+  }
+}
+
+function asksForWebSocket(message: IncomingMessage): boolean {
+  const protocols = (message.headers.upgrade ?? "").toLowerCase().split(",");
+  return protocols.some((protocol) => protocol.trim() === "websocket");
+}
+
+function ignore(): void {}

@@ -1,0 +1,45 @@
+import type { Duplex } from "node:stream";
+import { Clock } from "../clock.js";
+import { FieldLines, PreparedHeads } from "../net/response-head.js";
+import { type Dispatch, defaultLimits } from "../transport.js";
+import type { ExchangeOwner } from "./exchange.js";
+import {
+  createRequestListener,
+  createUpgradeListener,
+  type RequestListener,
+  type UpgradeListener,
+  type UpgradeOwner,
+} from "./listener.js";
+
+/** Answers the requests of somebody else's http.Server. That server's own timeouts and limits hold. */
+export function createNodeListener(dispatch: Dispatch, onError?: (error: unknown) => void): RequestListener {
+  return createRequestListener(new MountOwner(dispatch, onError));
+}
+
+/** The same for its 'upgrade' event. */
+export function createNodeUpgradeListener(dispatch: Dispatch, onError?: (error: unknown) => void): UpgradeListener {
+  return createUpgradeListener(new MountOwner(dispatch, onError));
+}
+
+class MountOwner implements ExchangeOwner, UpgradeOwner {
+  readonly dispatch: Dispatch;
+  readonly draining = false;
+  readonly clock = new Clock(defaultLimits, () => {});
+  readonly heads = new PreparedHeads();
+  readonly fieldLines = new FieldLines();
+  readonly #onError: ((error: unknown) => void) | undefined;
+
+  constructor(dispatch: Dispatch, onError: ((error: unknown) => void) | undefined) {
+    this.dispatch = dispatch;
+    this.#onError = onError;
+    this.clock.start();
+  }
+
+  report(error: unknown): void {
+    this.#onError?.(error);
+  }
+
+  began(): void {}
+  over(): void {}
+  upgraded(_socket: Duplex): void {}
+}

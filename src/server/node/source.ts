@@ -1,0 +1,43 @@
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { IncomingBody, RequestSource } from "../../http/source.js";
+
+/** A request that node:http has read. */
+export class NodeRequestSource implements RequestSource {
+  readonly method: string;
+  readonly target: string;
+  readonly body: IncomingBody | null;
+  readonly wantsWebSocket: boolean;
+  readonly #message: IncomingMessage;
+
+  constructor(message: IncomingMessage, target: string, body: IncomingBody | null, wantsWebSocket: boolean) {
+    this.#message = message;
+    this.method = message.method ?? "GET";
+    this.target = target;
+    this.body = body;
+    this.wantsWebSocket = wantsWebSocket;
+  }
+
+  get remoteAddress(): string {
+    return this.#message.socket?.remoteAddress ?? "";
+  }
+
+  get secure(): boolean {
+    return (this.#message.socket as TLSSocket | null)?.encrypted === true;
+  }
+
+  // Not `message.headers`: that drops repeated fields, or joins them, by the name.
+  header(name: string): string | undefined {
+    const lines = this.#message.rawHeaders;
+    let found: string | undefined;
+    for (let i = 0; i < lines.length; i += 2) {
+      if (lines[i]!.length !== name.length || lines[i]!.toLowerCase() !== name) continue;
+      found = found === undefined ? lines[i + 1]! : `${found}${name === "cookie" ? "; " : ", "}${lines[i + 1]}`;
+    }
+    return found;
+  }
+
+  headerLines(): readonly string[] {
+    return this.#message.rawHeaders;
+  }
+}

@@ -1,0 +1,188 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { httpError } from "../../errors/http-error.js";
+import { Clock } from "../clock.js";
+import { FieldLines, PreparedHeads } from "../net/response-head.js";
+import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import { errorOf, refuseConnection } from "./client-error.js";
+import { type ExchangeOwner, NodeExchange } from "./exchange.js";
+import { createRequestListener, createUpgradeListener, type UpgradeOwner } from "./listener.js";
+
+export { createNodeListener, createNodeUpgradeListener } from "./mount.js";
+
+/** The server on node:http: slower than our own, for those who want Node's parser or instruments made for it. */
+export const createNodeTransport: TransportFactory = (dispatch, options) => new NodeTransport(dispatch, options);
+
+class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
+  readonly dispatch: Dispatch;
+  readonly clock: Clock;
+  readonly heads = new PreparedHeads();
+  readonly fieldLines = new FieldLines();
+  draining = false;
+  readonly #options: TransportOptions;
+  readonly #server: Server;
+  readonly #open = new Set<Duplex>();
+  readonly #upgraded = new Set<Duplex>();
+  /** Sockets below TLS, so that handshakes under way can be ended too. */
+  readonly #raw = new Set<Duplex>();
+  readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
+  #whenEmpty: (() => void) | null = null;
+
+  constructor(dispatch: Dispatch, options: TransportOptions) {
+    this.dispatch = dispatch;
+    this.#options = options;
+    this.clock = new Clock(options, () => this.#sweep());
+    this.#server = this.#createServer();
+    this.#attach(this.#server);
+  }
+
+  get connections(): number {
+    return this.#open.size + this.#upgraded.size;
+  }
+
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
+      server.listen({ ...target, backlog: 1024 }, () => {
+        server.off("error", reject);
+        server.on("error", (error) => this.report(error));
+        const bound = server.address();
+        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
+      });
+    });
+  }
+
+  accept(socket: Duplex): void {
+    // Node's way to hand a connection to an http.Server; an https.Server takes it behind the handshake.
+    this.#server.emit(this.#options.tls === null ? "connection" : "secureConnection", socket);
+  }
+
+  drain(): Promise<void> {
+    this.draining = true;
+    this.#server.close();
+    for (const socket of this.#open) if (!this.#exchanges.has(socket)) socket.destroy();
+    return new Promise((resolve) => {
+      this.#whenEmpty = resolve;
+      this.#checkEmpty();
+    });
+  }
+
+  destroy(): void {
+    this.draining = true;
+    this.#server.close();
+    for (const socket of [...this.#open, ...this.#upgraded, ...this.#raw]) socket.destroy();
+    this.clock.stop();
+  }
+
+  report(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+
+  began(exchange: NodeExchange): void {
+    const socket = exchange.message.socket;
+    const others = this.#exchanges.get(socket);
+    if (others) others.add(exchange);
+    else this.#exchanges.set(socket, new Set([exchange]));
+  }
+
+  over(exchange: NodeExchange): void {
+    const socket = exchange.message.socket;
+    const others = this.#exchanges.get(socket);
+    others?.delete(exchange);
+    if (others?.size === 0) this.#exchanges.delete(socket);
+  }
+
+  upgraded(socket: Duplex): void {
+    if (!this.#open.delete(socket)) return;
+    this.#upgraded.add(socket);
+    socket.on("close", () => this.#upgraded.delete(socket));
+    this.#checkEmpty();
+  }
+
+  #createServer(): Server {
+    const { tls, headTimeout, keepAliveTimeout, maxHeadSize } = this.#options;
+    const options = {
+      noDelay: true,
+      headersTimeout: headTimeout * 1000,
+      // Bodies have a limit on silence instead, looked at in the sweep.
+      requestTimeout: 0,
+      keepAliveTimeout: keepAliveTimeout * 1000,
+      connectionsCheckingInterval: Math.min(1000, headTimeout * 250),
+      maxHeaderSize: maxHeadSize,
+      // Checked by us, so that the refusal looks like any other.
+      requireHostHeader: false,
+    };
+    if (tls === null) return createServer(options);
+    return createSecureServer({
+      handshakeTimeout: headTimeout * 1000,
+      ...options,
+      ...tls,
+      ALPNProtocols: ["http/1.1"],
+    }) as unknown as Server;
+  }
+
+  #attach(server: Server): void {
+    // Node drops what is beyond this count without a word, so it must not count.
+    server.maxHeadersCount = 0;
+    server.timeout = 0;
+    const secure = this.#options.tls !== null;
+    server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => this.#opened(socket));
+    if (secure) server.on("connection", (socket: Socket) => this.#track(this.#raw, socket));
+    server.on("request", createRequestListener(this, this.#options));
+    server.on("checkContinue", createRequestListener(this, this.#options, true));
+    server.on("checkExpectation", (message, response) =>
+      new NodeExchange(this, message, response, false).refuse(httpError("EXPECTATION_FAILED")),
+    );
+    server.on("upgrade", createUpgradeListener(this, this.#options));
+    server.on("connect", (_message, socket: Duplex) => refuseConnection(socket, httpError("NOT_IMPLEMENTED")));
+    server.on("clientError", (error: Error & { code?: string }, socket) => this.#clientError(error, socket));
+  }
+
+  #opened(socket: Duplex): void {
+    const { maxConnections } = this.#options;
+    this.#track(this.#open, socket);
+    if (this.draining || (maxConnections > 0 && this.connections > maxConnections)) socket.destroy();
+    this.clock.start();
+  }
+
+  #track(set: Set<Duplex>, socket: Duplex): void {
+    set.add(socket);
+    socket.on("error", ignore);
+    socket.on("close", () => {
+      set.delete(socket);
+      this.#checkEmpty();
+    });
+  }
+
+  #clientError(error: Error & { code?: string }, socket: Duplex): void {
+    const exchanges = this.#exchanges.get(socket);
+    if (!exchanges) {
+      refuseConnection(socket, errorOf(error));
+      return;
+    }
+    // What came behind, or in the body of, a request that is being answered: its answer is still owed.
+    const last = [...exchanges].at(-1)!;
+    if (last.receiving) last.bodyBroken(errorOf(error));
+    else last.makeLast();
+  }
+
+  #sweep(): void {
+    const bodyTicks = this.clock.ticksFor(this.#options.bodyTimeout);
+    const writeTicks = this.clock.ticksFor(this.#options.writeTimeout);
+    for (const exchanges of this.#exchanges.values()) {
+      for (const exchange of exchanges) exchange.checkDeadlines(bodyTicks, writeTicks);
+    }
+  }
+
+  #checkEmpty(): void {
+    if (!this.draining || this.#open.size > 0) return;
+    this.clock.stop();
+    this.#whenEmpty?.();
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,234 @@
+import { describe, expect, it } from "vitest";
+import { HttpError } from "../../src/errors/http-error.js";
+import { problemResponse } from "../../src/errors/problem.js";
+import type { Request } from "../../src/http/request.js";
+import { Response } from "../../src/http/response.js";
+import { echo, get, parseAnswers, settle, start, startForAll, transports } from "./support.js";
+
+const post = (fields: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}`;
+const chunked = (body: string) => post("Transfer-Encoding: chunked\r\n", body);
+
+/** Reads with a limit; what goes wrong becomes the answer, as in the pipeline. */
+const reader = (limit: number, notes: string[] = []) => {
+  return async (request: Request) => {
+    try {
+      return new Response(String((await request.source.body!.read(limit)).length));
+    } catch (error) {
+      notes.push(error instanceof HttpError ? error.code : String(error));
+      return problemResponse(error as HttpError);
+    }
+  };
+};
+
+describe.each(transports)("a body on the %s transport", (_name, factory) => {
+  const server = startForAll(factory, echo);
+  const bodyOf = async (bytes: string) => {
+    const [answer] = await (await server().client(bytes)).answers(1);
+    expect(answer!.status).toBe(200);
+    return JSON.parse(answer!.body).body as string | null;
+  };
+
+  it("comes with a length", async () => {
+    expect(await bodyOf(post("Content-Length: 5\r\n", "hello"))).toBe("hello");
+  });
+
+  it("is none when the length is 0", async () => {
+    expect(await bodyOf(post("Content-Length: 0\r\n"))).toBeNull();
+  });
+
+  it("comes in chunks", async () => {
+    expect(await bodyOf(chunked("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"))).toBe("hello world");
+  });
+
+  it("may be an empty sequence of chunks", async () => {
+    expect(await bodyOf(chunked("0\r\n\r\n"))).toBe("");
+  });
+
+  it("may have chunk extensions and trailers, which are dropped", async () => {
+    const body = '5;a=b;c="d \\" e"\r\nhello\r\n000A\r\n0123456789\r\n0;last\r\nX-Sum: 1\r\nHost: b\r\n\r\n';
+    expect(await bodyOf(chunked(body))).toBe("hello0123456789");
+  });
+
+  it("may come in 20000 chunks of one byte", async () => {
+    const text = "abcdefghij".repeat(2000);
+    const body = [...text].map((char) => `1\r\n${char}\r\n`).join("");
+    expect(await bodyOf(chunked(`${body}0\r\n\r\n`))).toBe(text);
+  });
+
+  it("may be large", async () => {
+    const text = "0123456789abcdef".repeat(64 * 1024);
+    expect(await bodyOf(post(`Content-Length: ${text.length}\r\n`, text))).toBe(text);
+    expect(await bodyOf(chunked(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`))).toBe(text);
+  });
+});
+
+describe.each(transports)("the limit of a body on the %s transport", (_name, factory) => {
+  it("is held against Content-Length before anything is read", async () => {
+    const { client } = await start(factory, reader(10));
+    const [answer] = await (await client(post("Content-Length: 1000000000\r\n"))).answers(1);
+    expect(answer).toMatchObject({ status: 413, headers: { connection: "close" } });
+  });
+
+  it("is held against chunks as they come", async () => {
+    const { client } = await start(factory, reader(10));
+    const [answer] = await (await client(chunked("5\r\nhello\r\n6\r\nworld!\r\n"))).answers(1);
+    expect(answer).toMatchObject({ status: 413, headers: { connection: "close" } });
+  });
+
+  it("lets a body of exactly that size through", async () => {
+    const { client } = await start(factory, reader(10));
+    expect((await (await client(chunked("a\r\n0123456789\r\n0\r\n\r\n"))).answers(1))[0]!.body).toBe("10");
+    expect((await (await client(post("Content-Length: 10\r\n", "0123456789"))).answers(1))[0]!.body).toBe("10");
+  });
+
+  it("is told to a client that is still sending", async () => {
+    const { client } = await start(factory, reader(10));
+    const connection = await client(post("Content-Length: 3000000\r\n"));
+    for (let i = 0; i < 30; i++) connection.send("x".repeat(100_000));
+    expect((await connection.answers(1))[0]).toMatchObject({ status: 413 });
+  });
+});
+
+describe.each(transports)("Expect: 100-continue on the %s transport", (_name, factory) => {
+  const head = post("Content-Length: 5\r\nExpect: 100-continue\r\n");
+
+  it("is met when the body is asked for", async () => {
+    const { client } = await start(factory, reader(10));
+    const connection = await client(head);
+    await connection.until((text) => text === "HTTP/1.1 100 Continue\r\n\r\n");
+    connection.send("hello");
+    expect((await connection.answers(1))[0]!.body).toBe("5");
+  });
+
+  it("is not met when the answer needs no body, and the connection closes", async () => {
+    const { exchange } = await start(factory, () => new Response("no", 403));
+    const text = await exchange(head);
+    expect(text).not.toContain("100 Continue");
+    expect(parseAnswers(text)[0]).toMatchObject({ status: 403, headers: { connection: "close" } });
+  });
+
+  it("is not met when the body is too large", async () => {
+    const { exchange } = await start(factory, reader(4));
+    const text = await exchange(head);
+    expect(text).not.toContain("100 Continue");
+    expect(parseAnswers(text)[0]!.status).toBe(413);
+  });
+});
+
+describe("Expect: 100-continue with the body already there", () => {
+  it("is passed over", async () => {
+    const { client } = await start(transports[0]![1], echo);
+    const connection = await client(post("Content-Length: 5\r\nExpect: 100-continue\r\n", "hello"));
+    await connection.answers(1);
+    expect(connection.text).not.toContain("100 Continue");
+  });
+});
+
+describe.each(transports)("a streamed body on the %s transport", (_name, factory) => {
+  it("arrives piece by piece", async () => {
+    const { client } = await start(factory, async (request) => {
+      const pieces: string[] = [];
+      for await (const piece of request.stream()) {
+        pieces.push(Buffer.from(piece).toString());
+        connection.send(pieces.length < 3 ? "1\r\nx\r\n" : "0\r\n\r\n");
+      }
+      return new Response(pieces.join("|"));
+    });
+    const connection = await client(chunked("1\r\nx\r\n"));
+    expect((await connection.answers(1))[0]!.body).toBe("x|x|x");
+  });
+
+  it("makes a client wait whose handler does not take it", async () => {
+    let take = () => {};
+    const taken = new Promise<void>((resolve) => {
+      take = resolve;
+    });
+    const { client } = await start(factory, async (request) => {
+      await taken;
+      let size = 0;
+      for await (const piece of request.stream()) size += piece.length;
+      return new Response(String(size));
+    });
+    const connection = await client(post("Content-Length: 30000000\r\n"));
+    for (let i = 0; i < 300; i++) connection.send("x".repeat(100_000));
+    await settle(300);
+    expect(connection.socket.writableLength).toBeGreaterThan(15_000_000);
+    take();
+    expect((await connection.answers(1))[0]!.body).toBe("30000000");
+  });
+
+  it("is refused past the limit", async () => {
+    const { client } = await start(factory, async (request) => {
+      request.routeBodyLimit = 10;
+      try {
+        for await (const _piece of request.stream()) {
+          // only counted
+        }
+      } catch (error) {
+        return problemResponse(error as HttpError);
+      }
+      return new Response("all");
+    });
+    expect((await (await client(chunked("b\r\n0123456789a\r\n0\r\n\r\n"))).answers(1))[0]!.status).toBe(413);
+    expect((await (await client(post("Content-Length: 11\r\n"))).answers(1))[0]!.status).toBe(413);
+  });
+
+  it("can be echoed while it arrives", async () => {
+    const { client } = await start(factory, (request) => new Response(request.stream()));
+    const connection = await client(post("Content-Length: 6\r\n", "abc"));
+    await connection.until((text) => text.includes("abc"));
+    connection.send("def");
+    expect((await connection.answers(1))[0]!.body).toBe("abcdef");
+  });
+
+  it("may be left in the middle", async () => {
+    const { client } = await start(factory, async (request) => {
+      for await (const piece of request.stream()) return new Response(`first of ${piece.length}`);
+      return new Response("none");
+    });
+    const connection = await client(post("Content-Length: 8\r\n", "abc"));
+    await connection.answers(1);
+    connection.send(`defgh${post("Content-Length: 2\r\n", "hi")}`);
+    expect((await connection.answers(2))[1]!.body).toBe("first of 2");
+  });
+});
+
+describe.each(transports)("an unread body on the %s transport", (_name, factory) => {
+  const refuse = () => new Response("no", 403);
+
+  it("closes the connection when it is large", async () => {
+    const { exchange } = await start(factory, refuse);
+    const text = await exchange(post("Content-Length: 100000\r\n", get("/hidden")));
+    expect(parseAnswers(text)).toHaveLength(1);
+    expect(parseAnswers(text)[0]!.headers.connection).toBe("close");
+  });
+
+  it("closes the connection when nobody knows its length", async () => {
+    const { exchange } = await start(factory, refuse);
+    const text = await exchange(chunked(`5\r\nhello\r\n`));
+    expect(parseAnswers(text)).toHaveLength(1);
+  });
+});
+
+describe.each(transports)("a client that leaves in the middle of a body on the %s transport", (_name, factory) => {
+  it("fails the read and aborts the request", async () => {
+    const notes: string[] = [];
+    let request: Request | undefined;
+    const { client } = await start(factory, (incoming) => {
+      request = incoming;
+      return reader(1000, notes)(incoming);
+    });
+    const connection = await client(post("Content-Length: 100\r\n", "hello"));
+    await expect.poll(() => request).toBeDefined();
+    connection.socket.destroy();
+    await expect.poll(() => notes).toEqual(["INCOMPLETE_BODY"]);
+    await expect.poll(() => request!.signal.aborted).toBe(true);
+  });
+
+  it("is answered 400 when it still listens", async () => {
+    const { client } = await start(factory, reader(1000));
+    const connection = await client(post("Content-Length: 100\r\n", "hello"));
+    connection.socket.end();
+    expect(parseAnswers(await connection.readToEnd()).map((answer) => answer.status)).toEqual([400]);
+  });
+});

@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { explain } from "./differences.js";
+import { type Observation, observe } from "./fuzz-support.js";
+import { echo, startForAll, transports } from "./support.js";
+
+const folder = new URL("./corpus/", import.meta.url);
+const files = readdirSync(folder).filter((name) => name.endsWith(".http"));
+/** What our transport makes of each: method, target and body of what it answers, and the status of its refusal. */
+const expected = JSON.parse(readFileSync(new URL("expected.json", folder), "utf8")) as Record<string, unknown>;
+
+describe("the corpus of requests", () => {
+  const limits = { headTimeout: 0.5, bodyTimeout: 0.5 };
+  const ours = startForAll(transports[0]![1], echo, limits);
+  const nodes = startForAll(transports[1]![1], echo, limits);
+
+  it("has an expectation for each file", () => {
+    expect(Object.keys(expected).sort()).toEqual([...files].sort());
+  });
+
+  it.each(files)("%s is seen as ever, and alike by both transports but for a known reason", async (file) => {
+    const bytes = readFileSync(new URL(file, folder), "latin1");
+    const [net, node] = await Promise.all([observe(ours().address, bytes), observe(nodes().address, bytes)]);
+    expect({ net: net.fault, node: node.fault }).toEqual({ net: null, node: null });
+    expect(summary(net)).toEqual(expected[file]);
+    expect(explain(bytes, net, node)).not.toBeNull();
+  });
+});
+
+function summary({ seen, refusal }: Observation): unknown {
+  const requests = seen.map((text) => JSON.parse(text) as { method: string; target: string; body: string | null });
+  return { seen: requests.map(({ method, target, body }) => [method, target, body]), refusal };
+}

@@ -1,0 +1,60 @@
+export interface Difference {
+  /** `accepted`: answered like any request. `waits`: taken for the beginning of a longer one, until the body is late. */
+  readonly outcome: "accepted" | "waits";
+  readonly why: string;
+}
+
+/** Requests of `refused.ts` that node:http accepts and gives us no means to notice, and why that is bearable. */
+export const acceptedByNode: Readonly<Record<string, Difference>> = {
+  "chunk size of 17 digits": {
+    outcome: "accepted",
+    why: "llhttp skips leading zeros of a chunk size without a bound; the size it reads is the right one",
+  },
+  "chunk size beyond counting": {
+    outcome: "waits",
+    why: "llhttp counts to 2^64 - 1; nothing that follows is taken for a request, and the body limit and timeout hold",
+  },
+  "many small chunk extensions": {
+    outcome: "accepted",
+    why: "llhttp bounds the extensions of a chunk (16 KiB), not those of a body; they are dropped as they are read",
+  },
+  "two spaces before the target": {
+    outcome: "accepted",
+    why: "llhttp skips spaces between method and target; the target it reads is the same",
+  },
+  "two spaces behind the target": {
+    outcome: "accepted",
+    why: "llhttp skips spaces before the version; the target it reads is the same",
+  },
+  "two empty lines before the request": {
+    outcome: "accepted",
+    why: "llhttp skips any number of empty lines; the request behind them is the same",
+  },
+  "a bare LF before the request": {
+    outcome: "accepted",
+    why: "llhttp skips line ends of either kind before a request; the request behind them is the same",
+  },
+};
+
+/** What a server made of some bytes, as far as a comparison needs it. */
+export interface Compared {
+  readonly seen: readonly string[];
+  readonly refusal: number | null;
+}
+
+/** What llhttp lets through, as it shows in the bytes. Each leaves the request that is seen unchanged. */
+const leniencies: readonly (readonly [why: string, pattern: RegExp])[] = [
+  ["spaces between method, target and version are skipped", /[A-Z] {2}|\S {2,}HTTP\//],
+  ["line ends before a request are skipped", /(?:^|[\r\n])[\r\n]+[A-Z]/],
+];
+
+/** Why the two transports made different things of these bytes; "" when they did not; null when nobody knows. */
+export function explain(bytes: string, net: Compared, node: Compared): string | null {
+  const common = Math.min(net.seen.length, node.seen.length);
+  for (let i = 0; i < common; i++) if (net.seen[i] !== node.seen[i]) return null;
+  if (net.seen.length === node.seen.length) return "";
+  if (net.seen.length > node.seen.length) {
+    return /upgrade:/i.test(bytes) ? "node:http reads no request behind one that asks for another protocol" : null;
+  }
+  return leniencies.find(([, pattern]) => pattern.test(`${bytes}GET`))?.[0] ?? null;
+}

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import { Request } from "../../src/http/request.js";
+import { Response } from "../../src/http/response.js";
+import { echo, get, parseAnswers, start, startForAll, transports } from "./support.js";
+
+describe.each(transports)("a request on the %s transport", (_name, factory) => {
+  const server = startForAll(factory, echo);
+  const seen = async (bytes: string) => {
+    const [answer] = await (await server().client(bytes)).answers(1);
+    expect(answer!.status).toBe(200);
+    return JSON.parse(Buffer.from(answer!.body, "latin1").toString()) as {
+      method: string;
+      target: string;
+      headers: string[];
+      body: string | null;
+    };
+  };
+
+  it("shows method, target and fields as they were sent", async () => {
+    const request = await seen(
+      "DELETE /a%20b?c=d&e HTTP/1.1\r\nHost: a:8080\r\nX-One:  two \t\r\nx-one:\r\nB: \xe9\r\n\r\n",
+    );
+    expect(request).toEqual({
+      method: "DELETE",
+      target: "/a%20b?c=d&e",
+      headers: ["Host", "a:8080", "X-One", "two", "x-one", "", "B", "\xe9"],
+      body: null,
+    });
+  });
+
+  it.each(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "M-SEARCH"])(
+    "may be a %s",
+    async (method) => {
+      expect((await seen(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`)).method).toBe(method);
+    },
+  );
+
+  it.each(["a", "a.b-c_d~e", "127.0.0.1:1", "[::1]", "[::1]:8000", "A%20", "a:"])(
+    "may be for host %s",
+    async (host) => {
+      expect((await seen(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).target).toBe("/");
+    },
+  );
+
+  it("may follow one empty line", async () => {
+    expect((await seen(`\r\n${get("/x")}`)).target).toBe("/x");
+  });
+
+  it.each([
+    ["http://a/x?y", "/x?y"],
+    ["HTTP://A/", "/"],
+    ["https://a", "/"],
+    ["http://a?q", "/?q"],
+  ])("may have the absolute target %s", async (target, path) => {
+    expect((await seen(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)).target).toBe(path);
+  });
+
+  it("may ask for the options of the whole server", async () => {
+    expect((await seen("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")).target).toBe("*");
+  });
+
+  it("may be HTTP/1.0 without Host", async () => {
+    const text = await server().exchange("GET /x HTTP/1.0\r\n\r\n");
+    expect(parseAnswers(text)[0]).toMatchObject({ status: 200, headers: { connection: "close" } });
+  });
+
+  it("keeps an HTTP/1.0 connection open when asked to, and says so", async () => {
+    const old = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    const client = await server().client(old);
+    const [first] = await client.answers(1);
+    expect(first!.headers.connection).toBe("keep-alive");
+    client.send(old);
+    expect(await client.answers(2)).toHaveLength(2);
+  });
+
+  it("may arrive byte by byte", async () => {
+    const client = await server().client();
+    for (const byte of "POST /x HTTP/1.1\r\nHost: a\r\nA: b\r\nContent-Length: 2\r\n\r\nhi") {
+      client.send(byte);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const [answer] = await client.answers(1);
+    expect(JSON.parse(answer!.body)).toMatchObject({ target: "/x", body: "hi" });
+  });
+
+  it("may come in any two parts", async () => {
+    const bytes = "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nhi\r\n0\r\nT: u\r\n\r\n";
+    const client = await server().client();
+    for (let at = 1; at < bytes.length; at++) {
+      client.send(bytes.slice(0, at));
+      await new Promise((resolve) => setImmediate(resolve));
+      client.send(bytes.slice(at));
+      const answer = (await client.answers(at))[at - 1];
+      expect(JSON.parse(answer!.body), `split at ${at}`).toMatchObject({ target: "/x", body: "hi" });
+    }
+  });
+
+  it("may have a head and a target that just fit", async () => {
+    const target = `/${"a".repeat(16 * 1024 - 1)}`;
+    expect((await seen(get(target))).target).toBe(target);
+    expect((await seen(get("/", "A: b\r\n".repeat(199)))).headers).toHaveLength(400);
+  });
+});
+
+describe.each(transports)("the fields of a request on the %s transport", (_name, factory) => {
+  it("are found by name, repeated ones joined", async () => {
+    const { client } = await start(factory, (request) =>
+      Response.json({
+        a: request.headers.get("X-A"),
+        cookie: request.headers.get("cookie"),
+        none: request.headers.get("x") ?? null,
+        all: request.headers.getAll("x-a"),
+        empty: request.headers.get("empty"),
+        ip: request.ip,
+        secure: request.source.secure,
+      }),
+    );
+    const fields = "X-A: 1\r\nCookie: a=1\r\nx-a: 2\r\nEmpty:\r\nCOOKIE: b=2\r\nX-AB: 3\r\n";
+    const [answer] = await (await client(get("/", fields))).answers(1);
+    expect(JSON.parse(answer!.body)).toEqual({
+      a: "1, 2",
+      cookie: "a=1; b=2",
+      none: null,
+      all: ["1", "2"],
+      empty: "",
+      ip: "127.0.0.1",
+      secure: false,
+    });
+  });
+});
+
+describe.each(transports)("several requests on one connection of the %s transport", (name, factory) => {
+  it("are answered in order, whoever is ready first", async () => {
+    const { client } = await start(factory, async (request) => {
+      const number = Number(request.path.slice(1));
+      if (number % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 20 - number));
+      return new Response(request.path);
+    });
+    const paths = Array.from({ length: 10 }, (_, number) => `/${number}`);
+    const answers = await (await client(paths.map((path) => get(path)).join(""))).answers(10);
+    expect(answers.map((answer) => answer.body)).toEqual(paths);
+  });
+
+  it("are answered when the answers come at once", async () => {
+    const { client } = await start(factory, (request) => new Response(request.path));
+    const paths = Array.from({ length: 500 }, (_, number) => `/${number}`);
+    const answers = await (await client(paths.map((path) => get(path)).join(""))).answers(500);
+    expect(answers.map((answer) => answer.body)).toEqual(paths);
+  });
+
+  it("are not answered behind one that closes the connection", async () => {
+    const { exchange } = await start(factory, echo);
+    const text = await exchange(get("/a", "Connection: close\r\n") + get("/hidden"));
+    expect(parseAnswers(text).map((answer) => answer.status)).toEqual([200]);
+    expect(text).not.toContain("hidden");
+  });
+
+  it("are told apart from a body that looks like one", async () => {
+    const { client } = await start(factory, echo);
+    const inner = get("/hidden");
+    const bytes = get("/a", `Content-Length: ${inner.length}\r\n`) + inner + get("/b");
+    const answers = await (await client(bytes)).answers(2);
+    expect(answers.map((answer) => JSON.parse(answer.body).target)).toEqual(["/a", "/b"]);
+  });
+
+  it("are told apart from a body that the application did not read", async () => {
+    const { client } = await start(factory, (request) => new Response(request.path));
+    const inner = get("/hidden");
+    const connection = await client(`${get("/a", `Content-Length: ${inner.length}\r\n`)}${inner.slice(0, 5)}`);
+    await connection.answers(1);
+    connection.send(inner.slice(5) + get("/b"));
+    expect((await connection.answers(2)).map((answer) => answer.body)).toEqual(["/a", "/b"]);
+  });
+
+  it("stay aligned behind HEAD", async () => {
+    const { client } = await start(factory, (request) => new Response(`body of ${request.path}`));
+    const answers = await (
+      await client(`HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n${get("/b")}HEAD /c HTTP/1.1\r\nHost: a\r\n\r\n${get("/d")}`)
+    ).answers(4, ["HEAD", "GET", "HEAD", "GET"]);
+    expect(answers.map((answer) => answer.body)).toEqual(["", "body of /b", "", "body of /d"]);
+    expect(answers[0]!.headers["content-length"]).toBe("10");
+  });
+
+  // node:http runs pipelined requests side by side and reads on for as long as their answers are not written.
+  if (name === "net")
+    it("are read no further than a bound while one is being answered", async () => {
+      let release: (response: Response) => void = () => {};
+      let count = 0;
+      const { client } = await start(factory, () => {
+        count++;
+        return new Promise((resolve) => {
+          release = resolve;
+        });
+      });
+      const connection = await client(get("/"));
+      const flood = get("/", `A: ${"a".repeat(10_000)}\r\n`).repeat(100);
+      for (let i = 0; i < 40; i++) connection.send(flood);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(count).toBe(1);
+      expect(connection.socket.writableLength).toBeGreaterThan(10_000_000);
+      release(new Response("done"));
+    });
+
+  it("are answered when the client ends its side behind them", async () => {
+    const { client } = await start(factory, (request) => new Response(request.path));
+    const connection = await client(get("/a") + get("/b"));
+    connection.socket.end();
+    expect(parseAnswers(await connection.readToEnd()).map((answer) => answer.body)).toEqual(["/a", "/b"]);
+  });
+});
+
+describe("a request object", () => {
+  it("keeps what it shows after the next request was read", async () => {
+    const requests: Request[] = [];
+    const { client } = await start(transports[0]![1], (request) => {
+      requests.push(request);
+      return new Response("ok");
+    });
+    const connection = await client(get("/1", "A: first\r\n").slice(0, 20));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    connection.send(get("/1", "A: first\r\n").slice(20) + get("/2", "A: second\r\n"));
+    await connection.answers(2);
+    connection.send(get("/3", "A: third\r\n"));
+    await connection.answers(3);
+    expect(requests.map((request) => request.headers.get("a"))).toEqual(["first", "second", "third"]);
+    expect(requests[0]).toBeInstanceOf(Request);
+  });
+});

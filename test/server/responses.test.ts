@@ -1,0 +1,271 @@
+import { describe, expect, it } from "vitest";
+import { Response } from "../../src/http/response.js";
+import { get, parseAnswers, settle, start, transports } from "./support.js";
+
+async function* pieces(...list: (string | Uint8Array)[]): AsyncGenerator<string | Uint8Array> {
+  for (const piece of list) yield piece;
+}
+
+const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
+
+describe.each(transports)("an answer of the %s transport", (_name, factory) => {
+  const answerTo = async (respond: () => Response, request = get("/")) => {
+    const { client } = await start(factory, respond);
+    const [answer] = await (await client(request)).answers(1, [request.split(" ")[0]!]);
+    return answer!;
+  };
+
+  it("is text with its type, length and date", async () => {
+    const answer = await answerTo(() => new Response("hello"));
+    expect(answer).toMatchObject({ status: 200, body: "hello" });
+    expect(answer.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "content-length": "5" });
+    expect(new Date(answer.headers.date!).toUTCString()).toBe(answer.headers.date);
+    expect(answer.headers.server).toBeUndefined();
+  });
+
+  it.each([
+    ["short", "naïve ☂ 🎈"],
+    ["of a middle size", "naïve ☂ 🎈".repeat(3000)],
+    ["large", `x${"naïve ☂ 🎈".repeat(60_000)}`],
+  ])("is text beyond ASCII, %s", async (_size, text) => {
+    const answer = await answerTo(() => new Response(text));
+    expect(answer.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+    expect(utf8(answer.body) === text).toBe(true);
+  });
+
+  it.each([0, 1, 1000, 16_384, 16_385, 200_000, 3_000_000])("is %i bytes, as text and as bytes", async (size) => {
+    const bytes = Buffer.alloc(size, "0123456789abcdef\xff", "latin1");
+    expect((await answerTo(() => new Response(bytes))).body === bytes.toString("latin1")).toBe(true);
+    const text = "x".repeat(size);
+    expect((await answerTo(() => new Response(text))).body === text).toBe(true);
+  });
+
+  it("carries its fields, also repeated and beyond ASCII", async () => {
+    const answer = await answerTo(() => {
+      const response = new Response("ö", { status: 201, headers: { "X-Name": "J\xf6rg" } });
+      return response.cookie("a", "1").cookie("b", "2");
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers["x-name"]).toBe("J\xf6rg");
+    expect(answer.headers["set-cookie"]).toMatch(/^a=1.*, b=2/);
+    expect(utf8(answer.body)).toBe("ö");
+  });
+
+  it("never has two of the fields that are the transport's", async () => {
+    const answer = await answerTo(
+      () =>
+        new Response("hello", {
+          headers: { "content-length": "99", "Transfer-Encoding": "chunked", Date: "then", connection: "keep-alive" },
+        }),
+    );
+    expect(answer.headers["content-length"]).toBe("5");
+    expect(answer.headers["transfer-encoding"]).toBeUndefined();
+    expect(answer.headers.date).toBe("then");
+    expect(answer.body).toBe("hello");
+  });
+
+  it("closes the connection when the application says so", async () => {
+    const { exchange } = await start(factory, () => new Response("x", { headers: { Connection: "Close" } }));
+    const text = await exchange(get("/") + get("/"));
+    expect(parseAnswers(text)).toHaveLength(1);
+    expect(parseAnswers(text)[0]!.headers.connection).toBe("close");
+  });
+
+  it.each([204, 304])("has no body with status %i", async (status) => {
+    const { client } = await start(factory, (request) => {
+      if (request.path === "/next") return new Response("next");
+      const response = new Response("leftover");
+      response.status = status;
+      return response;
+    });
+    const answers = await (await client(get("/") + get("/next"))).answers(2);
+    expect(answers.map((answer) => answer.body)).toEqual(["", "next"]);
+    expect(answers[0]!.headers["content-length"]).toBeUndefined();
+  });
+
+  it("has length 0 when there is no body", async () => {
+    expect((await answerTo(() => new Response(null))).headers["content-length"]).toBe("0");
+  });
+
+  it("to HEAD has the head of the answer to GET", async () => {
+    const answer = await answerTo(() => new Response("hello ☂"), "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(answer.headers).toMatchObject({ "content-length": "9", "content-type": "text/plain; charset=utf-8" });
+  });
+
+  it("to HEAD keeps the length that the application gives", async () => {
+    const respond = () => new Response(null, { headers: { "Content-Length": "1234" } });
+    const answer = await answerTo(respond, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(answer.headers["content-length"]).toBe("1234");
+  });
+
+  it.each([
+    ["a line end", "a\r\nSet-Cookie: evil=1"],
+    ["signs that become a line end when cut to a byte", "a\u560d\u560aSet-Cookie: evil=1"],
+    ["a NUL", "a\0b"],
+    ["a sign beyond latin1", "☂"],
+  ])("with %s in a field is not sent; the connection survives", async (_what, value) => {
+    const { client, errors } = await start(factory, (request) => {
+      const response = new Response("x");
+      if (request.path === "/bad") response.addField("X-Value", value);
+      return response;
+    });
+    const answers = await (await client(get("/bad") + get("/good"))).answers(2);
+    expect(answers.map((answer) => answer.status)).toEqual([500, 200]);
+    expect(answers[0]!.head).not.toContain("evil");
+    expect(errors).toHaveLength(1);
+  });
+
+  it("is 500 when the application breaks its promise not to throw", async () => {
+    const { client, errors } = await start(factory, (request) => {
+      if (request.path === "/sync") throw new Error("sync");
+      return Promise.reject(new Error("async"));
+    });
+    const answers = await (await client(get("/sync") + get("/async"))).answers(2);
+    expect(answers.map((answer) => answer.status)).toEqual([500, 500]);
+    expect(JSON.parse(answers[0]!.body)).toEqual({ error: "Internal Server Error", status: 500 });
+    expect(errors).toEqual([new Error("sync"), new Error("async")]);
+  });
+});
+
+describe.each(transports)("a streamed answer of the %s transport", (_name, factory) => {
+  it("is chunked", async () => {
+    const large = "x".repeat(200_000);
+    const { client } = await start(factory, () => new Response(pieces("é", "", Buffer.from("b"), large)));
+    const answers = await (await client(get("/") + get("/"))).answers(2);
+    expect(answers[1]!.headers["transfer-encoding"]).toBe("chunked");
+    expect(answers[1]!.headers["content-length"]).toBeUndefined();
+    expect(utf8(answers[1]!.body) === `éb${large}`).toBe(true);
+  });
+
+  it("may be empty", async () => {
+    const { client } = await start(factory, () => new Response(pieces()));
+    expect((await (await client(get("/") + get("/"))).answers(2)).map((answer) => answer.body)).toEqual(["", ""]);
+  });
+
+  it("may be a web stream", async () => {
+    const { client } = await start(factory, () => Response.stream(new Blob(["web"]).stream()));
+    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("web");
+  });
+
+  it("ends with the connection on HTTP/1.0", async () => {
+    const { exchange } = await start(factory, () => new Response(pieces("a", "b")));
+    const [answer] = parseAnswers(await exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+    expect(answer).toMatchObject({ body: "ab", headers: { connection: "close" } });
+    expect(answer!.headers["transfer-encoding"]).toBeUndefined();
+  });
+
+  it("has the length that the application promised", async () => {
+    const respond = () => new Response(pieces("ab", "cd"), { headers: { "Content-Length": "4" } });
+    const { client } = await start(factory, respond);
+    const answers = await (await client(get("/") + get("/"))).answers(2);
+    expect(answers[1]).toMatchObject({ body: "abcd", headers: { "content-length": "4" } });
+    expect(answers[1]!.headers["transfer-encoding"]).toBeUndefined();
+  });
+
+  it.each([
+    ["shorter", "5"],
+    ["longer", "3"],
+  ])("that is %s than promised breaks the connection", async (_what, length) => {
+    const { exchange, errors } = await start(factory, (request) => {
+      if (request.path === "/hidden") return new Response("hidden");
+      return new Response(pieces("ab", "cd"), { headers: { "Content-Length": length } });
+    });
+    const text = await exchange(get("/") + get("/hidden"));
+    expect(text).not.toContain("hidden");
+    expect(errors).toHaveLength(1);
+  });
+
+  it("that fails breaks the connection, and is reported", async () => {
+    const { exchange, errors } = await start(factory, () => {
+      return new Response(
+        (async function* () {
+          yield "begun";
+          await settle(10);
+          throw new Error("broken");
+        })(),
+      );
+    });
+    const text = await exchange(get("/"));
+    expect(text).toContain("begun");
+    expect(text).not.toContain("0\r\n\r\n");
+    expect(errors).toEqual([new Error("broken")]);
+  });
+
+  it("sends the head at once, and each piece when it is there", async () => {
+    let next = () => {};
+    const { client } = await start(factory, () => {
+      return new Response(
+        (async function* () {
+          await new Promise<void>((resolve) => {
+            next = resolve;
+          });
+          yield "piece";
+        })(),
+      );
+    });
+    const connection = await client(get("/"));
+    expect(await connection.until((text) => text.includes("\r\n\r\n"))).not.toContain("piece");
+    next();
+    expect((await connection.answers(1))[0]!.body).toBe("piece");
+  });
+
+  it("is not made for HEAD", async () => {
+    let ended = false;
+    const body = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false as const, value: "x" }),
+        return: async () => {
+          ended = true;
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    const { client } = await start(factory, () => new Response(body));
+    const answers = await (await client("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")).answers(1, ["HEAD"]);
+    expect(answers[0]!.body).toBe("");
+    await expect.poll(() => ended).toBe(true);
+  });
+
+  it("is made no faster than the client takes it, and ends when the client leaves", async () => {
+    let made = 0;
+    let ended = false;
+    const { client } = await start(factory, () => {
+      return new Response(
+        (async function* () {
+          try {
+            for (;;) {
+              made += 65_536;
+              yield Buffer.alloc(65_536);
+            }
+          } finally {
+            ended = true;
+          }
+        })(),
+      );
+    });
+    const connection = await client();
+    connection.socket.pause();
+    connection.send(get("/"));
+    await settle(400);
+    const before = made;
+    await settle(200);
+    expect(made).toBe(before);
+    expect(made).toBeLessThan(20_000_000);
+    connection.socket.destroy();
+    await expect.poll(() => ended).toBe(true);
+  });
+
+  it("aborts the request when the client leaves", async () => {
+    let aborted = false;
+    const { client } = await start(factory, (request) => {
+      request.signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return new Promise<Response>(() => {});
+    });
+    const connection = await client(get("/"));
+    await settle(50);
+    connection.socket.destroy();
+    await expect.poll(() => aborted).toBe(true);
+  });
+});

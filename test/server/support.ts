@@ -1,0 +1,232 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { HttpError, httpError } from "../../src/errors/http-error.js";
+import { problemResponse } from "../../src/errors/problem.js";
+import type { Request } from "../../src/http/request.js";
+import { Response } from "../../src/http/response.js";
+import { createNetTransport } from "../../src/server/net/transport.js";
+import { createNodeTransport } from "../../src/server/node/transport.js";
+import {
+  type Dispatch,
+  defaultLimits,
+  type ListenAddress,
+  type Transport,
+  type TransportFactory,
+  type TransportOptions,
+} from "../../src/server/transport.js";
+
+export const transports: readonly (readonly ["net" | "node", TransportFactory])[] = [
+  ["net", createNetTransport],
+  ["node", createNodeTransport],
+];
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+/** One server for all tests of a suite. */
+export function startForAll(
+  factory: TransportFactory,
+  dispatch: Dispatch,
+  options: Partial<TransportOptions> = {},
+): () => Started {
+  let started: Started;
+  beforeAll(async () => {
+    started = await start(factory, dispatch, options);
+    cleanups.length = 0;
+  });
+  afterAll(() => started.transport.destroy());
+  return () => started;
+}
+
+export interface Started {
+  readonly transport: Transport;
+  readonly address: ListenAddress;
+  readonly errors: unknown[];
+  /** Connects and sends. */
+  client(bytes?: string | Uint8Array): Promise<Client>;
+  /** Connects, sends, and reads until the server closes. */
+  exchange(bytes: string | Uint8Array): Promise<string>;
+}
+
+export async function start(
+  factory: TransportFactory,
+  dispatch: Dispatch,
+  options: Partial<TransportOptions> = {},
+  listen: ListenAddress = { host: "127.0.0.1", port: 0 },
+): Promise<Started> {
+  const errors: unknown[] = [];
+  const transport = factory(dispatch, {
+    ...defaultLimits,
+    tls: null,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const address = await transport.listen(listen);
+  cleanups.push(() => transport.destroy());
+  const client = (bytes?: string | Uint8Array) => openClient(address, bytes);
+  return { transport, address, errors, client, exchange: async (bytes) => (await client(bytes)).readToEnd() };
+}
+
+export async function openClient(address: ListenAddress, bytes?: string | Uint8Array): Promise<Client> {
+  const socket = address.path === undefined ? connect(address.port, address.host) : connect(address.path);
+  socket.setNoDelay?.(true);
+  const client = new Client(socket);
+  await once(socket, "connect");
+  cleanups.push(() => socket.destroy());
+  if (bytes !== undefined) client.send(bytes);
+  return client;
+}
+
+/** A client that sees bytes. */
+export class Client {
+  readonly socket: Socket;
+  text = "";
+  closed = false;
+  #changed: (() => void)[] = [];
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => {
+      this.text += text;
+      this.#notify();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.closed = true;
+      this.#notify();
+    });
+    socket.on("end", () => {
+      this.closed = true;
+      this.#notify();
+    });
+  }
+
+  send(bytes: string | Uint8Array): this {
+    if (typeof bytes === "string") this.socket.write(bytes, "latin1");
+    else this.socket.write(bytes);
+    return this;
+  }
+
+  /** Waits until the predicate holds of what was received, or the connection is closed. */
+  async until(predicate: (text: string) => boolean): Promise<string> {
+    while (!predicate(this.text) && !this.closed) {
+      await new Promise<void>((resolve) => this.#changed.push(resolve));
+    }
+    return this.text;
+  }
+
+  /** Waits for so many whole answers. */
+  async answers(count: number, methods: readonly string[] = []): Promise<Answer[]> {
+    await this.until((text) => parseAnswers(text, methods).length >= count);
+    return parseAnswers(this.text, methods);
+  }
+
+  readToEnd(): Promise<string> {
+    return this.until(() => false);
+  }
+
+  #notify(): void {
+    for (const resolve of this.#changed.splice(0)) resolve();
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly head: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The whole answers at the beginning of the text; `methods` are those of the requests, where they matter (HEAD). */
+export function parseAnswers(text: string, methods: readonly string[] = []): Answer[] {
+  const answers: Answer[] = [];
+  let pos = 0;
+  while (pos < text.length) {
+    const headEnd = text.indexOf("\r\n\r\n", pos);
+    if (headEnd === -1) break;
+    const head = text.slice(pos, headEnd);
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? Number.NaN);
+    if (Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(text.slice(pos, pos + 80))}`);
+    pos = headEnd + 4;
+    if (status === 100) continue;
+    const headers = parseHeaders(head);
+    const bodiless = methods[answers.length] === "HEAD" || status === 204 || status === 304;
+    let body = "";
+    if (bodiless) {
+      // nothing follows the head
+    } else if (headers["transfer-encoding"] === "chunked") {
+      const decoded = decodeChunks(text, pos);
+      if (!decoded) break;
+      body = decoded.body;
+      pos = decoded.end;
+    } else if (headers["content-length"] !== undefined) {
+      const length = Number(headers["content-length"]);
+      if (text.length - pos < length) break;
+      body = text.slice(pos, pos + length);
+      pos += length;
+    } else {
+      body = text.slice(pos);
+      pos = text.length;
+    }
+    answers.push({ status, head, headers, body });
+  }
+  return answers;
+}
+
+function parseHeaders(head: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const line of head.split("\r\n").slice(1)) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+  return headers;
+}
+
+function decodeChunks(text: string, pos: number): { body: string; end: number } | null {
+  let body = "";
+  for (;;) {
+    const lineEnd = text.indexOf("\r\n", pos);
+    if (lineEnd === -1) return null;
+    const size = Number.parseInt(text.slice(pos, lineEnd), 16);
+    pos = lineEnd + 2;
+    if (text.length < pos + size + 2) return null;
+    if (size === 0) return { body, end: pos + 2 };
+    body += text.slice(pos, pos + size);
+    pos += size + 2;
+  }
+}
+
+/**
+ * Tells what the server made of a request. The body is read first, as the pipeline does; its errors become their answers.
+ */
+export const echo: Dispatch = async (request) => {
+  try {
+    const body = request.source.body;
+    const bytes = body ? (body.received ?? (await body.read(10_000_000))) : null;
+    return describe(request, bytes);
+  } catch (error) {
+    return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
+  }
+};
+
+function describe(request: Request, bytes: Uint8Array | null): Response {
+  return Response.json({
+    method: request.method,
+    target: request.source.target,
+    headers: request.source.headerLines(),
+    body: bytes === null ? null : Buffer.from(bytes).toString("latin1"),
+  });
+}
+
+export const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+
+/** Lets everything that is ready to happen happen. */
+export async function settle(milliseconds = 50): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

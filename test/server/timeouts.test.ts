@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { Response } from "../../src/http/response.js";
+import { echo, get, parseAnswers, settle, start, transports } from "./support.js";
+
+const quick = { headTimeout: 0.3, bodyTimeout: 0.3, keepAliveTimeout: 0.3, writeTimeout: 0.3 };
+/** All but one limit are out of reach. */
+const patient = { headTimeout: 600, bodyTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
+
+describe.each(transports)("a slow client of the %s transport", (_name, factory) => {
+  it("that sends nothing is closed", async () => {
+    const { client, transport } = await start(factory, echo, { ...patient, headTimeout: 0.2 });
+    await (await client()).readToEnd();
+    await expect.poll(() => transport.connections).toBe(0);
+  });
+
+  it("that drips its head is answered 408 and closed", async () => {
+    const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
+    const connection = await client("GET / HTTP/1.1\r\nA: ");
+    const drip = setInterval(() => connection.send("a"), 20);
+    const [answer] = parseAnswers(await connection.readToEnd());
+    clearInterval(drip);
+    expect(answer!.status).toBe(408);
+  });
+
+  it("that drips whole header lines is closed too", async () => {
+    const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
+    const connection = await client("GET / HTTP/1.1\r\n");
+    const drip = setInterval(() => connection.send("A: b\r\n"), 20);
+    const [answer] = parseAnswers(await connection.readToEnd());
+    clearInterval(drip);
+    expect(answer!.status).toBe(408);
+  });
+
+  it("that drips the head of its second request is closed", async () => {
+    const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
+    const connection = await client(get("/"));
+    await connection.answers(1);
+    connection.send("GET / HTTP/1.1\r\nA: ");
+    const drip = setInterval(() => connection.send("a"), 20);
+    await connection.readToEnd();
+    clearInterval(drip);
+    expect(parseAnswers(connection.text).map((answer) => answer.status)).toEqual([200, 408]);
+  });
+
+  it.each([
+    ["with a length", "Content-Length: 100\r\n", "hello"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n", "5\r\nhel"],
+  ])("that stops in a body %s is answered 408", async (_how, field, part) => {
+    const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.2 });
+    const text = await (await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n${part}`)).readToEnd();
+    expect(parseAnswers(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
+  });
+
+  it("that stops in a body nobody reads is answered 408, and what the handler says later is ignored", async () => {
+    let answer = () => {};
+    let aborted: unknown;
+    const { client, errors } = await start(
+      factory,
+      (request) => {
+        request.signal.addEventListener("abort", () => {
+          aborted = request.signal.reason;
+        });
+        return new Promise<Response>((resolve) => {
+          answer = () => resolve(new Response("late"));
+        });
+      },
+      { ...patient, bodyTimeout: 0.2 },
+    );
+    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhello");
+    await connection.answers(1);
+    answer();
+    expect(parseAnswers(await connection.readToEnd()).map((one) => one.status)).toEqual([408]);
+    expect(aborted).toBeDefined();
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    ["with a length", "Content-Length: 100\r\n", "x"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n", "1\r\nx\r\n"],
+  ])("that drips a body %s is answered 408", async (_how, field, drop) => {
+    const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.3 });
+    const connection = await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n`);
+    const drip = setInterval(() => connection.send(drop), 20);
+    const text = await connection.readToEnd();
+    clearInterval(drip);
+    expect(parseAnswers(text)).toMatchObject([{ status: 408 }]);
+  });
+
+  it("that keeps sending its body is waited for", async () => {
+    const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.4 });
+    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10240\r\n\r\n");
+    for (let i = 0; i < 10; i++) {
+      await settle(100);
+      connection.send("x".repeat(1024));
+    }
+    expect((await connection.answers(1))[0]!.status).toBe(200);
+  });
+
+  it("that waits for permission to send its body is not late", async () => {
+    const { client } = await start(
+      factory,
+      async (request) => {
+        await settle(800);
+        return new Response(String((await request.source.body!.read(10)).length));
+      },
+      { ...patient, bodyTimeout: 0.2 },
+    );
+    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    await connection.until((text) => text.includes("100 Continue"));
+    connection.send("hi");
+    expect((await connection.answers(1))[0]!.body).toBe("2");
+  });
+
+  it("that has nothing to ask any more is closed without a word", async () => {
+    const { client } = await start(factory, echo, { ...patient, keepAliveTimeout: 0.2 });
+    const connection = await client(get("/"));
+    await connection.answers(1);
+    expect(parseAnswers(await connection.readToEnd())).toHaveLength(1);
+  });
+
+  it.each([
+    ["text", () => new Response("x".repeat(50_000_000))],
+    ["bytes", () => new Response(Buffer.alloc(50_000_000))],
+    ["a stream", () => new Response(endless())],
+  ])("that does not read %s is closed, and little was kept for it", async (_what, respond) => {
+    const { client, transport } = await start(factory, respond, { ...patient, writeTimeout: 0.3 });
+    const connection = await client();
+    connection.socket.pause();
+    connection.send(get("/"));
+    await expect.poll(() => transport.connections, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => transport.connections, { timeout: 10_000 }).toBe(0);
+  });
+
+  it("that reads slowly gets everything", async () => {
+    const { client } = await start(factory, () => new Response("x".repeat(8_000_000)), {
+      ...patient,
+      writeTimeout: 0.5,
+    });
+    const connection = await client(get("/", "Connection: close\r\n"));
+    const { socket } = connection;
+    const brake = setInterval(() => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 50);
+    }, 70);
+    const text = await connection.readToEnd();
+    clearInterval(brake);
+    expect(parseAnswers(text)[0]?.body.length).toBe(8_000_000);
+  });
+
+  it("that is still taking its last answer is not cut off", async () => {
+    const { client } = await start(factory, () => new Response(Buffer.alloc(200_000)), {
+      ...patient,
+      keepAliveTimeout: 0.2,
+    });
+    const connection = await client();
+    connection.socket.pause();
+    // As much as the system keeps for a client, and more.
+    for (let i = 0; i < 100; i++) connection.send(get("/"));
+    connection.send(get("/", "Connection: close\r\n"));
+    await settle(3500);
+    connection.socket.resume();
+    const answers = parseAnswers(await connection.readToEnd());
+    expect(answers).toHaveLength(101);
+  });
+
+  it("does not hold up the others", async () => {
+    const { client } = await start(factory, echo, quick);
+    const slow = await client("GET / HTTP/1.1\r\n");
+    const answers = await (await client(get("/") + get("/"))).answers(2);
+    expect(answers).toHaveLength(2);
+    await slow.readToEnd();
+  });
+
+  it("may wait long for an answer", async () => {
+    const { client } = await start(
+      factory,
+      async () => {
+        await settle(1500);
+        return new Response("slow");
+      },
+      quick,
+    );
+    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("slow");
+  });
+});
+
+async function* endless(): AsyncGenerator<Uint8Array> {
+  for (;;) yield Buffer.alloc(65_536);
+}

@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { connect } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { Response } from "../../src/http/response.js";
+import { Client, get, parseAnswers, start, transports } from "./support.js";
+
+const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, import.meta.url));
+const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
+
+describe.each(transports)("TLS on the %s transport", (_name, factory) => {
+  const serve = () => start(factory, (request) => new Response(`${request.url} ${request.source.secure}`), { tls });
+  const dial = async (port: number, protocols?: string[]) => {
+    const socket = connect({ port, host: "127.0.0.1", ca: tls.cert, ...(protocols && { ALPNProtocols: protocols }) });
+    const client = new Client(socket);
+    await once(socket, "secureConnect");
+    return client;
+  };
+
+  it("encrypts, and the request knows", async () => {
+    const { address } = await serve();
+    const client = await dial(address.port);
+    client.send(get("/x") + get("/y"));
+    const answers = await client.answers(2);
+    expect(answers.map((answer) => answer.body)).toEqual(["https://a/x true", "https://a/y true"]);
+  });
+
+  it("agrees on HTTP/1.1", async () => {
+    const { address } = await serve();
+    const client = await dial(address.port, ["h2", "http/1.1"]);
+    expect((client.socket as ReturnType<typeof connect>).alpnProtocol).toBe("http/1.1");
+    client.socket.destroy();
+  });
+
+  it("sends large answers whole", async () => {
+    const { address } = await start(factory, () => new Response("x".repeat(5_000_000)), { tls });
+    const client = await dial(address.port);
+    client.send(get("/", "Connection: close\r\n"));
+    expect(parseAnswers(await client.readToEnd())[0]!.body).toHaveLength(5_000_000);
+  });
+
+  it("survives clients that do not speak it, and ends handshakes that take too long", async () => {
+    const { address } = await start(factory, () => new Response("ok"), { tls, headTimeout: 0.3 });
+    const plain = new Client(connectPlain(address.port, "127.0.0.1"));
+    plain.send(get("/"));
+    await plain.readToEnd();
+    const silent = new Client(connectPlain(address.port, "127.0.0.1"));
+    await silent.readToEnd();
+    const client = await dial(address.port);
+    client.send(get("/"));
+    expect(await client.answers(1)).toHaveLength(1);
+    client.socket.destroy();
+  });
+
+  it("is drained and destroyed like a plain server", async () => {
+    const { address, transport } = await serve();
+    const client = await dial(address.port);
+    client.send(get("/"));
+    await client.answers(1);
+    expect(transport.connections).toBe(1);
+    await transport.drain();
+    await client.readToEnd();
+    expect(transport.connections).toBe(0);
+  });
+});
