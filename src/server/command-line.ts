@@ -1,0 +1,94 @@
+import { ValueError } from "../errors/value-error.js";
+import { type Check, is } from "../internal/options.js";
+
+/** The options that the command line and the environment can steer. */
+export interface Steering {
+  readonly host: string;
+  readonly port: number;
+  readonly env: "development" | "production";
+  readonly debug: boolean;
+  readonly reload: boolean;
+  readonly workers: number;
+  readonly logs: boolean;
+}
+
+export const steeringChecks: { readonly [K in keyof Steering]: Check } = {
+  host: is.text,
+  port: is.integer(0, 65_535),
+  env: is.oneOf("development", "production"),
+  debug: is.boolean,
+  reload: is.boolean,
+  workers: is.integer(1, 1024),
+  logs: is.boolean,
+};
+
+export interface CommandLine {
+  readonly options: Partial<Steering>;
+  readonly help: boolean;
+}
+
+/** Reads the framework's own arguments and passes over all others: those belong to the program. */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const options: Record<string, unknown> = {};
+  let help = false;
+  for (let i = 0; i < args.length; i++) {
+    const argument = args[i]!;
+    if (argument === "--") break;
+    const [, negation, name, attached] = /^--(no-)?([a-z]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    if (name === undefined) continue;
+    if (name === "help" && !negation && attached === undefined) help = true;
+    else if (isSwitch(name)) options[name] = switchValue(argument, attached) !== Boolean(negation);
+    else if (isSetting(name) && !negation) {
+      const value = attached ?? args[++i];
+      if (value === undefined || (attached === undefined && value.startsWith("--"))) {
+        throw new ValueError(`--${name} needs a value`);
+      }
+      options[name] = readText(`--${name}`, name, value);
+    }
+  }
+  return { options, help };
+}
+
+/** A value given as text, for one of the options that take one; `source` is what an error names. */
+export function readText(source: string, name: keyof Steering, text: string): string | number {
+  const numeric = name === "port" || name === "workers";
+  const value = numeric && /^\d+$/.test(text) ? Number(text) : text;
+  const allowed = steeringChecks[name](value);
+  if (allowed !== undefined) throw new ValueError(`${source} must be ${allowed}, not ${JSON.stringify(text)}`);
+  return value;
+}
+
+/** `undefined` for what is neither yes nor no. */
+export function readSwitch(text: string): boolean | undefined {
+  if (/^(1|true|yes|on)$/i.test(text)) return true;
+  return /^(0|false|no|off)$/i.test(text) ? false : undefined;
+}
+
+export const usage = `Arguments of the server:
+  --host ADDRESS       address to listen on (127.0.0.1)
+  --port NUMBER        port to listen on, 0 for any free one (8000)
+  --env NAME           development or production (development)
+  --debug, --no-debug  debug mode (on in development)
+  --reload             restart when a source file changes
+  --workers NUMBER     processes that serve (one per CPU in production, else 1)
+  --no-logs, --logs    request logging (on in debug mode)
+  --help               show this text
+`;
+
+function isSwitch(name: string): name is "debug" | "reload" | "logs" {
+  return name === "debug" || name === "reload" || name === "logs";
+}
+
+function isSetting(name: string): name is "host" | "port" | "env" | "workers" {
+  return name === "host" || name === "port" || name === "env" || name === "workers";
+}
+
+function switchValue(argument: string, attached: string | undefined): boolean {
+  const value = attached === undefined ? true : readSwitch(attached);
+  if (value === undefined) {
+    throw new ValueError(
+      `${argument.slice(0, argument.indexOf("="))} must be true or false, not ${JSON.stringify(attached)}`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,69 @@
+import type { Links } from "./banner.js";
+import type { ListenAddress } from "./transport.js";
+
+/** What a process tells the supervisor or the reloader that started it. */
+export type ChildMessage =
+  | { readonly stoa: "ready"; readonly address: ListenAddress; readonly links: Links }
+  /** It could not start; `code` is true when a change of the program's code may help. */
+  | { readonly stoa: "failed"; readonly reason: string; readonly code: boolean }
+  /** It drains and will exit: it is to be replaced now. */
+  | { readonly stoa: "leaving" }
+  | { readonly stoa: "publish"; readonly topic: string; readonly data: unknown };
+
+/** How a process was started by one of our own. */
+export interface ChildRole {
+  readonly role: "worker" | "reload";
+  /** The port that the others have, where any free one was asked for. */
+  readonly port: number | null;
+  /** Whether it takes the place of one that served before. */
+  readonly again: boolean;
+}
+
+export interface ParentLink extends ChildRole {
+  send(message: ChildMessage): Promise<void>;
+  /** The parent has died. */
+  onLost(callback: () => void): void;
+}
+
+const variable = "STOA_PROCESS";
+
+/** The environment of a child process in the given role. */
+export function childEnvironment(role: ChildRole): Record<string, string> {
+  return { [variable]: JSON.stringify(role) };
+}
+
+/** The link to the parent, or null in a process that somebody else started. */
+export const parentLink: ParentLink | null = openLink();
+
+export function isChildMessage(message: unknown): message is ChildMessage {
+  return typeof message === "object" && message !== null && "stoa" in message;
+}
+
+function openLink(): ParentLink | null {
+  const text = process.env[variable];
+  // What this process starts in turn is not the parent's child.
+  delete process.env[variable];
+  if (text === undefined || !process.send) return null;
+  const role = JSON.parse(text) as ChildRole;
+  return {
+    ...role,
+    send: (message) =>
+      new Promise((resolve) => {
+        // A lost parent is reported through `onLost`.
+        if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
+        else resolve();
+      }),
+    onLost: (callback) =>
+      void (role.role === "worker" ? onSupervisorLost(callback) : process.once("disconnect", callback)),
+  };
+}
+
+async function onSupervisorLost(callback: () => void): Promise<void> {
+  const { default: cluster } = await import("node:cluster");
+  const worker = cluster.worker;
+  worker?.once("disconnect", () => {
+    // Else node:cluster exits at once, with requests in flight.
+    worker.exitedAfterDisconnect = true;
+    callback();
+  });
+}

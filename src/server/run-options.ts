@@ -1,0 +1,144 @@
+import { availableParallelism } from "node:os";
+import { ValueError } from "../errors/value-error.js";
+import type { EitherSpelling } from "../internal/names.js";
+import { type Checks, is, isPlainObject, readOptions } from "../internal/options.js";
+import { type Steering, steeringChecks } from "./command-line.js";
+import type { RunSettings } from "./run-target.js";
+import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";
+
+/** Each is PEM text, its bytes, or the path of a file that holds it. */
+export interface TlsFields {
+  readonly cert: string | Uint8Array;
+  readonly key: string | Uint8Array;
+  /** Further certificates: those between yours and the root. */
+  readonly ca?: string | Uint8Array | undefined;
+  /** Opens an encrypted key. */
+  readonly passphrase?: string | undefined;
+}
+
+export interface RunFields extends Steering, ServerLimits {
+  /** Our own HTTP/1.1 on node:net, or node:http. */
+  readonly transport: "net" | "node";
+  /** Serve HTTPS. */
+  readonly tls: TlsFields;
+  /** Listen on a Unix socket in place of host and port. */
+  readonly path: string;
+  /** Seconds a handler may take before 504; 0 for no limit. */
+  readonly requestTimeout: number;
+  /** Seconds from the signal to stop until the process is gone, whatever clients do. */
+  readonly shutdownTimeout: number;
+  /** Whether to show the address and the rest once the server listens. */
+  readonly banner: boolean;
+  /**
+   * Whether the process belongs to the server (the default): it reads the command line, handles signals, prints why it
+   * cannot start, and exits. With `false` it does none of that: `run` rejects when the start fails and the caller
+   * closes.
+   */
+  readonly exit: boolean;
+}
+
+/** What `run` takes, each option in either spelling; null and undefined count as not given. */
+export type RunOptions = EitherSpelling<{ readonly [K in keyof RunFields]?: RunFields[K] | null | undefined }>;
+
+/** Everything decided about how to run. */
+export interface RunPlan {
+  readonly settings: RunSettings;
+  readonly address: ListenAddress;
+  readonly reload: boolean;
+  readonly transport: "net" | "node";
+  readonly tls: TlsFields | null;
+  readonly limits: ServerLimits;
+  readonly shutdownTimeout: number;
+  readonly banner: boolean;
+}
+
+/** Checks the options; nothing is filled in yet. */
+export function readRunOptions(options: RunOptions | undefined): Partial<RunFields> {
+  if (options === undefined || options === null) return {};
+  if (!isPlainObject(options)) return readOptions("run()", options, checks);
+  const given = Object.entries(options).filter(([, value]) => value !== null);
+  const fields = readOptions<RunFields>("run()", Object.fromEntries(given), checks);
+  return fields.tls === undefined ? fields : { ...fields, tls: readTls(fields.tls) };
+}
+
+/** Command line over options over environment over the contract's defaults. */
+export function planRun(
+  commandLine: Partial<Steering>,
+  options: Partial<RunFields>,
+  environment: Partial<Steering>,
+): RunPlan {
+  const given: Partial<RunFields> = { ...environment, ...options, ...commandLine };
+  const exit = given.exit ?? true;
+  const env = given.env ?? "development";
+  const debug = given.debug ?? env === "development";
+  const reload = exit && (given.reload ?? false);
+  if (!exit) refuseProcesses(options);
+  const several = exit && !reload;
+  const workers = several ? (given.workers ?? (env === "production" && !debug ? availableParallelism() : 1)) : 1;
+  const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
+  return {
+    settings: {
+      env,
+      debug,
+      logs: given.logs ?? (debug ? true : undefined),
+      requestTimeout: given.requestTimeout ?? 30,
+      workers,
+    },
+    address: {
+      host: given.host ?? "127.0.0.1",
+      port: given.port ?? 8000,
+      ...(given.path !== undefined && !addressed && { path: given.path }),
+    },
+    reload,
+    transport: given.transport ?? "net",
+    tls: given.tls ?? null,
+    limits: limitsOf(given),
+    shutdownTimeout: given.shutdownTimeout ?? 10,
+    banner: given.banner ?? exit,
+  };
+}
+
+/** Up to what a timer can count. */
+const seconds = is.number(0, 2_147_483);
+const someSeconds = is.number(0.001, 2_147_483);
+const checks: Checks<RunFields> = {
+  ...steeringChecks,
+  transport: is.oneOf("net", "node"),
+  tls: is.object,
+  path: is.text,
+  requestTimeout: seconds,
+  shutdownTimeout: seconds,
+  banner: is.boolean,
+  exit: is.boolean,
+  headTimeout: someSeconds,
+  bodyTimeout: someSeconds,
+  keepAliveTimeout: someSeconds,
+  writeTimeout: someSeconds,
+  maxConnections: is.integer(0),
+  maxHeadSize: is.integer(1),
+  maxTargetSize: is.integer(1),
+  maxHeaders: is.integer(1),
+};
+
+const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));
+
+function readTls(given: unknown): TlsFields {
+  const tls = readOptions<TlsFields>("tls", given, { cert: isPem, key: isPem, ca: isPem, passphrase: is.string });
+  const { cert, key } = tls;
+  if (cert === undefined || key === undefined) throw new ValueError("tls needs both 'cert' and 'key'");
+  return { ...tls, cert, key };
+}
+
+function refuseProcesses(options: Partial<RunFields>): void {
+  if ((options.workers ?? 1) > 1 || options.reload) {
+    throw new ValueError("workers and reload start processes of their own: they cannot be used with `exit: false`");
+  }
+}
+
+function limitsOf(given: Partial<RunFields>): ServerLimits {
+  const limits: Record<string, number> = {};
+  for (const name of Object.keys(defaultLimits) as (keyof ServerLimits)[]) {
+    limits[name] = given[name] ?? defaultLimits[name];
+  }
+  return limits as unknown as ServerLimits;
+}

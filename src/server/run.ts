@@ -1,0 +1,70 @@
+import { urlOf } from "./banner.js";
+import { readCommandLine, usage } from "./command-line.js";
+import { readEnvironment } from "./environment.js";
+import { serveProcess } from "./owned-process.js";
+import { parentLink } from "./parent-link.js";
+import { planRun, type RunFields, type RunOptions, type RunPlan, readRunOptions } from "./run-options.js";
+import type { RunTarget } from "./run-target.js";
+import type { RunningServer } from "./running-server.js";
+import { serve } from "./serve.js";
+import { StartError, startFailure } from "./start-error.js";
+import { clearStaleSocket } from "./unix-socket.js";
+
+export type { RunningServer };
+
+let owned = false;
+
+/**
+ * Starts the server. The process is the server's from here on: it reads the command line, handles signals, and a start
+ * that fails is one line on stderr and exit code 1. With `exit: false` the process stays the caller's and the promise
+ * rejects.
+ */
+export async function run(target: RunTarget, options?: RunOptions): Promise<RunningServer> {
+  if (options?.exit === false) return runInside(target, readRunOptions(options));
+  try {
+    return await runProcess(target, readRunOptions(options));
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+async function runInside(target: RunTarget, options: Partial<RunFields>): Promise<RunningServer> {
+  const plan = planRun({}, options, readEnvironment(process.env));
+  if (plan.address.path !== undefined) await clearStaleSocket(plan.address.path);
+  const { address, close } = await serve(target, plan);
+  return {
+    address,
+    url: urlOf(address, plan.tls !== null),
+    close: async () => void (await close(plan.shutdownTimeout)),
+  };
+}
+
+async function runProcess(target: RunTarget, options: Partial<RunFields>): Promise<RunningServer> {
+  if (owned) throw new StartError("this process has a server already; give the second one `exit: false`");
+  owned = true;
+  const commandLine = readCommandLine(process.argv.slice(2));
+  if (commandLine.help) {
+    process.stdout.write(usage);
+    process.exit(0);
+  }
+  const plan = planRun(commandLine.options, options, readEnvironment(process.env));
+  if (parentLink) return serveProcess(target, childPlan(plan, parentLink.port), parentLink);
+  if (plan.address.path !== undefined) await clearStaleSocket(plan.address.path);
+  if (plan.reload) return (await import("./reload.js")).reloadForever(plan.address.port);
+  if (plan.settings.workers > 1) {
+    const { isForeignWorker, supervise } = await import("./supervisor.js");
+    if (!isForeignWorker()) return supervise(target, plan);
+  }
+  return serveProcess(target, plan, null);
+}
+
+function childPlan(plan: RunPlan, port: number | null): RunPlan {
+  return port === null ? plan : { ...plan, address: { ...plan.address, port } };
+}
+
+async function fail(error: unknown): Promise<never> {
+  const reason = startFailure(error);
+  if (parentLink) await parentLink.send({ stoa: "failed", reason, code: !(error instanceof StartError) });
+  else process.stderr.write(`stoa: ${reason}\n`);
+  process.exit(1);
+}

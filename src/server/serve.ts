@@ -1,0 +1,82 @@
+import type { RunPlan } from "./run-options.js";
+import type { RunTarget } from "./run-target.js";
+import { listenError } from "./start-error.js";
+import type { ListenAddress, Transport, TransportFactory } from "./transport.js";
+
+/** An application that listens, in this process. */
+export interface Service {
+  readonly address: ListenAddress;
+  /** Answers what is in flight, ends the rest, runs the shutdown hooks. False when something did not end as it should. */
+  close(seconds: number): Promise<boolean>;
+}
+
+/** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
+export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
+  const tls = plan.tls && (await import("./tls-files.js")).loadTls(plan.tls);
+  const createTransport = await loadTransport(plan.transport);
+  target.configure(plan.settings);
+  await target.start();
+  const transport = createTransport(target.dispatch, {
+    ...plan.limits,
+    tls,
+    onError: (error) => target.logger.error("a response could not be completed", { error }),
+  });
+  try {
+    const address = await transport.listen(plan.address);
+    let closing: Promise<boolean> | undefined;
+    return { address, close: (seconds) => (closing ??= close(target, transport, seconds)) };
+  } catch (error) {
+    await stop(target);
+    throw listenError(error, plan.address);
+  }
+}
+
+async function loadTransport(name: "net" | "node"): Promise<TransportFactory> {
+  if (name === "node") return (await import("./node/transport.js")).createNodeTransport;
+  return (await import("./net/transport.js")).createNetTransport;
+}
+
+async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {
+  const end = performance.now() + seconds * 1000;
+  // The shutdown hooks need their share even when a client never lets go of its connection.
+  const share = Math.min(1000, seconds * 200);
+  target.beginDrain();
+  await turns(3);
+  const drained = await within(seconds * 1000 - share, transport.drain());
+  if (!drained) transport.destroy();
+  const stopped = await within(Math.max(end - performance.now(), share), stop(target));
+  if (stopped === undefined) target.logger.error("the shutdown hooks did not end in time");
+  transport.destroy();
+  return stopped === true;
+}
+
+/**
+ * Lets the event loop come round: to accept connections that the system holds for it, to read them, to begin answering.
+ * After a loop that was busy there are such, and closing the listener would reset them.
+ */
+async function turns(count: number): Promise<void> {
+  while (count-- > 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function stop(target: RunTarget): Promise<boolean> {
+  try {
+    await target.stop();
+    return true;
+  } catch (error) {
+    target.logger.error("a shutdown hook failed", { error });
+    return false;
+  }
+}
+
+/** What the promise gives, `true` when that is nothing, or undefined when it takes too long. */
+async function within(milliseconds: number, promise: Promise<boolean | void>): Promise<boolean | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([promise.then((value) => value ?? true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

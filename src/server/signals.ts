@@ -1,0 +1,51 @@
+import { constants } from "node:os";
+
+export type StopSignal = "SIGTERM" | "SIGINT";
+
+const stopSignals: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
+
+/**
+ * Milliseconds within which signals count as one: Ctrl+C under `npm start` comes twice, from the terminal and passed on
+ * by npm.
+ */
+const echo = 100;
+
+/** Calls back for every signal to stop; `count` tells an impatient second one. Returns a function that lets go. */
+export function onStopSignal(callback: (signal: StopSignal, count: number) => void): () => void {
+  let count = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  const listener = (signal: NodeJS.Signals): void => {
+    const now = performance.now();
+    if (now - last < echo) return;
+    last = now;
+    callback(signal as StopSignal, ++count);
+  };
+  for (const signal of stopSignals) process.on(signal, listener);
+  return () => {
+    for (const signal of stopSignals) process.off(signal, listener);
+  };
+}
+
+/**
+ * Calls back when the parent process says so, by SIGTERM. Ctrl+C reaches every process of a terminal: a child leaves it
+ * to its parent. Returns a function that lets go.
+ */
+export function onParentSignal(callback: () => void): () => void {
+  const ignore = (): void => {};
+  process.on("SIGTERM", callback);
+  process.on("SIGINT", ignore);
+  return () => {
+    process.off("SIGTERM", callback);
+    process.off("SIGINT", ignore);
+  };
+}
+
+/** What a shell reports for a process that a signal ended. */
+export function exitCodeOf(signal: StopSignal): number {
+  return 128 + constants.signals[signal];
+}
+
+/** A closed or broken output must not end a server: what cannot be written is lost. */
+export function survivesBrokenOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+}

@@ -1,0 +1,75 @@
+import { ValueError } from "../errors/value-error.js";
+import type { ListenAddress } from "./transport.js";
+
+/** A start that failed for a reason outside the program's code: its message is all there is to say. */
+export class StartError extends Error {
+  override name = "StartError";
+}
+
+/** The system's refusal of an address, in words that tell what to do. */
+export function listenError(error: unknown, address: ListenAddress): StartError {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const message = address.path === undefined ? hostProblem(code, address) : pathProblem(code, address.path);
+  const where = address.path ?? `${address.host}:${address.port}`;
+  return new StartError(message ?? `cannot listen on ${where}: ${summary(error)}`, { cause: error });
+}
+
+/** Why the server did not start, on one line. */
+export function startFailure(error: unknown): string {
+  if (error instanceof StartError || error instanceof ValueError) return oneLine(error.message);
+  return oneLine(`startup failed: ${summary(error)}${origin(error)}`);
+}
+
+/** Class and message of whatever was thrown, with those of its causes. */
+export function summary(error: unknown): string {
+  if (!(error instanceof Error)) return `${String(error)} was thrown`;
+  const code = (error as NodeJS.ErrnoException).code;
+  const text = `${error.name}: ${error.message || code || "no message"}`;
+  return error.cause instanceof Error ? `${text}: ${summary(error.cause)}` : text;
+}
+
+function hostProblem(code: string, { host, port }: ListenAddress): string | undefined {
+  switch (code) {
+    case "EADDRINUSE":
+      return `port ${port} on ${host} is already in use; choose another with --port`;
+    case "EACCES":
+      return `no permission to listen on port ${port}; choose one above 1023 with --port`;
+    case "EADDRNOTAVAIL":
+      return `${host} is not an address of this machine; choose another with --host`;
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `the host "${host}" cannot be resolved; choose another with --host`;
+    default:
+      return undefined;
+  }
+}
+
+function pathProblem(code: string, path: string): string | undefined {
+  switch (code) {
+    case "EADDRINUSE":
+      return `the socket ${path} is already in use`;
+    // libuv reports a missing directory as EACCES too.
+    case "EACCES":
+      return `cannot create the socket ${path}: its directory is missing or not writable`;
+    case "ENAMETOOLONG":
+    case "EINVAL":
+      return `cannot create the socket ${path}: the path is too long`;
+    default:
+      return undefined;
+  }
+}
+
+/** The place in the program's own files where an error was made. */
+function origin(error: unknown): string {
+  if (!(error instanceof Error) || typeof error.stack !== "string") return "";
+  const frame = error.stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .map((line) => /(?:\(|at |async )(?:file:\/\/)?((?:\/|[A-Z]:)[^()]+:\d+:\d+)\)?$/.exec(line)?.[1])
+    .find((place) => place !== undefined && !place.includes("/node_modules/"));
+  return frame === undefined ? "" : ` (${frame})`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, " ").trim();
+}

@@ -1,0 +1,197 @@
+import cluster, { type Worker } from "node:cluster";
+import { createServer } from "node:net";
+import { announce, type Links, urlOf } from "./banner.js";
+import { CrashLoop } from "./crash-loop.js";
+import { closeUntakenConnection } from "./handed-connections.js";
+import { childEnvironment, isChildMessage } from "./parent-link.js";
+import type { RunPlan } from "./run-options.js";
+import type { RunTarget } from "./run-target.js";
+import type { RunningServer } from "./running-server.js";
+import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import { listenError, StartError } from "./start-error.js";
+import type { ListenAddress } from "./transport.js";
+
+/** Somebody else's node:cluster (a process manager) has made this process a worker: it must not have its own. */
+export function isForeignWorker(): boolean {
+  return cluster.isWorker;
+}
+
+/** Runs the program once per worker and keeps that many alive; this process itself serves nothing. */
+export async function supervise(target: RunTarget, plan: RunPlan): Promise<RunningServer> {
+  if (process.argv[1] === undefined) throw new StartError("workers run the program again: it must be a file");
+  if (plan.tls) (await import("./tls-files.js")).loadTls(plan.tls);
+  target.configure(plan.settings);
+  survivesBrokenOutput();
+  const port = plan.address.path === undefined && plan.address.port === 0 ? await freePort(plan.address) : null;
+  const supervisor = new Supervisor(target, plan, port);
+  const address = await supervisor.start();
+  return { address, url: urlOf(address, plan.tls !== null), close: () => supervisor.stop().then(() => {}) };
+}
+
+interface Charge {
+  readonly worker: Worker;
+  readyAt: number | null;
+  /** Another has been started in its place. */
+  replaced: boolean;
+}
+
+class Supervisor {
+  readonly #target: RunTarget;
+  readonly #plan: RunPlan;
+  readonly #port: number | null;
+  readonly #charges = new Set<Charge>();
+  readonly #pending = new Set<NodeJS.Timeout>();
+  readonly #crashes = new CrashLoop();
+  readonly #started = deferred<ListenAddress>();
+  readonly #emptied = deferred<void>();
+  #running = false;
+  #stopping = false;
+  /** Whether every worker that ended did so as it should. */
+  #clean = true;
+
+  constructor(target: RunTarget, plan: RunPlan, port: number | null) {
+    this.#target = target;
+    this.#plan = plan;
+    this.#port = port;
+  }
+
+  async start(): Promise<ListenAddress> {
+    const release = onStopSignal((signal, count) => {
+      if (count === 1) void this.stop().then((clean) => process.exit(clean ? 0 : 1));
+      else this.#force(exitCodeOf(signal));
+    });
+    this.#emptied.promise.then(release);
+    for (let i = 0; i < this.#plan.settings.workers; i++) this.#fork();
+    return this.#started.promise;
+  }
+
+  /** Lets every worker drain, then kills what is left. False when one did not end as it should. */
+  async stop(): Promise<boolean> {
+    if (!this.#stopping) {
+      this.#stopping = true;
+      for (const timer of this.#pending) clearTimeout(timer);
+      for (const { worker } of this.#charges) worker.process.kill("SIGTERM");
+      if (this.#charges.size === 0) this.#emptied.resolve();
+    }
+    // A worker keeps the time itself; only one that is blocked needs this.
+    const overdue = setTimeout(() => this.#kill(), this.#plan.shutdownTimeout * 1000 + 500);
+    await this.#emptied.promise;
+    clearTimeout(overdue);
+    return this.#clean;
+  }
+
+  #fork(): void {
+    const role = childEnvironment({ role: "worker", port: this.#port, again: this.#running });
+    const charge: Charge = { worker: cluster.fork(role), readyAt: null, replaced: false };
+    this.#charges.add(charge);
+    closeUntakenConnection(charge.worker);
+    charge.worker.on("message", (message: unknown) => this.#hear(charge, message));
+    charge.worker.once("exit", (code: number | null, signal: string | null) => this.#bury(charge, code, signal));
+    // The channel of a process that is just dying breaks; its exit tells all there is to know.
+    charge.worker.on("error", () => {});
+  }
+
+  #hear(charge: Charge, message: unknown): void {
+    if (!isChildMessage(message)) return;
+    switch (message.stoa) {
+      case "ready":
+        charge.readyAt = performance.now();
+        this.#noteReady(message.address, message.links);
+        break;
+      case "failed":
+        if (!this.#running) this.#giveUp(message.reason);
+        else this.#target.logger.error(`a worker could not start: ${message.reason}`, pidOf(charge));
+        break;
+      case "leaving":
+        this.#replace(charge, "leaves");
+        break;
+      case "publish":
+        for (const other of this.#charges) if (other !== charge && other.readyAt !== null) other.worker.send(message);
+    }
+  }
+
+  #noteReady(address: ListenAddress, links: Links): void {
+    if (this.#running || this.#stopping) return;
+    const ready = [...this.#charges].filter((charge) => charge.readyAt !== null).length;
+    if (ready < this.#plan.settings.workers) return;
+    this.#running = true;
+    if (this.#plan.banner) announce(this.#target, this.#plan, address, links);
+    this.#started.resolve(address);
+  }
+
+  #bury(charge: Charge, code: number | null, signal: string | null): void {
+    this.#charges.delete(charge);
+    if (!this.#stopping) this.#replace(charge, signal ? `was ended by ${signal}` : `exited with code ${code}`);
+    // One that had not come as far as to handle signals dies of them.
+    else if (code !== 0 && signal !== "SIGTERM" && signal !== "SIGINT") this.#clean = false;
+    if (this.#stopping && this.#charges.size === 0) this.#emptied.resolve();
+  }
+
+  #replace(charge: Charge, how: string): void {
+    if (charge.replaced || this.#stopping) return;
+    charge.replaced = true;
+    const delay = this.#crashes.add(charge.readyAt);
+    if (delay === null) {
+      this.#giveUp(`workers keep dying soon after their start; the last one ${how}`);
+      return;
+    }
+    this.#target.logger.warn(`worker ${charge.worker.process.pid} ${how}; another takes its place`, pidOf(charge));
+    const timer = setTimeout(() => {
+      this.#pending.delete(timer);
+      this.#fork();
+    }, delay);
+    this.#pending.add(timer);
+  }
+
+  /** Before the server runs, whoever started it is told; after that there is nobody but the process. */
+  #giveUp(reason: string): void {
+    if (this.#stopping) return;
+    const error = new StartError(reason);
+    void this.stop().then(() => {
+      if (!this.#running) return this.#started.reject(error);
+      process.stderr.write(`stoa: ${reason}\n`);
+      process.exit(1);
+    });
+  }
+
+  #force(code: number): never {
+    this.#kill();
+    process.exit(code);
+  }
+
+  #kill(): void {
+    for (const { worker } of this.#charges) worker.process.kill("SIGKILL");
+  }
+}
+
+interface Deferred<T> {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** `Promise.withResolvers` came with Node 22. */
+function deferred<T>(): Deferred<T> {
+  const made = {} as Deferred<T>;
+  made.promise = new Promise<T>((resolve, reject) => Object.assign(made, { resolve, reject }));
+  return made;
+}
+
+function pidOf(charge: Charge): { pid: number | undefined } {
+  return { pid: charge.worker.process.pid };
+}
+
+/**
+ * Workers that each ask for port 0 share a port only as long as one of them lives; so the port is chosen beforehand,
+ * for those that come later too.
+ */
+function freePort(address: ListenAddress): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error) => reject(listenError(error, address)));
+    server.listen(0, address.host, () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

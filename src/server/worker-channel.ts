@@ -1,0 +1,40 @@
+import { parentLink } from "./parent-link.js";
+
+/** Words between the workers of one server, through their supervisor. Data travels as JSON. */
+export interface WorkerChannel {
+  /** Whether there are others to talk to. */
+  readonly open: boolean;
+  /**
+   * Sends to every other worker that serves; nobody listens where a process serves alone. Resolves when it is on its
+   * way, which matters to a process that is about to exit; never rejects.
+   */
+  publish(topic: string, data: unknown): Promise<void>;
+  /** Hears what the others publish. Returns a function that ends it. */
+  subscribe(topic: string, listener: (data: unknown) => void): () => void;
+}
+
+const listeners = new Map<string, Set<(data: unknown) => void>>();
+const link = parentLink?.role === "worker" ? parentLink : null;
+
+export const workerChannel: WorkerChannel = {
+  open: link !== null,
+  publish(topic, data) {
+    return link?.send({ stoa: "publish", topic, data }) ?? Promise.resolve();
+  },
+  subscribe(topic, listener) {
+    if (link && listeners.size === 0) process.on("message", hear);
+    const set = listeners.get(topic) ?? new Set();
+    listeners.set(topic, set.add(listener));
+    return () => {
+      set.delete(listener);
+      if (set.size === 0) listeners.delete(topic);
+      if (listeners.size === 0) process.off("message", hear);
+    };
+  },
+};
+
+function hear(message: unknown): void {
+  const { stoa, topic, data } = (message ?? {}) as { stoa?: unknown; topic?: unknown; data?: unknown };
+  if (stoa !== "publish" || typeof topic !== "string") return;
+  for (const listener of listeners.get(topic) ?? []) listener(data);
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { CrashLoop } from "../../../src/server/crash-loop.js";
+
+describe("CrashLoop", () => {
+  it("replaces a worker that had served for a while at once, however often", () => {
+    const loop = new CrashLoop();
+    for (let now = 10_000; now < 20_000; now += 500) expect(loop.add(now - 5_000, now)).toBe(0);
+  });
+
+  it("waits longer with each worker that dies soon after its start, and gives up at the fifth", () => {
+    const loop = new CrashLoop();
+    const delays = [0, 1, 2, 3, 4].map((now) => loop.add(null, now));
+    expect(delays).toEqual([0, 200, 400, 800, null]);
+  });
+
+  it("counts a worker that died within two seconds of being ready", () => {
+    const loop = new CrashLoop();
+    for (let i = 0; i < 4; i++) loop.add(1_000, 2_900);
+    expect(loop.add(1_000, 2_999)).toBeNull();
+  });
+
+  it("forgets deaths after half a minute", () => {
+    const loop = new CrashLoop();
+    for (let i = 0; i < 4; i++) loop.add(null, i);
+    expect(loop.add(null, 31_000)).toBe(0);
+  });
+});

@@ -1,0 +1,191 @@
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { get, Program, patient, pause, until } from "./program.js";
+
+/** A connection on which something has been sent. */
+async function sending(url: string, text: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  return socket;
+}
+
+describe("a signal to stop", patient, () => {
+  it.each(["SIGTERM", "SIGINT"] as const)("ends an idle server on %s with code 0, after its hooks", async (signal) => {
+    const program = new Program();
+    await program.shows(/running/);
+    program.child.kill(signal);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout).toMatch(/drain begins\nshutdown \d+\n$/);
+    expect(program.stderr).toBe("");
+  });
+
+  it("lets 20 requests in flight be answered, refuses new ones, and exits with 0", async () => {
+    const program = new Program();
+    const url = await program.url();
+    const answers = Promise.all(Array.from({ length: 20 }, () => get(`${url}/slow?ms=700`)));
+    await program.shows(/slow begins/, 20);
+    program.child.kill("SIGTERM");
+    await program.shows(/drain begins/);
+    await expect(get(url)).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/);
+    for (const answer of await answers) expect(answer).toMatchObject({ status: 200, connection: "close" });
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("closes idle kept-alive connections at once", async () => {
+    const program = new Program({ options: { shutdownTimeout: 60 } });
+    const socket = await sending(await program.url(), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await new Promise((resolve) => socket.once("data", resolve));
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it.each(["net", "node"] as const)("gives up on a stuck client when the time is up (%s)", async (transport) => {
+    const program = new Program({ options: { shutdownTimeout: 1, transport } });
+    const head = "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome";
+    const socket = await sending(await program.url(), head);
+    const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+    await program.shows(/upload begins/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout).toMatch(/shutdown \d+\n$/);
+    await closed;
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("ends at once at a second %s", async (signal, code) => {
+    const program = new Program({ options: { shutdownTimeout: 60 } });
+    const url = await program.url();
+    get(`${url}/slow?ms=30000`).catch(() => {});
+    await program.shows(/slow begins/);
+    program.child.kill(signal);
+    await program.shows(/drain begins/);
+    await pause(300);
+    program.child.kill(signal);
+    expect(await program.exited).toEqual({ code, signal: null });
+    expect(program.stdout).not.toContain("shutdown ");
+  });
+
+  it("counts once when npm passes on what the terminal has sent already", async () => {
+    const program = new Program();
+    const url = await program.url();
+    const slow = get(`${url}/slow?ms=500`);
+    await program.shows(/slow begins/);
+    program.child.kill("SIGINT");
+    program.child.kill("SIGINT");
+    expect(await slow).toMatchObject({ status: 200 });
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("waits no longer than allowed for a shutdown hook, and says so", async () => {
+    const program = new Program({ options: { shutdownTimeout: 0.5 }, env: { FAULT: "shutdown hangs" } });
+    await program.shows(/running/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    expect(program.stdout).toContain("the shutdown hooks did not end in time");
+  });
+
+  it("reports a shutdown hook that failed with code 1", async () => {
+    const program = new Program({ env: { FAULT: "shutdown throws" } });
+    await program.shows(/running/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    expect(program.stdout).toContain("a shutdown hook failed");
+  });
+
+  it("ends a server whose startup hangs", async () => {
+    const program = new Program({ options: { shutdownTimeout: 0.5 }, env: { FAULT: "startup hangs" } });
+    await program.shows(/startup/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+  });
+
+  it("is obeyed after the event loop was blocked, with the waiting requests answered", async () => {
+    const program = new Program();
+    const url = await program.url();
+    const blocked = get(`${url}/block?ms=1000`);
+    await program.shows(/block begins/);
+    const waiting = await sending(url, "GET /slow?ms=50 HTTP/1.1\r\nHost: a\r\n\r\n");
+    program.child.kill("SIGTERM");
+    expect(await blocked).toMatchObject({ text: "unblocked", connection: "close" });
+    expect(await text(waiting)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("an error that nobody caught", patient, () => {
+  it.each([
+    ["/throw", "uncaught exception", "out of nowhere"],
+    ["/reject", "unhandled rejection", "nobody waits for this"],
+  ])("of %s is logged with its stack, drains and exits with 1", async (path, what, message) => {
+    const program = new Program();
+    const url = await program.url();
+    const slow = get(`${url}/slow?ms=500`);
+    await program.shows(/slow begins/);
+    await get(`${url}${path}`).catch(() => {});
+    expect(await slow).toMatchObject({ status: 200, connection: "close" });
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    const logged = JSON.parse(/^\{"level":"error".*$/m.exec(program.stdout)![0]);
+    expect(logged.msg).toContain(what);
+    expect(logged.stack).toMatch(new RegExp(`${message}\n.*target\\.ts:\\d+`));
+    expect(program.stdout).toMatch(/shutdown \d+\n$/);
+    expect(program.stderr).toBe("");
+  });
+});
+
+describe("hard times", patient, () => {
+  it("serves on when its output is closed", async () => {
+    const program = new Program();
+    const url = await program.url();
+    await program.shows(/running/);
+    program.child.stdout!.destroy();
+    program.child.stderr!.destroy();
+    for (let i = 0; i < 5; i++) expect(await get(`${url}/slow?ms=1`)).toMatchObject({ status: 200 });
+    program.child.kill("SIGTERM");
+    expect((await program.exited).code).toBe(0);
+  });
+
+  it("serves on when nobody reads its output", async () => {
+    const program = new Program();
+    const url = await program.url();
+    await program.shows(/running/);
+    program.child.stdout!.pause();
+    // Far more than the pipe and the reader's buffer hold.
+    for (let i = 0; i < 100; i++) expect(await get(`${url}/chatter`)).toMatchObject({ text: "said" });
+    expect(await get(url)).toMatchObject({ text: "hello" });
+  });
+
+  it("answers everything that waited while it was stopped", async () => {
+    const program = new Program();
+    const url = await program.url();
+    await get(url);
+    program.child.kill("SIGSTOP");
+    const waiting = Promise.all(Array.from({ length: 30 }, () => get(url)));
+    await pause(2000);
+    program.child.kill("SIGCONT");
+    for (const answer of await waiting) expect(answer).toMatchObject({ status: 200 });
+  });
+
+  it("survives more connections than it may have descriptors, and serves afterwards", async () => {
+    const program = new Program({ shell: 'ulimit -n 64; exec "$@"' });
+    const url = await program.url();
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: 120 }, () => connect(Number(port), hostname).on("error", () => {}));
+    await until(() => sockets.every((socket) => !socket.connecting));
+    await pause(200);
+    for (const socket of sockets) socket.destroy();
+    await until(() =>
+      get(url).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+});

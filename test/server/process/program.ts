@@ -1,0 +1,106 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { RunOptions } from "../../../src/server/run-options.js";
+
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  readonly options?: RunOptions;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly node?: readonly string[];
+  /** The program's file, where it is not the common one. */
+  readonly file?: string;
+  readonly cwd?: string;
+  /** A shell command line that runs `"$@"`. */
+  readonly shell?: string;
+}
+
+/** A program that runs a server, in a process of its own. */
+export class Program {
+  readonly child: ChildProcess;
+  stdout = "";
+  stderr = "";
+  #closed = false;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+
+  constructor(options: ProgramOptions = {}) {
+    const file = options.file ?? fileURLToPath(new URL("./fixtures/program.ts", import.meta.url));
+    const tsx = import.meta.resolve("tsx");
+    const command = [process.execPath, ...(options.node ?? []), "--import", tsx, file, ...(options.args ?? [])];
+    if (options.shell) command.unshift("/bin/sh", "-c", options.shell, "sh");
+    const settings: SpawnOptions = {
+      cwd: options.cwd,
+      env: { ...cleanEnvironment(), OPTIONS: JSON.stringify(options.options ?? {}), ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    };
+    this.child = spawn(command[0]!, command.slice(1), settings);
+    this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.exited = once(this.child, "close").then(([code, signal]) => {
+      this.#closed = true;
+      return { code, signal };
+    });
+    onTestFinished(() => void this.child.kill("SIGKILL"));
+  }
+
+  /** Waits until the standard output holds what is looked for, `count` times. */
+  async shows(pattern: RegExp, count = 1): Promise<RegExpMatchArray> {
+    const all = new RegExp(pattern.source, `${pattern.flags}g`);
+    const found = (): RegExpMatchArray | undefined => [...this.stdout.matchAll(all)][count - 1];
+    const lost = (): string => `${pattern} in ${this.report()}`;
+    await until(() => found() !== undefined || this.#closed, lost);
+    const match = found();
+    if (!match) throw new Error(`the program ended without ${lost()}`);
+    return match;
+  }
+
+  /** Its address, once it listens. */
+  async url(): Promise<string> {
+    return (await this.shows(/listening on (\S+?)["\n]/))[1]!;
+  }
+
+  report(): string {
+    return `stdout:\n${this.stdout}\nstderr:\n${this.stderr}`;
+  }
+}
+
+/** What a server answers; a connection of its own for each. */
+export function get(url: string, agent?: object): Promise<{ status: number; text: string; connection: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent: false, ...agent }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      response.on("end", () =>
+        resolve({ status: response.statusCode!, text, connection: response.headers.connection ?? "" }),
+      );
+      response.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** Waits for a condition, with a bound that only a fault reaches. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: () => string = () => String(condition),
+): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what()}`);
+    await pause(20);
+  }
+}
+
+/** For tests that start processes: several, on a machine that may be busy. */
+export const patient = { timeout: 120_000 };
+
+export const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { PORT: _port, NODE_ENV: _env, NODE_OPTIONS: _options, VITEST: _vitest, ...rest } = process.env;
+  return rest;
+}

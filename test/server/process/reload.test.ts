@@ -1,0 +1,116 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { get, Program, type ProgramOptions, patient, until } from "./program.js";
+
+const source = new URL("../../../src/server/run.ts", import.meta.url).href;
+const fixture = new URL("./fixtures/target.ts", import.meta.url).href;
+
+/** A project in a folder of its own, with an answer that the tests change. */
+class Project {
+  readonly folder = mkdtempSync(join(tmpdir(), "stoa-reload-"));
+
+  constructor(setup = "") {
+    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
+    mkdirSync(join(this.folder, "lib"));
+    this.write("lib/answer.ts", 'export const answer: string = "one";');
+    this.write(
+      "app.ts",
+      `import { run } from ${JSON.stringify(source)};
+      import { createTarget } from ${JSON.stringify(fixture)};
+      import { Response } from ${JSON.stringify(new URL("../../../src/http/response.ts", import.meta.url).href)};
+      import { answer } from "./lib/answer.js";
+      ${setup}
+      const target = createTarget();
+      run({ ...target, dispatch: (request) => request.path === "/answer" ? Response.text(answer) : target.dispatch(request) }, { port: 0, reload: true });`,
+    );
+  }
+
+  write(name: string, text: string): void {
+    writeFileSync(join(this.folder, name), text);
+  }
+
+  run(options: ProgramOptions = {}): Program {
+    return new Program({ file: join(this.folder, "app.ts"), cwd: this.folder, ...options });
+  }
+}
+
+const answers = (url: string, text: string): Promise<void> =>
+  until(() =>
+    get(`${url}/answer`).then(
+      (answer) => answer.text === text,
+      () => false,
+    ),
+  );
+
+describe("reload", patient, () => {
+  it("restarts when a file changes, says which, and keeps the address", async () => {
+    const project = new Project();
+    const program = project.run();
+    const url = await program.url();
+    expect(program.stdout).toContain("reload on");
+    await answers(url, "one");
+    project.write("lib/answer.ts", 'export const answer: string = "two";');
+    await answers(url, "two");
+    expect(program.stdout).toContain("stoa: lib/answer.ts changed; restarting");
+    await program.shows(new RegExp(`stoa: ready again on ${url}`));
+    expect(program.stdout.match(/Stoa is listening/g)).toHaveLength(1);
+    expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(1);
+
+    program.child.kill("SIGINT");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(2);
+  });
+
+  it("waits for the next save after a syntax error, a failed start and a crash", async () => {
+    const project = new Project();
+    const program = project.run();
+    const url = await program.url();
+    project.write("lib/answer.ts", "export const answer = ;");
+    await program.shows(/the program exited with code 1; it starts again when a file changes/);
+    project.write("lib/answer.ts", 'export const answer: string = "mended"; process.env.FAULT = "startup throws";');
+    await program.shows(/the program could not start; it starts again/);
+    expect(program.stderr).toContain("stoa: startup failed: Error: the database is away");
+    project.write("lib/answer.ts", 'export const answer: string = "mended";');
+    await answers(url, "mended");
+    await get(`${url}/throw`).catch(() => {});
+    await program.shows(/the program exited with code 1; it starts again/, 2);
+    project.write("lib/answer.ts", 'export const answer: string = "again";');
+    await answers(url, "again");
+  });
+
+  it("does not wait for a client or a hook that holds on", async () => {
+    const project = new Project();
+    const program = project.run({ env: { FAULT: "shutdown hangs" } });
+    const url = await program.url();
+    get(`${url}/slow?ms=60000`).catch(() => {});
+    await program.shows(/slow begins/);
+    project.write("lib/answer.ts", 'export const answer: string = "two";');
+    await answers(url, "two");
+  });
+
+  it("kills a program that is blocked", async () => {
+    const project = new Project();
+    const program = project.run();
+    const url = await program.url();
+    get(`${url}/block?ms=60000`).catch(() => {});
+    await program.shows(/block begins/);
+    project.write("lib/answer.ts", 'export const answer: string = "two";');
+    await answers(url, "two");
+  });
+
+  it("leaves nothing behind when it is killed itself", async () => {
+    const project = new Project();
+    const program = project.run();
+    const url = await program.url();
+    program.child.kill("SIGKILL");
+    await until(() =>
+      get(url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await program.shows(/^shutdown \d+$/m);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { ValueError } from "../../../src/errors/value-error.js";
+import { listenError, startFailure } from "../../../src/server/start-error.js";
+
+const address = { host: "127.0.0.1", port: 8000 };
+const systemError = (code: string): Error => Object.assign(new Error(`listen ${code}`), { code });
+
+describe("listenError", () => {
+  it.each([
+    ["EADDRINUSE", "port 8000 on 127.0.0.1 is already in use; choose another with --port"],
+    ["EACCES", "no permission to listen on port 8000; choose one above 1023 with --port"],
+    ["EADDRNOTAVAIL", "127.0.0.1 is not an address of this machine; choose another with --host"],
+    ["ENOTFOUND", 'the host "127.0.0.1" cannot be resolved; choose another with --host'],
+    ["EWEIRD", "cannot listen on 127.0.0.1:8000: Error: listen EWEIRD"],
+  ])("explains %s", (code, message) => {
+    expect(listenError(systemError(code), address).message).toBe(message);
+  });
+
+  it.each([
+    ["EADDRINUSE", "the socket /tmp/a.sock is already in use"],
+    ["EACCES", "cannot create the socket /tmp/a.sock: its directory is missing or not writable"],
+    ["EINVAL", "cannot create the socket /tmp/a.sock: the path is too long"],
+    ["EWEIRD", "cannot listen on /tmp/a.sock: Error: listen EWEIRD"],
+  ])("explains %s of a Unix socket", (code, message) => {
+    expect(listenError(systemError(code), { ...address, path: "/tmp/a.sock" }).message).toBe(message);
+  });
+});
+
+describe("startFailure", () => {
+  it("gives the message alone where that is all there is to say", () => {
+    expect(startFailure(new ValueError("unknown option"))).toBe("unknown option");
+  });
+
+  it("names class, message, causes and place of an error of the program, on one line", () => {
+    const error = new TypeError("no\n  database", { cause: systemError("ECONNREFUSED") });
+    expect(startFailure(error)).toMatch(
+      /^startup failed: TypeError: no database: Error: listen ECONNREFUSED \(.*start-error\.test\.ts:\d+:\d+\)$/,
+    );
+  });
+
+  it("says something of an error without a message, and of what is no error", () => {
+    expect(startFailure(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))).toContain(
+      "AggregateError: ECONNREFUSED",
+    );
+    expect(startFailure("nothing works")).toBe("startup failed: nothing works was thrown");
+  });
+});

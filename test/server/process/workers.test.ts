@@ -1,0 +1,189 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { get, Program, type ProgramOptions, patient, pause, until } from "./program.js";
+
+function workers(count: number, options: ProgramOptions = {}): Program {
+  return new Program({ ...options, args: ["--workers", String(count), ...(options.args ?? [])] });
+}
+
+const pid = async (url: string): Promise<string> => (await get(`${url}/pid`)).text;
+
+/** The workers that answer, once there are as many as expected and none of those excluded. */
+async function answering(url: string, count: number, except: readonly string[] = []): Promise<string[]> {
+  const seen = new Set<string>();
+  await until(async () => {
+    const answered = await pid(url).catch(() => "");
+    if (answered && !except.includes(answered)) seen.add(answered);
+    return seen.size >= count;
+  });
+  return [...seen];
+}
+
+function isAlive(pid: string): boolean {
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("workers", patient, () => {
+  it("serve one address in several processes, with the hooks in each and none in the supervisor", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const pids = await answering(url, 2);
+    expect(pids).not.toContain(String(program.child.pid));
+    await program.shows(/running/, 3);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    for (const hook of ["startup", "shutdown"]) {
+      const ran = [...program.stdout.matchAll(new RegExp(`^${hook} (\\d+)$`, "gm"))].map((match) => match[1]);
+      expect(ran.toSorted()).toEqual(pids.toSorted());
+    }
+    expect(program.stdout.match(/Stoa is listening/g)).toHaveLength(1);
+    expect(program.stdout).toContain(`2 (supervisor pid ${program.child.pid})`);
+    expect(program.stderr).toBe("");
+  });
+
+  it("are one per CPU in production", async () => {
+    const program = new Program({ args: ["--env=production"] });
+    const line = JSON.parse((await program.shows(/^\{"level":"info".*$/m))[0]);
+    const { availableParallelism } = await import("node:os");
+    expect(line).toMatchObject({ workers: availableParallelism(), env: "production" });
+  });
+
+  it("are replaced when killed, while the others serve nearly everything", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const [victim, other] = await answering(url, 2);
+    let failures = 0;
+    process.kill(Number(victim), "SIGKILL");
+    for (let i = 0; i < 100; i++) await get(url).catch(() => failures++);
+    expect(failures).toBeLessThanOrEqual(2);
+    await program.shows(/was ended by SIGKILL; another takes its place/);
+    const pids = await answering(url, 2, [victim!]);
+    expect(pids).toContain(other);
+  });
+
+  it("are replaced when all are killed at once, on the same port", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const victims = await answering(url, 2);
+    for (const victim of victims) process.kill(Number(victim), "SIGKILL");
+    expect(await answering(url, 2, victims)).toHaveLength(2);
+  });
+
+  it("are replaced when they run out of heap", async () => {
+    const program = workers(2, { node: ["--max-old-space-size=60"] });
+    const url = await program.url();
+    const pids = await answering(url, 2);
+    await get(`${url}/heap`).catch(() => {});
+    await until(() => pids.some((worker) => !isAlive(worker)));
+    const dead = pids.filter((worker) => !isAlive(worker));
+    expect(dead).toHaveLength(1);
+    expect(await answering(url, 2, dead)).toContain(pids.find((worker) => !dead.includes(worker)));
+  });
+
+  it("are replaced as soon as an uncaught error makes one drain, before it is gone", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    await answering(url, 2);
+    const slow = Promise.all([get(`${url}/slow?ms=1000`), get(`${url}/slow?ms=1000`)]);
+    await program.shows(/slow begins/, 2);
+    await get(`${url}/throw`);
+    await program.shows(/^startup \d+$/m, 3);
+    for (const answer of await slow) expect(answer.status).toBe(200);
+    expect(program.stdout).toMatch(/worker \d+ leaves; another takes its place/);
+  });
+
+  it("that never come up stop the server with a reason, once", async () => {
+    const program = workers(2, { env: { FAULT: "startup exits" } });
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    expect(program.stderr).toBe("stoa: workers keep dying soon after their start; the last one exited with code 3\n");
+  });
+
+  it("answer what is in flight when the server is told to stop", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const answers = Promise.all(Array.from({ length: 10 }, () => get(`${url}/slow?ms=700`)));
+    await program.shows(/slow begins/, 10);
+    program.child.kill("SIGTERM");
+    for (const answer of await answers) expect(answer).toMatchObject({ status: 200, connection: "close" });
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("drain once when a terminal or a service manager signals all processes, however often", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const pids = await answering(url, 2);
+    const answers = Promise.all([get(`${url}/slow?ms=700`), get(`${url}/slow?ms=700`)]);
+    await program.shows(/slow begins/, 2);
+    for (const worker of pids) {
+      process.kill(Number(worker), "SIGINT");
+      process.kill(Number(worker), "SIGTERM");
+      process.kill(Number(worker), "SIGINT");
+    }
+    program.child.kill("SIGINT");
+    for (const answer of await answers) expect(answer.status).toBe(200);
+    expect(await program.exited, program.report()).toEqual({ code: 0, signal: null });
+    expect(program.stderr).toBe("");
+  });
+
+  it("are killed by a second signal", async () => {
+    const program = workers(2, { options: { shutdownTimeout: 60 } });
+    const url = await program.url();
+    const pids = await answering(url, 2);
+    get(`${url}/slow?ms=30000`).catch(() => {});
+    await program.shows(/slow begins/);
+    program.child.kill("SIGTERM");
+    await program.shows(/drain begins/);
+    await pause(300);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 143, signal: null });
+    await until(() => pids.every((worker) => !isAlive(worker)));
+  });
+
+  it("that are blocked are killed when the time is up", async () => {
+    const program = workers(2, { options: { shutdownTimeout: 0.5 } });
+    const url = await program.url();
+    get(`${url}/block?ms=30000`).catch(() => {});
+    await program.shows(/block begins/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+  });
+
+  it("answer what is in flight and end when their supervisor dies", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const pids = await answering(url, 2);
+    const slow = get(`${url}/slow?ms=700`);
+    await program.shows(/slow begins/);
+    program.child.kill("SIGKILL");
+    expect(await slow).toMatchObject({ status: 200 });
+    await until(() => pids.every((worker) => !isAlive(worker)));
+    expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(2);
+  });
+
+  it("hear what another of them publishes, and that one does not", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    await answering(url, 2);
+    const speaker = Number((await get(`${url}/publish?word=hello`)).text);
+    const heard = new Map<number, unknown>();
+    await until(async () => {
+      const answer = JSON.parse((await get(`${url}/heard`)).text);
+      heard.set(answer.pid, answer.heard);
+      return heard.size === 2 && [...heard.values()].flat().length > 0;
+    });
+    for (const [worker, words] of heard) expect(words).toEqual(worker === speaker ? [] : ["hello"]);
+  });
+
+  it("are not multiplied in a process that is a worker of somebody else's cluster", async () => {
+    const file = new URL("./fixtures/foreign-cluster.ts", import.meta.url).pathname;
+    const program = new Program({ file, args: ["--env", "production", "--workers", "2"] });
+    const url = await program.url();
+    const parent = execFileSync("ps", ["-o", "ppid=", "-p", await pid(url)], { encoding: "utf8" });
+    expect(Number(parent)).toBe(program.child.pid);
+  });
+});
