@@ -1,0 +1,45 @@
+import { createNetTransport } from "../server/net/transport.js";
+import { defaultLimits, type ListenAddress, type ServerLimits, type TransportFactory } from "../server/transport.js";
+import { configure, type TestApp, type TestSettings } from "./test-app.js";
+
+export interface TestServerOptions extends TestSettings, Partial<ServerLimits> {
+  /** Default: the framework's own. */
+  readonly transport?: "net" | "node";
+}
+
+/** An application that listens on a port of its own. */
+export interface TestServer extends AsyncDisposable {
+  readonly address: ListenAddress;
+  readonly url: string;
+  /** Drains: requests in flight are answered, WebSockets closed with 1001, the shutdown hooks run. */
+  close(): Promise<void>;
+}
+
+/** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
+export async function serve(app: TestApp, options: TestServerOptions = {}): Promise<TestServer> {
+  const { debug, requestTimeout, transport: name, ...limits } = options;
+  configure(app, { ...(debug !== undefined && { debug }), ...(requestTimeout !== undefined && { requestTimeout }) });
+  await app.start();
+  const createTransport = await loadTransport(name ?? "net");
+  const transport = createTransport(app.dispatch, {
+    ...defaultLimits,
+    ...limits,
+    tls: null,
+    onError: (error) => app.logger.error("the server failed", { error }),
+  });
+  const address = await transport.listen({ host: "127.0.0.1", port: 0 });
+  const end = async (): Promise<void> => {
+    app.beginDrain();
+    await transport.drain();
+    await app.stop();
+    transport.destroy();
+  };
+  let ending: Promise<void> | undefined;
+  const close = (): Promise<void> => (ending ??= end());
+  return { address, url: `http://127.0.0.1:${address.port}`, close, [Symbol.asyncDispose]: close };
+}
+
+async function loadTransport(name: "net" | "node"): Promise<TransportFactory> {
+  if (name === "net") return createNetTransport;
+  return (await import("../server/node/transport.js")).createNodeTransport;
+}

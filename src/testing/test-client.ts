@@ -1,0 +1,131 @@
+import { createNetTransport } from "../server/net/transport.js";
+import { defaultLimits, type Transport } from "../server/transport.js";
+import { CookieJar } from "./cookie-jar.js";
+import { duplexPair } from "./duplex-pair.js";
+import { buildRequest, cookieHeader, resolve, type TestRequestInit } from "./request.js";
+import { configure, type TestApp, type TestSettings } from "./test-app.js";
+import { connect, type TestSocket } from "./test-socket.js";
+
+export interface TestClientOptions extends TestSettings {
+  /** Whether cookies that are set are sent again, as by a browser. Default true. */
+  readonly keepCookies?: boolean;
+  /** What a request's `url` and `Host` say. Default "http://localhost". */
+  readonly baseUrl?: string;
+  /** Header fields of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TestSocketInit {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cookies?: Readonly<Record<string, string>>;
+  readonly protocols?: readonly string[];
+}
+
+/** Speaks to an application without a port. Requests go through the whole pipeline, WebSockets through the server too. */
+export class TestClient implements AsyncDisposable {
+  /** The cookies kept between requests. */
+  readonly cookies = new CookieJar();
+  readonly #app: TestApp;
+  readonly #options: TestClientOptions;
+  readonly #baseUrl: string;
+  readonly #overrides: (() => void)[] = [];
+  readonly #sockets = new Set<TestSocket>();
+  #transport: Transport | null = null;
+
+  constructor(app: TestApp, options: TestClientOptions = {}) {
+    configure(app, options);
+    this.#app = app;
+    this.#options = options;
+    this.#baseUrl = (options.baseUrl ?? "http://localhost").replace(/\/$/, "");
+  }
+
+  /** Runs the startup hooks, which the first request would do as well, and gives the client itself. */
+  async start(): Promise<this> {
+    await this.#app.start();
+    return this;
+  }
+
+  /** Closes the WebSockets with 1001, runs the shutdown hooks and takes the overrides away. */
+  async stop(): Promise<void> {
+    this.#app.beginDrain();
+    await Promise.all([...this.#sockets].map((socket) => socket.closed));
+    await this.#transport?.drain();
+    await this.#app.stop();
+    this.#transport?.destroy();
+    for (const undo of this.#overrides.splice(0)) undo();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Puts a value in place of a dependency, until what is returned is called, or the client stops. */
+  override(name: string, value: unknown): () => void {
+    const undo = this.#app.override(name, value);
+    this.#overrides.push(undo);
+    return undo;
+  }
+
+  get(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "GET" });
+  }
+
+  head(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "HEAD" });
+  }
+
+  post(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "POST" });
+  }
+
+  put(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "PUT" });
+  }
+
+  patch(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "PATCH" });
+  }
+
+  delete(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "DELETE" });
+  }
+
+  options(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
+    return this.request(path, { ...init, method: "OPTIONS" });
+  }
+
+  /** Sends a request. Redirects are not followed. */
+  async request(path: string, init: TestRequestInit = {}): Promise<globalThis.Response> {
+    const headers = new Headers(this.#options.headers);
+    for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+    const request = buildRequest(this.#baseUrl, path, { ...init, headers }, this.#jar);
+    const response = await this.#app.fetch(request);
+    this.#jar?.store(response.headers.getSetCookie(), new URL(request.url).pathname);
+    return response;
+  }
+
+  /** Opens a WebSocket; rejects with a `WebSocketRefusedError` when the application answers anything but 101. */
+  async websocket(path: string, init: TestSocketInit = {}): Promise<TestSocket> {
+    await this.#app.start();
+    this.#transport ??= createNetTransport(this.#app.dispatch, {
+      ...defaultLimits,
+      tls: null,
+      onError: (error) => this.#app.logger.error("the server failed", { error }),
+    });
+    const url = resolve(this.#baseUrl.replace(/^http/, "ws"), path);
+    const headers: Record<string, string> = { ...this.#options.headers, ...init.headers };
+    const cookie = cookieHeader(this.#jar?.header(url.pathname) ?? "", init.cookies);
+    if (cookie !== "") headers["Cookie"] = cookie;
+    const [client, server] = duplexPair();
+    this.#transport.accept(server);
+    const socket = await connect(client, url.href, init.protocols ?? [], headers);
+    this.#sockets.add(socket);
+    void socket.closed.then(() => this.#sockets.delete(socket));
+    this.#jar?.store(socket.headers.getSetCookie(), url.pathname);
+    return socket;
+  }
+
+  get #jar(): CookieJar | null {
+    return this.#options.keepCookies === false ? null : this.cookies;
+  }
+}

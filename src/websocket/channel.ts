@@ -1,0 +1,199 @@
+import { ValueError } from "../errors/value-error.js";
+import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { show } from "../internal/options.js";
+import { Heartbeat } from "./heartbeat.js";
+import { Inbox } from "./inbox.js";
+import { Message } from "./message.js";
+import { Outbox, type OutboxLimits } from "./outbox.js";
+import { OPEN, type RawSocket } from "./ws.js";
+
+export interface ChannelLimits extends OutboxLimits {
+  /** Bytes of received messages that may wait to be taken before the peer is not read from. */
+  readonly maxQueued: number;
+  readonly maxMessageSize: number;
+  /** Milliseconds between pings; 0 for none. */
+  readonly heartbeat: number;
+}
+
+/** How a WebSocket ended: 1006 and our own words where the peer said nothing. */
+export interface CloseInfo {
+  readonly code: number;
+  readonly reason: string;
+}
+
+class BaseChannel implements AsyncIterable<Message> {
+  /** Resolves when the connection has ended; never rejects. */
+  readonly closed: Promise<CloseInfo>;
+  readonly #raw: RawSocket;
+  readonly #inbox: Inbox;
+  readonly #outbox: Outbox;
+  readonly #heartbeat: Heartbeat | null;
+  #pong: { next: Buffer | null } | null = null;
+  #failure: CloseInfo | null = null;
+  #closeInfo: CloseInfo | null = null;
+
+  constructor(raw: RawSocket, limits: ChannelLimits) {
+    this.#raw = raw;
+    const inbox = new Inbox(raw, limits.maxQueued);
+    const outbox = new Outbox(raw, limits, (reason) => this.terminate(reason));
+    const watched = {
+      wasPaused: () => inbox.wasPaused(),
+      get sent() {
+        return outbox.sent;
+      },
+      giveUp: (reason: string) => this.terminate(reason),
+    };
+    this.#inbox = inbox;
+    this.#outbox = outbox;
+    this.#heartbeat = limits.heartbeat > 0 ? new Heartbeat(raw, watched, limits.heartbeat) : null;
+    // Only compressed messages can get here: some thousand bytes that were read already may become as many megabytes.
+    const tooMuch = 4 * (limits.maxQueued + limits.maxMessageSize);
+    raw.on("message", (data, isBinary) => {
+      this.heard();
+      inbox.put(new Message(data, isBinary), data.length);
+      if (inbox.cost > tooMuch) this.#fail(1008, "too many messages at once");
+    });
+    raw.on("ping", (data) => {
+      this.heard();
+      this.#answerPing(data);
+    });
+    raw.on("pong", () => this.heard());
+    raw.on("error", (error) => {
+      if (error.code?.startsWith("WS_ERR_")) this.#failure ??= { code: closeCodeOf(error.code), reason: error.message };
+    });
+    this.closed = new Promise((resolve) => {
+      raw.on("close", (code, reason) => {
+        this.#closeInfo = this.#failure ?? { code, reason: reason.toString("utf8") };
+        this.#heartbeat?.stop();
+        outbox.end();
+        inbox.end();
+        resolve(this.#closeInfo);
+      });
+    });
+  }
+
+  /** Whether messages can be sent. */
+  get isOpen(): boolean {
+    return this.#raw.readyState === OPEN;
+  }
+
+  /** The code with which the connection ended; undefined while it has not. */
+  get closeCode(): number | undefined {
+    return this.#closeInfo?.code;
+  }
+
+  /** The subprotocol agreed upon; empty when none was. */
+  get protocol(): string {
+    return this.#raw.protocol;
+  }
+
+  /** Bytes that wait for the peer to take them. */
+  get bufferedAmount(): number {
+    return this.#raw.bufferedAmount;
+  }
+
+  /**
+   * Sends a text message. What it returns resolves when the system has taken the data, so that awaiting it keeps the
+   * pace of the peer, and rejects when the peer has gone. It need not be awaited.
+   */
+  sendText(text: string): Promise<void> {
+    if (typeof text !== "string") throw new ValueError(`sendText takes a string, not ${show(text)}`);
+    return this.#outbox.send(text);
+  }
+
+  /** Sends a binary message, as `sendText` does. The bytes must not be changed before it resolves. */
+  sendBytes(bytes: Uint8Array): Promise<void> {
+    if (!(bytes instanceof Uint8Array)) throw new ValueError(`sendBytes takes a Uint8Array, not ${show(bytes)}`);
+    return this.#outbox.send(bytes);
+  }
+
+  /** Sends a value as JSON in a text message, as `sendText` does. */
+  sendJson(value: unknown): Promise<void> {
+    const text = JSON.stringify(value);
+    if (text === undefined) throw new ValueError(`${typeof value} cannot be sent as JSON`);
+    return this.#outbox.send(text);
+  }
+
+  /** The next message; null when the connection has ended. */
+  recv(): Promise<Message | null> {
+    return this.#inbox.take();
+  }
+
+  /** The messages until the connection ends. Leaving the loop does not close it. */
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<Message> {
+    for (let message = await this.recv(); message; message = await this.recv()) yield message;
+  }
+
+  /** Ends the connection in order. Messages that come after it are thrown away. Resolves when it has ended. */
+  close(code: number = 1000, reason: string = ""): Promise<CloseInfo> {
+    checkClose(code, reason);
+    this.#inbox.discard();
+    this.#raw.close(code, reason);
+    return this.closed;
+  }
+
+  /** @internal Ends the connection at once, without a word to the peer. */
+  terminate(reason: string): void {
+    this.#failure ??= { code: 1006, reason };
+    this.#inbox.discard();
+    this.#raw.terminate();
+  }
+
+  /** @internal The peer is alive. */
+  heard(): void {
+    this.#heartbeat?.heard();
+  }
+
+  #fail(code: number, reason: string): void {
+    this.#failure ??= { code, reason };
+    this.#inbox.discard();
+    this.#raw.close(code, reason);
+  }
+
+  /**
+   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with answers. RFC 6455 section
+   * 5.5.3 lets us answer the latest alone.
+   */
+  #answerPing(data: Buffer): void {
+    if (this.#pong) {
+      this.#pong.next = data;
+      return;
+    }
+    const pong: { next: Buffer | null } = (this.#pong = { next: null });
+    this.#raw.pong(data, () => {
+      this.#pong = null;
+      if (pong.next && this.isOpen) this.#answerPing(pong.next);
+    });
+  }
+}
+
+/** A WebSocket, whichever side it is on: sends and receives messages, each way at the pace of the slower. */
+export class Channel extends BaseChannel {}
+export interface Channel extends SnakeMembers<BaseChannel, "sendText" | "sendBytes" | "sendJson", Channel> {}
+addSnakeNames(BaseChannel.prototype, ["sendText", "sendBytes", "sendJson"]);
+
+/** RFC 6455 section 7.4: the codes that may be sent. */
+export function checkClose(code: number, reason: string): void {
+  const registered = code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
+  if (!Number.isInteger(code) || !(registered || (code >= 3000 && code <= 4999))) {
+    throw new ValueError(`${show(code)} is not a code to close with; use 1000 to 1014 or 3000 to 4999`);
+  }
+  if (typeof reason !== "string" || Buffer.byteLength(reason) > 123) {
+    throw new ValueError("the reason to close with must be a string of at most 123 bytes");
+  }
+}
+
+/** The code that `ws` closes with for one of its errors. */
+function closeCodeOf(error: string): number {
+  switch (error) {
+    case "WS_ERR_INVALID_UTF8":
+      return 1007;
+    case "WS_ERR_TOO_MANY_BUFFERED_PARTS":
+      return 1008;
+    case "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH":
+    case "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH":
+      return 1009;
+    default:
+      return 1002;
+  }
+}

@@ -1,0 +1,128 @@
+import { AsyncResource } from "node:async_hooks";
+import type { Duplex } from "node:stream";
+import { describeError, isInstance } from "../errors/describe.js";
+import { HttpError, httpError } from "../errors/http-error.js";
+import type { Request } from "../http/request.js";
+import { Response } from "../http/response.js";
+import { WebSocketClosedError } from "./closed-error.js";
+import { checkHandshake } from "./handshake.js";
+import { type SocketOptions, type SocketSettings, socketSettings } from "./options.js";
+import type { WebSocketRegistry } from "./registry.js";
+import { WebSocket } from "./socket.js";
+import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
+
+/** What a WebSocket route runs. The socket is closed when it returns. */
+export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
+
+/**
+ * The innermost part of a WebSocket route. It answers 101, so that middleware and guards have run by then, and gives the
+ * connection to the handler once the transport lets go of it.
+ */
+export function websocketEndpoint(
+  handler: (...args: never[]) => unknown,
+  options: SocketOptions,
+  registry: WebSocketRegistry,
+): (request: Request, injected: Record<string, unknown>) => Promise<Response> {
+  const settings = socketSettings(options);
+  let server: RawServer | null = null;
+  return async (request, injected) => {
+    const headers = checkHandshake(request, settings);
+    if (registry.draining) throw httpError("SERVICE_UNAVAILABLE");
+    const opener = (server ??= createServer(await loadWs(), settings));
+    const response = new Response(null);
+    response.status = 101;
+    // The same object, not a copy, is what middleware adds its fields to.
+    response.given = true;
+    // The transport calls this outside of the request's asynchronous context.
+    response.upgrade = AsyncResource.bind((duplex: Duplex, head: Buffer) => {
+      const raw = open(opener, { method: "GET", headers, fieldLines: fieldLinesOf(response) }, duplex, head);
+      if (raw === null) {
+        request.abort(new WebSocketClosedError("the client left"));
+        request.finish();
+        return;
+      }
+      const socket = new WebSocket(raw, settings.limits, request);
+      // A long message on a slow line is a sign of life before it is complete.
+      duplex.on("data", () => socket.heard());
+      registry.add(socket, run(handler as SocketHandler, socket, injected, registry));
+    });
+    return response;
+  };
+}
+
+function createServer(ws: WsModule, settings: SocketSettings): RawServer {
+  const server = new ws.WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    autoPong: false,
+    maxPayload: settings.limits.maxMessageSize,
+    closeTimeout: settings.closeTimeout,
+    perMessageDeflate: settings.compression && deflateOptions,
+  });
+  server.on("headers", (lines, request) => lines.push(...request.fieldLines));
+  return server;
+}
+
+/** No window is kept between messages: it would cost some hundred kilobytes per socket. */
+const deflateOptions = {
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  threshold: 1024,
+  concurrencyLimit: 10,
+  zlibDeflateOptions: { memLevel: 7, level: 3 },
+  zlibInflateOptions: { chunkSize: 10 * 1024 },
+};
+
+/** The handshake; null when the client has gone, or `ws` refused what it wants of an extension. */
+function open(server: RawServer, request: UpgradeRequest, duplex: Duplex, head: Buffer): RawSocket | null {
+  let raw: RawSocket | null = null;
+  server.handleUpgrade(request, duplex, head, (opened) => {
+    raw = opened;
+  });
+  return raw;
+}
+
+const ofTheHandshake = /^(?:connection|upgrade|content-length|transfer-encoding|sec-websocket-.*)$/i;
+
+/** What middleware added to the response: cookies, an id of the request. */
+function fieldLinesOf(response: Response): string[] {
+  const fields = response.fields ?? [];
+  const lines: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    if (!ofTheHandshake.test(fields[i]!)) lines.push(`${fields[i]}: ${fields[i + 1]}`);
+  }
+  return lines;
+}
+
+/** From the opening to the end of both the connection and the handler. Never rejects. */
+async function run(
+  handler: SocketHandler,
+  socket: WebSocket,
+  injected: Record<string, unknown>,
+  registry: WebSocketRegistry,
+): Promise<void> {
+  const { request } = socket;
+  void socket.closed.then(({ code }) => request.abort(new WebSocketClosedError(`the WebSocket was closed (${code})`)));
+  try {
+    await handler(socket, injected);
+    await socket.close();
+  } catch (error) {
+    const code = closeCodeFor(socket, error);
+    if (code === 1011) request.host?.logger.error(`${request.method} ${request.path} failed`, { error });
+    await socket.close(code, registry.debug ? describeError(error).name.slice(0, 40) : "");
+  }
+  request.finish();
+}
+
+/** What the client is told of an error: that its data was wrong, that it may not, or nothing but that we failed. */
+function closeCodeFor(socket: WebSocket, error: unknown): number {
+  if (!socket.isOpen && isBecauseClosed(socket, error)) return 1000;
+  if (!isInstance(error, HttpError) || error.status >= 500) return 1011;
+  return error.status === 400 || error.status === 422 ? 1007 : 1008;
+}
+
+/** The handler was in the midst of sending, or of something that ends with `socket.signal`. */
+function isBecauseClosed(socket: WebSocket, error: unknown): boolean {
+  if (isInstance(error, WebSocketClosedError)) return true;
+  return socket.request.aborted && describeError(error).name === "AbortError";
+}

@@ -1,0 +1,75 @@
+import { type HttpError, httpError } from "../errors/http-error.js";
+import { isToken } from "../http/headers.js";
+import type { Request } from "../http/request.js";
+import { normalized, type Origins, type SocketSettings } from "./options.js";
+
+/** 16 bytes in base64: of the last character before the padding only two bits count. */
+const keyPattern = /^[+/0-9A-Za-z]{21}[AQgw]==$/;
+
+/**
+ * Checks a request to speak WebSocket (RFC 6455 section 4.2.1) and gives the fields that `ws` shall see of it: `ws` also
+ * takes the draft version 8, and chooses a subprotocol that nobody named.
+ */
+export function checkHandshake(request: Request, settings: SocketSettings): Record<string, string> {
+  const { source } = request;
+  if (!source.wantsWebSocket) throw upgradeRequired();
+  if (source.header("sec-websocket-version") !== "13") {
+    throw upgradeRequired("Only version 13 of the WebSocket protocol is supported.");
+  }
+  const key = source.header("sec-websocket-key");
+  if (key === undefined || !keyPattern.test(key)) throw httpError("BAD_REQUEST", "Sec-WebSocket-Key is not valid.");
+  if (source.body !== null) throw httpError("BAD_REQUEST", "A request to speak WebSocket has no body.");
+  if (!isOriginAllowed(request, settings.origins)) throw httpError("ORIGIN_NOT_ALLOWED");
+  const fields: Record<string, string> = {
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": key,
+  };
+  const protocol = chooseProtocol(source.header("sec-websocket-protocol"), settings.protocols);
+  if (protocol !== undefined) fields["sec-websocket-protocol"] = protocol;
+  const extensions = settings.compression ? source.header("sec-websocket-extensions") : undefined;
+  if (extensions !== undefined) fields["sec-websocket-extensions"] = extensions;
+  return fields;
+}
+
+/** RFC 9110 section 15.5.22: the answer names the protocol to upgrade to. */
+function upgradeRequired(detail?: string): HttpError {
+  return httpError("UPGRADE_REQUIRED", detail, {
+    headers: { Upgrade: "websocket", Connection: "Upgrade", "Sec-WebSocket-Version": "13" },
+  });
+}
+
+/** The first of the client's that is spoken here; none is chosen when none is known, which the client may refuse. */
+function chooseProtocol(offered: string | undefined, known: readonly string[]): string | undefined {
+  if (offered === undefined) return undefined;
+  const names = offered.split(",").map((name) => name.trim());
+  if (!names.every(isToken)) throw httpError("BAD_REQUEST", "Sec-WebSocket-Protocol is not valid.");
+  return names.find((name) => known.includes(name));
+}
+
+/** A browser sends Origin and lets no page change it; a WebSocket is not covered by CORS, so that this is all there is. */
+function isOriginAllowed(request: Request, origins: Origins | null): boolean {
+  const origin = request.source.header("origin");
+  // Only `true` counts: a promise must not let everybody through.
+  if (typeof origins === "function") return origins(origin, request) === true;
+  if (origin === undefined || origins === "*") return true;
+  if (origins === null) return isSameHost(origin, authorityOf(request));
+  return origins.includes("*") || origins.includes(normalized(origin));
+}
+
+/** The host that the client used; through a trusted proxy, the one that the proxy tells of. */
+function authorityOf(request: Request): string {
+  const [, , host = ""] = request.url.split("/", 3);
+  return host;
+}
+
+/** The scheme does not count: a proxy in front may speak another one to the client than to us. */
+function isSameHost(origin: string, host: string): boolean {
+  try {
+    const url = new URL(origin);
+    if (url.protocol !== "http:" && url.protocol !== "https:") return false;
+    return url.origin === origin.toLowerCase() && url.host === new URL(`${url.protocol}//${host}`).host;
+  } catch {
+    return false;
+  }
+}

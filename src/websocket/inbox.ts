@@ -1,0 +1,87 @@
+import type { Message } from "./message.js";
+
+/** What a waiting message costs beside its bytes: an empty one must count too. */
+const overhead = 64;
+
+/** Where the messages come from, and can be made to wait. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Messages received and not yet taken. When too much waits, the peer is not read from until some of it is taken. */
+export class Inbox {
+  readonly #flow: Flow;
+  readonly #limit: number;
+  readonly #messages: { readonly message: Message; readonly cost: number }[] = [];
+  readonly #takers: ((message: Message | null) => void)[] = [];
+  #cost = 0;
+  #paused = false;
+  #wasPaused = false;
+  #ended = false;
+
+  constructor(flow: Flow, limit: number) {
+    this.#flow = flow;
+    this.#limit = limit;
+  }
+
+  /** Bytes that wait, all told. More than the limit by what had arrived already when reading was paused. */
+  get cost(): number {
+    return this.#cost;
+  }
+
+  /** Whether reading is paused, or was since this was last asked. */
+  wasPaused(): boolean {
+    const was = this.#wasPaused;
+    this.#wasPaused = this.#paused;
+    return was;
+  }
+
+  put(message: Message, size: number): void {
+    if (this.#ended) return;
+    const taker = this.#takers.shift();
+    if (taker) {
+      taker(message);
+      return;
+    }
+    const cost = size + overhead;
+    this.#messages.push({ message, cost });
+    this.#cost += cost;
+    if (this.#cost > this.#limit && !this.#paused) {
+      this.#paused = true;
+      this.#wasPaused = true;
+      this.#flow.pause();
+    }
+  }
+
+  /** The next message; null when there will be none. */
+  take(): Promise<Message | null> {
+    const next = this.#messages.shift();
+    if (next) {
+      this.#cost -= next.cost;
+      if (this.#paused && this.#cost <= this.#limit / 2) this.#resume();
+      return Promise.resolve(next.message);
+    }
+    if (this.#ended) return Promise.resolve(null);
+    return new Promise((resolve) => this.#takers.push(resolve));
+  }
+
+  /** Nothing more comes; what waits can still be taken. */
+  end(): void {
+    this.#ended = true;
+    for (const taker of this.#takers.splice(0)) taker(null);
+  }
+
+  /** Nobody wants what waits or comes: it is thrown away, so that the peer's closing frame can be read. */
+  discard(): void {
+    this.#messages.length = 0;
+    this.#cost = 0;
+    this.end();
+    if (this.#paused) this.#resume();
+  }
+
+  #resume(): void {
+    this.#paused = false;
+    this.#flow.resume();
+  }
+}

@@ -1,0 +1,77 @@
+import { WebSocketClosedError } from "./closed-error.js";
+import { OPEN, type RawSocket } from "./ws.js";
+
+/** What a frame that waits costs beside its bytes. */
+const overhead = 128;
+/** How many times the limit may wait, where sends are not awaited, before the peer is given up. */
+const maxOver = 4;
+
+export interface OutboxLimits {
+  /** Bytes that may wait for the peer to take them. */
+  readonly maxBuffered: number;
+  /** Milliseconds without a message taken while more than that waits. */
+  readonly sendTimeout: number;
+}
+
+/** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
+export class Outbox {
+  readonly #raw: RawSocket;
+  readonly #limits: OutboxLimits;
+  readonly #giveUp: (reason: string) => void;
+  #waiting = 0;
+  #timer: NodeJS.Timeout | null = null;
+  /** Messages handed to the system so far. */
+  sent = 0;
+
+  constructor(raw: RawSocket, limits: OutboxLimits, giveUp: (reason: string) => void) {
+    this.#raw = raw;
+    this.#limits = limits;
+    this.#giveUp = giveUp;
+  }
+
+  /** Resolves when the data has been handed to the system. Not to await it is fine: a failure then goes unnoticed. */
+  send(data: string | Uint8Array): Promise<void> {
+    if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
+      this.#giveUp("the peer takes messages slower than they are sent; await each send");
+    }
+    const sending = this.#raw.readyState === OPEN ? this.#send(data) : Promise.reject(closedError());
+    sending.catch(() => {});
+    return sending;
+  }
+
+  end(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #send(data: string | Uint8Array): Promise<void> {
+    const cost = data.length + overhead;
+    this.#waiting += cost;
+    if (this.#waiting > this.#limits.maxBuffered && !this.#timer) {
+      this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
+      this.#timer.unref();
+    }
+    return new Promise((resolve, reject) => {
+      this.#raw.send(data, (error) => {
+        this.#waiting -= cost;
+        this.sent++;
+        if (this.#waiting <= this.#limits.maxBuffered) this.end();
+        else this.#timer?.refresh();
+        if (error) reject(closedError(error));
+        else resolve();
+      });
+    });
+  }
+
+  #late(): void {
+    const { sent } = this;
+    // After a time in which the process did not run, what the peer has taken becomes known before this.
+    setImmediate(() => {
+      if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
+    });
+  }
+}
+
+function closedError(cause?: Error): WebSocketClosedError {
+  return new WebSocketClosedError("the WebSocket is closed", cause && { cause });
+}

@@ -1,0 +1,55 @@
+import type { Channel } from "./channel.js";
+import { checkClose } from "./channel.js";
+import { loadWs } from "./ws.js";
+
+/** The open WebSockets of an application. */
+export class WebSocketRegistry {
+  /** Whether a peer may be told what class of error ended its connection. */
+  debug = false;
+  readonly #open = new Set<Channel>();
+  readonly #running = new Set<Promise<void>>();
+  #draining = false;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** No more are taken: the application is about to end. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Loads what WebSockets need; called at start when there is a route for them. */
+  async prepare(): Promise<void> {
+    await loadWs();
+  }
+
+  /** Keeps a socket until it is closed, and its handler until it has returned. */
+  add(socket: Channel, running: Promise<void>): void {
+    this.#open.add(socket);
+    void socket.closed.then(() => this.#open.delete(socket));
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+    if (this.#draining) void socket.close(1001);
+  }
+
+  /**
+   * Closes every socket; one whose peer has not answered after `grace` seconds is cut off. Resolves when all are closed
+   * and their handlers have returned, or the time is up. New ones are refused from now on.
+   */
+  async closeAll(code: number = 1001, reason: string = "", grace: number = 2): Promise<void> {
+    checkClose(code, reason);
+    this.#draining = true;
+    if (this.#open.size === 0 && this.#running.size === 0) return;
+    for (const socket of this.#open) void socket.close(code, reason);
+    let timer: NodeJS.Timeout | undefined;
+    const timeUp = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, grace * 1000);
+    });
+    await Promise.race([Promise.all(this.#running), timeUp]);
+    clearTimeout(timer);
+    const left = [...this.#open];
+    for (const socket of left) socket.terminate("the peer did not answer the closing");
+    await Promise.all(left.map((socket) => socket.closed));
+  }
+}

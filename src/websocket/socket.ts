@@ -1,0 +1,34 @@
+import type { Query } from "../http/query.js";
+import type { Request, RequestContext } from "../http/request.js";
+import { Channel, type ChannelLimits } from "./channel.js";
+import type { RawSocket } from "./ws.js";
+
+/** A client's WebSocket, as a handler is given it. */
+export class WebSocket<Params extends object = Record<string, string>> extends Channel {
+  /** The request that became this WebSocket. */
+  readonly request: Request<Params>;
+
+  constructor(raw: RawSocket, limits: ChannelLimits, request: Request<Params>) {
+    super(raw, limits);
+    this.request = request;
+  }
+
+  /** The parameters of the path. */
+  get params(): Params {
+    return this.request.params;
+  }
+
+  get query(): Query {
+    return this.request.query;
+  }
+
+  /** What middleware left for the handler. */
+  get context(): RequestContext {
+    return this.request.context;
+  }
+
+  /** Aborted when the connection ends. */
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+}

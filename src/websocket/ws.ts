@@ -1,0 +1,68 @@
+/**
+ * The part of the `ws` package that is used here, in our own words: its types do not become part of ours, and the
+ * package is loaded when the first application with a WebSocket route starts.
+ */
+import type { EventEmitter } from "node:events";
+import type { Duplex } from "node:stream";
+
+export interface RawSocket {
+  readonly readyState: number;
+  readonly protocol: string;
+  readonly bufferedAmount: number;
+  readonly isPaused: boolean;
+  send(data: string | Uint8Array, callback: (error?: Error | null) => void): void;
+  ping(callback: (error?: Error | null) => void): void;
+  pong(data: Uint8Array, callback: (error?: Error | null) => void): void;
+  close(code?: number, reason?: string): void;
+  terminate(): void;
+  pause(): void;
+  resume(): void;
+  on(event: "message", listener: (data: Buffer, isBinary: boolean) => void): this;
+  on(event: "ping" | "pong", listener: (data: Buffer) => void): this;
+  on(event: "close", listener: (code: number, reason: Buffer) => void): this;
+  on(event: "error", listener: (error: Error & { code?: string }) => void): this;
+}
+
+/** As `ws` numbers the states of a socket. */
+export const OPEN = 1;
+
+/** What `ws` looks at of a request to upgrade, and what we add to its answer. */
+export interface UpgradeRequest {
+  readonly method: "GET";
+  readonly headers: Readonly<Record<string, string>>;
+  /** Field lines for the head of the answer. */
+  readonly fieldLines: readonly string[];
+}
+
+export interface RawServer {
+  handleUpgrade(
+    request: UpgradeRequest,
+    socket: Duplex,
+    head: Buffer,
+    callback: (socket: RawSocket, request: UpgradeRequest) => void,
+  ): void;
+  on(event: "headers", listener: (lines: string[], request: UpgradeRequest) => void): this;
+}
+
+export interface RawServerOptions {
+  readonly noServer: true;
+  readonly clientTracking: false;
+  readonly autoPong: false;
+  readonly maxPayload: number;
+  readonly closeTimeout: number;
+  readonly perMessageDeflate: object | false;
+}
+
+/** A client of `ws`, as tests use it. */
+export interface RawClient extends RawSocket, Pick<EventEmitter, "once"> {}
+
+export interface WsModule {
+  readonly WebSocketServer: new (options: RawServerOptions) => RawServer;
+  readonly WebSocket: new (url: string, protocols: readonly string[], options: object) => RawClient;
+}
+
+let loading: Promise<WsModule> | null = null;
+
+export function loadWs(): Promise<WsModule> {
+  return (loading ??= import("ws") as unknown as Promise<WsModule>);
+}

@@ -1,0 +1,201 @@
+import { App, Depends, Response } from "stoa";
+import { testClient, WebSocketRefusedError } from "stoa/testing";
+import { describe, expect, it } from "vitest";
+
+describe("a test client's requests", () => {
+  it("have a method of their own for each of HTTP", async () => {
+    const app = new App();
+    app.route("/", { methods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] }, (request) => request.method);
+    await using client = testClient(app);
+    for (const method of ["get", "post", "put", "patch", "delete", "options"] as const) {
+      expect(await (await client[method]("/")).text()).toBe(method.toUpperCase());
+    }
+    const head = await client.head("/");
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+    expect((await client.request("/", { method: "PUT" })).status).toBe(200);
+    expect((await client.get("/nowhere")).status).toBe(404);
+  });
+
+  it("carry JSON, forms, a query, headers and cookies", async () => {
+    const app = new App();
+    app.post("/json", (request) => ({ got: request.json(), type: request.headers.get("content-type") }));
+    app.post("/form", (request) => ({ names: request.form().getAll("name"), age: request.form().get("age") }));
+    app.get("/echo", (request) => ({
+      query: request.query,
+      header: request.headers.get("x-test"),
+      common: request.headers.get("x-common"),
+      cookies: request.cookies,
+      url: request.url,
+    }));
+    await using client = testClient(app, { headers: { "X-Common": "yes" }, baseUrl: "http://books.example" });
+    expect(await (await client.post("/json", { json: { a: 1 } })).json()).toEqual({
+      got: { a: 1 },
+      type: "application/json",
+    });
+    expect(await (await client.post("/form", { form: { name: ["Ursula", "Le Guin"], age: 88 } })).json()).toEqual({
+      names: ["Ursula", "Le Guin"],
+      age: "88",
+    });
+    const multipart = new FormData();
+    multipart.set("name", "x");
+    expect(await (await client.post("/form", { form: multipart })).json()).toMatchObject({ names: ["x"] });
+    const init = { query: { page: 2, tag: ["a", "b"] }, headers: { "X-Test": "1" }, cookies: { theme: "dark blue" } };
+    expect(await (await client.get("/echo?q=x", init)).json()).toEqual({
+      query: { q: "x", page: "2", tag: ["a", "b"] },
+      header: "1",
+      common: "yes",
+      cookies: { theme: "dark blue" },
+      url: "http://books.example/echo?q=x&page=2&tag=a&tag=b",
+    });
+  });
+
+  it("are refused when they make no sense", async () => {
+    const client = testClient(new App());
+    await expect(client.get("books")).rejects.toThrow(`a path begins with '/', "books" does not`);
+    await expect(client.post("/", { json: 1, body: "x" })).rejects.toThrow(
+      "a request has one body, but 'json' and 'body' are given",
+    );
+  });
+
+  it("keep cookies like a browser, unless told not to", async () => {
+    const make = (): App => {
+      const app = new App();
+      app.post("/login", () => Response.noContent().cookie("session", "s1", { httpOnly: true }));
+      app.post("/logout", () => Response.noContent().clearCookie("session"));
+      app.get("/me", (request) => ({ session: request.cookies.get("session") ?? null }));
+      return app;
+    };
+    await using client = testClient(make());
+    await client.post("/login");
+    expect(client.cookies.get("session")).toBe("s1");
+    expect(await (await client.get("/me")).json()).toEqual({ session: "s1" });
+    await client.post("/logout");
+    expect(await (await client.get("/me")).json()).toEqual({ session: null });
+    await using forgetful = testClient(make(), { keepCookies: false });
+    await forgetful.post("/login");
+    expect(await (await forgetful.get("/me")).json()).toEqual({ session: null });
+  });
+});
+
+describe("a test client's lifecycle", () => {
+  it("runs the hooks", async () => {
+    const events: string[] = [];
+    const app = new App();
+    app.onEvent("startup", () => void events.push("startup"));
+    app.onEvent("shutdown", () => void events.push("shutdown"));
+    app.get("/", () => events.push("request"));
+    {
+      await using client = await testClient(app).start();
+      expect(events).toEqual(["startup"]);
+      await client.get("/");
+    }
+    expect(events).toEqual(["startup", "request", "shutdown"]);
+  });
+
+  it("puts values in place of dependencies until it stops", async () => {
+    const app = new App();
+    app.registerSingleton("mail", { from: "real" });
+    app.get("/", { inject: { mail: Depends<{ from: string }>("mail") } }, (_, { mail }) => mail);
+    {
+      await using client = testClient(app);
+      const undo = client.override("mail", { from: "first" });
+      expect(await (await client.get("/")).json()).toEqual({ from: "first" });
+      undo();
+      expect(await (await client.get("/")).json()).toEqual({ from: "real" });
+      client.override("mail", { from: "second" });
+    }
+    expect(await (await app.request("/")).json()).toEqual({ from: "real" });
+    expect(() => testClient(app).override("male", {})).toThrow("unknown dependency 'male'; did you mean 'mail'?");
+  });
+
+  it("shows errors or hides them, as asked", async () => {
+    const make = (): App => {
+      const app = new App();
+      app.logger = silent;
+      return app.get("/", () => {
+        throw new Error("the detail");
+      });
+    };
+    expect(await (await testClient(make(), { debug: true }).get("/")).text()).toContain("the detail");
+    expect(await (await testClient(make(), { debug: false }).get("/")).text()).not.toContain("the detail");
+  });
+});
+
+describe("a test client's WebSockets", () => {
+  const chat = (): App => {
+    const app = new App();
+    app.use((request, next) => (request.headers.get("x-refuse") ? Response.text("go away", 418) : next()));
+    app.websocket("/rooms/{room}", { protocols: ["v1"] }, async (socket) => {
+      await socket.sendJson({ room: socket.params.room, user: socket.request.cookies.get("user") ?? null });
+      for await (const message of socket) {
+        if (message.bytes) await socket.sendBytes(message.bytes);
+        else await socket.sendText(`${message.text}!`);
+      }
+    });
+    return app;
+  };
+
+  it("speak to the handler without a port", async () => {
+    await using client = testClient(chat());
+    client.cookies.set("user", "ada");
+    const socket = await client.websocket("/rooms/blue?x=1", { protocols: ["v2", "v1"] });
+    expect(socket.protocol).toBe("v1");
+    expect((await socket.recv())?.json()).toEqual({ room: "blue", user: "ada" });
+    await socket.sendText("hello");
+    expect((await socket.recv())?.text).toBe("hello!");
+    await socket.sendBytes(new Uint8Array([1, 2]));
+    expect((await socket.recv())?.bytes).toEqual(Buffer.from([1, 2]));
+    expect(await socket.close(3001, "bye")).toEqual({ code: 3001, reason: "bye" });
+    expect(await socket.recv()).toBeNull();
+  });
+
+  it("carry large messages both ways", async () => {
+    await using client = testClient(chat());
+    const socket = await client.websocket("/rooms/blue");
+    await socket.recv();
+    const large = new Uint8Array(900_000).fill(7);
+    for (let i = 0; i < 10; i++) void socket.sendBytes(large);
+    for (let i = 0; i < 10; i++) expect((await socket.recv())?.bytes?.length).toBe(900_000);
+  });
+
+  it("tell how they were refused", async () => {
+    await using client = testClient(chat());
+    const refused = async (path: string, headers: Record<string, string>): Promise<WebSocketRefusedError> => {
+      const error: unknown = await client.websocket(path, { headers }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(WebSocketRefusedError);
+      return error as WebSocketRefusedError;
+    };
+    const teapot = await refused("/rooms/blue", { "X-Refuse": "1" });
+    expect(teapot.status).toBe(418);
+    expect(teapot.message).toBe("the WebSocket was refused with status 418");
+    expect(await teapot.response.text()).toBe("go away");
+    const origin = await refused("/rooms/blue", { Origin: "http://evil.example" });
+    expect(await origin.response.json()).toMatchObject({ status: 403, type: "/errors/origin-not-allowed" });
+    expect((await refused("/nowhere", {})).status).toBe(404);
+  });
+
+  it("are closed with 1001 when the client stops, before the shutdown hooks run", async () => {
+    const events: unknown[] = [];
+    const app = new App();
+    app.onEvent("shutdown", () => void events.push("shutdown"));
+    app.websocket("/", async (socket) => {
+      await socket.recv();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      events.push("handler done");
+    });
+    const client = testClient(app);
+    const socket = await client.websocket("/");
+    await client.stop();
+    expect(await socket.closed).toEqual({ code: 1001, reason: "" });
+    expect(events).toEqual(["handler done", "shutdown"]);
+  });
+});
+
+const silent = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silent,
+};
