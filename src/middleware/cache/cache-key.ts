@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import type { Request } from "../../http/request.js";
+
+/**
+ * What an answer is found by: method, scheme, host, path and query. Query parameters are sorted by name, those of one
+ * name stay in their order, and escapes are written in one way (RFC 3986 section 6.2.2). No part can hold the line break
+ * between them. `owner` keeps the answers of one client apart from those of others.
+ */
+export function cacheKey(method: string, request: Request, owner = ""): string {
+  const target = request.source.target;
+  const mark = target.indexOf("?");
+  const query = mark === -1 ? "" : sortedQuery(target.slice(mark + 1));
+  return `${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}`;
+}
+
+/** The tag that all answers of one address carry, whatever their query; `\n` keeps it apart from those of users. */
+export function addressTag(origin: string, path: string): string {
+  return `\n${origin.slice(origin.indexOf("//"))}${normalized(path)}`;
+}
+
+/** Scheme and host as the application sees them. */
+export function originOf(request: Request): string {
+  const trusted = request.host?.originOf?.(request);
+  if (trusted !== undefined) return trusted.toLowerCase();
+  const host = request.source.header("host");
+  return `${request.source.secure ? "https" : "http"}://${host === undefined ? "" : host.toLowerCase()}`;
+}
+
+/** Who asks, in a form that neither reveals a secret nor grows with it. */
+export function ownerOf(request: Request): string {
+  const { source } = request;
+  const context = request.hasContext ? request.context : undefined;
+  const parts = [
+    source.header("authorization"),
+    source.header("cookie"),
+    context?.user,
+    context?.api_key_name,
+    context?.jwt_claims,
+  ];
+  return createHash("sha256")
+    .update(JSON.stringify(parts.map((part) => part ?? null)))
+    .digest("base64");
+}
+
+function sortedQuery(query: string): string {
+  if (!query.includes("&")) return normalized(query);
+  const pairs = normalized(query)
+    .split("&")
+    .filter((pair) => pair !== "");
+  return pairs
+    .map((pair, index) => ({ pair, index, name: nameOf(pair) }))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index))
+    .map(({ pair }) => pair)
+    .join("&");
+}
+
+function nameOf(pair: string): string {
+  const equals = pair.indexOf("=");
+  return equals === -1 ? pair : pair.slice(0, equals);
+}
+
+function normalized(text: string): string {
+  return text.includes("%") ? text.replace(/%[0-9a-f]{2}/gi, oneWay) : text;
+}
+
+function oneWay(escaped: string): string {
+  const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escaped.toUpperCase();
+}

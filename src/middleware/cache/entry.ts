@@ -1,0 +1,163 @@
+import { evaluateConditions } from "../../http/conditional.js";
+import { parseHttpDate } from "../../http/http-date.js";
+import type { Request } from "../../http/request.js";
+import { Response } from "../../http/response.js";
+import { isSameName } from "../../http/response-fields.js";
+import { addressTag, originOf } from "./cache-key.js";
+import { lifetimeOf } from "./lifetime.js";
+import type { CachePlan } from "./options.js";
+import { type CacheEntry, cacheTime, type FieldOf } from "./store.js";
+
+export type CacheStatus = "HIT" | "MISS" | "STALE" | "BYPASS";
+
+/** The entry that an answer is kept as; null when it must not be kept. */
+export function entryOf(request: Request, response: Response, plan: CachePlan): CacheEntry | null {
+  const { body } = response;
+  if (response.upgrade !== null || !isWhole(body)) return null;
+  const date = Date.now();
+  const lifetime = lifetimeOf(response, plan, date);
+  if (lifetime === null) return null;
+  const fields = keptFields(response.fields);
+  const address = addressTag(originOf(request), request.path);
+  const tags = [...new Set([address, ...plan.tags, ...(response.tags ?? [])])];
+  const field: FieldOf = (name) => request.source.header(name);
+  const vary = varyingNames(response, plan).map((name): [string, string | null] => {
+    const value = field(name);
+    return [name, value === undefined ? null : ownCopy(value)];
+  });
+  const size =
+    sizeOf(body) + textSize(fields) + textSize(tags) + textSize(vary.flat()) + request.source.target.length + 400;
+  if (size > plan.maxEntrySize) return null;
+  const madeAt = cacheTime();
+  const { fresh, initialAge, ...stale } = lifetime;
+  return {
+    status: response.status,
+    type: response.type,
+    fields,
+    body: body instanceof Uint8Array ? Buffer.from(body) : body,
+    tags,
+    vary,
+    madeAt,
+    initialAge,
+    date,
+    freshUntil: madeAt - initialAge + fresh,
+    ...stale,
+    size,
+  };
+}
+
+/** An answer from an entry: the whole of it, or 304 to a client that has it already. Nothing of the entry is shared. */
+export function answerFrom(request: Request, entry: CacheEntry, status: CacheStatus): Response {
+  const age = Math.max(0, Math.floor((cacheTime() - entry.madeAt + entry.initialAge) / 1000));
+  const unchanged = entry.status === 200 && isUnchanged(request, entry);
+  const response = new Response();
+  response.status = unchanged ? 304 : entry.status;
+  response.body = unchanged ? null : entry.body;
+  response.type = unchanged ? null : entry.type;
+  response.fields = unchanged ? withoutBodyFields(entry.fields) : entry.fields.slice();
+  if (status !== "MISS") response.fields.push("Age", String(age));
+  response.fields.push("X-Cache", status);
+  response.given = true;
+  return response;
+}
+
+/** RFC 9111 section 4.3.2. */
+export function isUnchanged(request: Request, entry: CacheEntry): boolean {
+  const { source } = request;
+  if (source.header("if-none-match") === undefined && source.header("if-modified-since") === undefined) return false;
+  const etag = fieldIn(entry.fields, "ETag");
+  const modified = fieldIn(entry.fields, "Last-Modified");
+  // Without a date of its own an answer is as old as it has been here; up to the next full second, since dates have no
+  // fractions and an answer of the same second may have been another.
+  const lastModified =
+    (modified === undefined ? undefined : parseHttpDate(modified)) ?? Math.ceil(entry.date / 1000) * 1000;
+  return evaluateConditions(request.method, (name) => source.header(name), { etag, lastModified }) === "unchanged";
+}
+
+/** Fields that belong to one exchange or one connection: they are not given again. */
+const notKept = new Set([
+  "age",
+  "connection",
+  "date",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authentication-info",
+  "proxy-authorization",
+  "proxy-connection",
+  "server-timing",
+  "te",
+  "traceparent",
+  "tracestate",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-amzn-trace-id",
+  "x-cache",
+  "x-cloud-trace-context",
+  "x-correlation-id",
+  "x-request-id",
+  "x-trace-id",
+]);
+
+function keptFields(fields: readonly string[] | null): string[] {
+  const kept: string[] = [];
+  if (fields === null) return kept;
+  // RFC 9111 section 3.1: nor are those that Connection names.
+  const connection = (fieldIn(fields, "Connection") ?? "").toLowerCase().split(",");
+  const named = new Set(connection.map((name) => name.trim()));
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!.toLowerCase();
+    if (!notKept.has(name) && !named.has(name) && !name.startsWith("x-b3-")) kept.push(fields[i]!, fields[i + 1]!);
+  }
+  return kept;
+}
+
+/** RFC 9110 section 15.4.5: what a 304 says of a body, it would say of none. */
+const ofTheBody = /^(?:accept-ranges|content-(?:disposition|encoding|language|length|range))$/i;
+
+function withoutBodyFields(fields: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    if (!ofTheBody.test(fields[i]!)) kept.push(fields[i]!, fields[i + 1]!);
+  }
+  return kept;
+}
+
+/** In lower case, sorted, each once. */
+function varyingNames(response: Response, plan: CachePlan): string[] {
+  const names = new Set(plan.vary);
+  const fields = response.fields ?? [];
+  for (let i = 0; i < fields.length; i += 2) {
+    if (isSameName(fields[i]!, "Vary"))
+      for (const name of fields[i + 1]!.split(",")) names.add(name.trim().toLowerCase());
+    // A handler that encodes and does not say by what it chose must have chosen by this.
+    else if (isSameName(fields[i]!, "Content-Encoding")) names.add("accept-encoding");
+  }
+  names.delete("");
+  return [...names].sort();
+}
+
+function isWhole(body: Response["body"]): body is string | Uint8Array | null {
+  return body === null || typeof body === "string" || body instanceof Uint8Array;
+}
+
+function fieldIn(fields: readonly string[], wanted: string): string | undefined {
+  for (let i = 0; i < fields.length; i += 2) if (isSameName(fields[i]!, wanted)) return fields[i + 1];
+  return undefined;
+}
+
+function sizeOf(body: string | Uint8Array | null): number {
+  if (body === null) return 0;
+  if (typeof body !== "string") return body.length;
+  // Two bytes per character as soon as one of them needs two.
+  return Buffer.byteLength(body) === body.length ? body.length : body.length * 2;
+}
+
+function textSize(texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0) + 16, 0);
+}
+
+/** What was cut out of a header would keep the whole head of its request alive. */
+function ownCopy(text: string): string {
+  return Buffer.from(text, "utf16le").toString("utf16le");
+}

@@ -1,0 +1,20 @@
+import type { RequestControl } from "./request-control.js";
+import type { CacheEntry } from "./store.js";
+
+/** Whether an entry answers a request: as it is, while a new one is made, though it is not fresh, or not. */
+export type Usability = "fresh" | "revalidate" | "stale" | "unusable";
+
+/** RFC 9111 section 4: what the entry allows, and what the client asks for. */
+export function usability(entry: CacheEntry, control: RequestControl, now: number): Usability {
+  if (control.noCache || now - entry.madeAt + entry.initialAge > control.maxAge) return "unusable";
+  const remaining = entry.freshUntil - now;
+  if (remaining > 0 && remaining >= control.minFresh) return "fresh";
+  if (!entry.mayBeStale || control.minFresh > 0) return "unusable";
+  if (-remaining < entry.staleWhileRevalidate) return "revalidate";
+  return control.maxStale > 0 && -remaining <= control.maxStale ? "stale" : "unusable";
+}
+
+/** Whether an entry may be given in place of an error (RFC 5861 section 4). */
+export function servesOnError(entry: CacheEntry, control: RequestControl, now: number): boolean {
+  return entry.mayBeStale && now - entry.freshUntil < Math.max(entry.staleIfError, control.staleIfError);
+}

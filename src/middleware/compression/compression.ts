@@ -1,0 +1,111 @@
+import { type ContentCoding, codingNegotiator } from "../../http/accept-encoding.js";
+import type { Request } from "../../http/request.js";
+import type { BodyStream, Response } from "../../http/response.js";
+import { addVary, fieldOf, isSameName } from "../../http/response-fields.js";
+import { isBodiless } from "../../http/status.js";
+import type { Middleware } from "../../pipeline/middleware.js";
+import { isCompressible } from "./compressible.js";
+import { encodeBody, encodeStream, type Levels } from "./encode.js";
+import type { CompressionOptions } from "./options.js";
+import { holdsSecret } from "./secrets.js";
+
+/** Compresses what clients take compressed. */
+export function compression(options: Required<CompressionOptions>): Middleware {
+  const { minSize, brotli, level, brotliQuality, withCookies } = options;
+  const levels: Levels = { gzip: level, brotli: brotliQuality };
+  const negotiate = codingNegotiator(brotli ? ["br", "gzip"] : ["gzip"]);
+
+  const after = (request: Request, response: Response): Promise<void> | undefined => {
+    const { body, status } = response;
+    if (status === 304) return adaptUnchanged(request, response);
+    const size = sizeOf(request, response, minSize);
+    if (size < minSize || status === 206 || isBodiless(status)) return undefined;
+    if (!isCompressible(response.type) || forbids(response.fields, withCookies)) return undefined;
+    if (holdsSecret(request)) return undefined;
+    addVary(response, "Accept-Encoding");
+    const coding = negotiate(request.source.header("accept-encoding"))[0];
+    if (coding === undefined) return undefined;
+    if (typeof body === "string" || body instanceof Uint8Array) {
+      const encoded = encodeBody(body, size, coding, levels);
+      const finish = (bytes: Buffer): undefined => {
+        if (bytes.length < size) recode(response, coding, bytes);
+      };
+      return encoded instanceof Promise ? encoded.then(finish) : finish(encoded);
+    }
+    const live = size === Infinity;
+    recode(response, coding, body === null ? nothing() : encodeStream(body as BodyStream, coding, levels, live));
+    return undefined;
+  };
+
+  /** A 304 has the fields that a 200 would have had, and a compressed 200 would have had a weak tag. */
+  const adaptUnchanged = (request: Request, response: Response): undefined => {
+    addVary(response, "Accept-Encoding");
+    if (negotiate(request.source.header("accept-encoding")).length > 0) weakenTag(response.fields!);
+  };
+
+  return {
+    name: "compression",
+    slot: "compression",
+    early: true,
+    forRoute: (route) => (route.websocket || route.options["compression"] === false ? null : { after }),
+  };
+}
+
+/** Bytes of the body; infinite for a stream of unknown length, and -1 where that is below `minSize` at a glance. */
+function sizeOf(request: Request, response: Response, minSize: number): number {
+  const body = response.body;
+  if (typeof body === "string") {
+    // A character is at most three bytes of UTF-8, so the short ones need no counting.
+    return body.length * 3 < minSize ? -1 : Buffer.byteLength(body);
+  }
+  if (body instanceof Uint8Array) return body.length;
+  // A file's HEAD has the length of the body that its GET has.
+  if (body === null && request.method !== "HEAD") return -1;
+  const length = fieldOf(response, "Content-Length");
+  return length !== undefined ? Number(length) : body === null ? -1 : Infinity;
+}
+
+/** Whether a field says that the body must go as it is. */
+function forbids(fields: readonly string[] | null, withCookies: boolean): boolean {
+  if (fields === null) return false;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!;
+    switch (name.length) {
+      case 10:
+        if (!withCookies && isSameName(name, "Set-Cookie")) return true;
+        break;
+      case 13:
+        if (isSameName(name, "Cache-Control") && /(?:^|[\s,])no-transform(?:$|[\s,])/i.test(fields[i + 1]!))
+          return true;
+        if (isSameName(name, "Content-Range")) return true;
+        break;
+      case 16:
+        if (isSameName(name, "Content-Encoding")) return true;
+    }
+  }
+  return false;
+}
+
+function recode(response: Response, coding: ContentCoding, body: Uint8Array | BodyStream): void {
+  const fields: string[] = [];
+  const given = response.fields ?? [];
+  for (let i = 0; i < given.length; i += 2) {
+    const name = given[i]!;
+    // Ranges are of the plain body; a client that knows the compressed one could not use them.
+    if (!isSameName(name, "Content-Length") && !isSameName(name, "Accept-Ranges")) fields.push(name, given[i + 1]!);
+  }
+  weakenTag(fields);
+  fields.push("Content-Encoding", coding);
+  response.fields = fields;
+  response.body = body;
+}
+
+/** A strong tag stands for the very bytes (RFC 9110 section 8.8.1), so the compressed form cannot have the plain one's. */
+function weakenTag(fields: string[]): void {
+  for (let i = 0; i < fields.length; i += 2) {
+    if (isSameName(fields[i]!, "ETag") && fields[i + 1]!.startsWith('"')) fields[i + 1] = `W/${fields[i + 1]}`;
+  }
+}
+
+/** A body of unknown length that nobody reads: the answer to HEAD then has no Content-Length, as it must not be wrong. */
+async function* nothing(): AsyncGenerator<Uint8Array> {}

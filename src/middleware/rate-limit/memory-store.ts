@@ -1,0 +1,13 @@
+import { RecentMap } from "./recent-map.js";
+import { SlidingWindows } from "./sliding-windows.js";
+import type { RateLimiter, RateLimitStore, RatePolicy } from "./store.js";
+import { TokenBuckets } from "./token-buckets.js";
+
+/** Counts in this process alone. */
+export class MemoryRateLimitStore implements RateLimitStore {
+  limiter({ kind, windowMs, maxKeys }: RatePolicy): RateLimiter {
+    return kind === "sliding_window"
+      ? new SlidingWindows(windowMs, new RecentMap(maxKeys, windowMs * 2))
+      : new TokenBuckets(windowMs, new RecentMap(maxKeys, windowMs));
+  }
+}

@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** Turns text into something that only a holder of the secret can make, or read. */
+export interface Seal {
+  seal(text: string): string;
+  /** The text; null when it was not sealed with one of the secrets, for this purpose. */
+  open(sealed: string): string | null;
+}
+
+export type Secret = string | Uint8Array;
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** AES-256-GCM: the client can neither read nor change what it keeps. The first secret seals, all of them open. */
+export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal {
+  const keys = secrets.map((secret) => derive(secret, `encrypt ${purpose}`));
+  const associated = Buffer.from(purpose);
+  return {
+    seal(text) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv("aes-256-gcm", keys[0]!, iv, { authTagLength: tagBytes }).setAAD(associated);
+      const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url");
+    },
+    open(sealed) {
+      const bytes = decode(sealed);
+      if (bytes === null || bytes.length < ivBytes + tagBytes) return null;
+      const iv = bytes.subarray(0, ivBytes);
+      const tag = bytes.subarray(ivBytes, ivBytes + tagBytes);
+      const body = bytes.subarray(ivBytes + tagBytes);
+      for (const key of keys) {
+        const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
+        decipher.setAAD(associated).setAuthTag(tag);
+        try {
+          const text = decipher.update(body);
+          return Buffer.concat([text, decipher.final()]).toString("utf8");
+        } catch {
+          // Sealed with another key, or by nobody.
+        }
+      }
+      return null;
+    },
+  };
+}
+
+/** HMAC-SHA256: the client can read what it keeps, but not change it. */
+export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
+  const keys = secrets.map((secret) => derive(secret, `sign ${purpose}`));
+  const sign = (key: Buffer, body: string): string => createHmac("sha256", key).update(body).digest("base64url");
+  return {
+    seal(text) {
+      const body = Buffer.from(text).toString("base64url");
+      return `${body}.${sign(keys[0]!, body)}`;
+    },
+    open(sealed) {
+      const dot = sealed.indexOf(".");
+      if (dot === -1) return null;
+      const body = sealed.slice(0, dot);
+      const given = Buffer.from(sealed.slice(dot + 1));
+      for (const key of keys) {
+        const expected = Buffer.from(sign(key, body));
+        if (given.length === expected.length && timingSafeEqual(given, expected)) {
+          return Buffer.from(body, "base64url").toString("utf8");
+        }
+      }
+      return null;
+    },
+  };
+}
+
+/** One secret serves several purposes without one key serving two (RFC 5869). */
+function derive(secret: Secret, info: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, "", `stoa ${info}`, 32));
+}
+
+/** Only the one true spelling: of the last character not every bit counts. */
+function decode(text: string): Buffer | null {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : null;
+}

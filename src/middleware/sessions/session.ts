@@ -1,0 +1,121 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** What sessions hold. Declare the keys by merging into this interface. */
+export interface SessionData {
+  [key: string]: unknown;
+}
+
+/** A session that was found for a request. Times are in seconds since 1970. */
+export interface LoadedSession {
+  /** The secret that only the client has. */
+  readonly token: string;
+  readonly created: number;
+  readonly active: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What is remembered of a client between its requests. Values are kept as JSON. */
+export class Session {
+  readonly #loaded: LoadedSession | null;
+  readonly #before: string;
+  #data: Map<string, unknown>;
+  #token: string | null;
+  #created: number;
+
+  /** @internal */
+  constructor(loaded: LoadedSession | null) {
+    this.#loaded = loaded;
+    this.#data = new Map(Object.entries(loaded?.data ?? {}));
+    this.#before = JSON.stringify(this);
+    this.#token = loaded?.token ?? null;
+    this.#created = loaded?.created ?? nowInSeconds();
+  }
+
+  /** Names the session, and is no secret: the cookie cannot be made from it. Another one after `regenerate()`. */
+  get id(): string {
+    return sessionId((this.#token ??= newToken()));
+  }
+
+  /** Whether the client came without a session. */
+  get isNew(): boolean {
+    return this.#loaded === null;
+  }
+
+  /** When the session began, or was last regenerated. */
+  get createdAt(): Date {
+    return new Date(this.#created * 1000);
+  }
+
+  get<Key extends keyof SessionData>(key: Key): SessionData[Key] | undefined {
+    return this.#data.get(key as string) as SessionData[Key] | undefined;
+  }
+
+  set<Key extends keyof SessionData>(key: Key, value: SessionData[Key]): this {
+    this.#data.set(key as string, value);
+    return this;
+  }
+
+  has(key: keyof SessionData): boolean {
+    return this.#data.has(key as string);
+  }
+
+  delete(key: keyof SessionData): boolean {
+    return this.#data.delete(key as string);
+  }
+
+  clear(): void {
+    this.#data.clear();
+  }
+
+  /**
+   * Gives the session another id and a new life; what it holds stays. Call it when a user logs in or gains rights:
+   * whoever had the cookie before must not come along.
+   */
+  regenerate(): void {
+    this.#token = newToken();
+    this.#created = nowInSeconds();
+  }
+
+  /** Ends the session: what it holds is forgotten, here and at the client. What is set afterwards begins a new one. */
+  destroy(): void {
+    this.#data = new Map();
+    this.#token = null;
+    this.#created = nowInSeconds();
+  }
+
+  toJSON(): Record<string, unknown> {
+    return Object.fromEntries(this.#data);
+  }
+
+  /** @internal What has become of it, for whoever has to keep it. */
+  outcome(): SessionOutcome {
+    const previous = this.#loaded;
+    if (this.#data.size === 0 && this.#token === null) return { kind: previous ? "ended" : "nothing", previous };
+    const token = (this.#token ??= newToken());
+    const kind = token !== previous?.token ? "new" : JSON.stringify(this) === this.#before ? "same" : "changed";
+    return { kind, previous, token, created: this.#created, data: this.toJSON() };
+  }
+}
+
+/** "new" has a token that the client does not have yet. */
+export type SessionOutcome =
+  | { readonly kind: "nothing" | "ended"; readonly previous: LoadedSession | null }
+  | {
+      readonly kind: "new" | "same" | "changed";
+      readonly previous: LoadedSession | null;
+      readonly token: string;
+      readonly created: number;
+      readonly data: Readonly<Record<string, unknown>>;
+    };
+
+export function sessionId(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}
+
+export function nowInSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}

@@ -1,0 +1,19 @@
+/** A session as it is kept: times in seconds since 1970, and what the application put into it. */
+export interface StoredSession {
+  readonly created: number;
+  readonly active: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Keeps sessions on the server. The key is a hash of what the cookie holds, so that whoever reads the store cannot take
+ * over a session. Each method may return a promise.
+ */
+export interface SessionStore {
+  get(key: string): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
+  /** Keeps a new session for so many seconds. */
+  set(key: string, session: StoredSession, ttl: number): unknown;
+  /** Keeps a session that is there for so many seconds more. One that has been ended meanwhile must stay ended. */
+  touch(key: string, session: StoredSession, ttl: number): unknown;
+  destroy(key: string): unknown;
+}

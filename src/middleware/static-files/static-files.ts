@@ -1,0 +1,87 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { HttpError, httpError } from "../../errors/http-error.js";
+import { type ContentCoding, codingNegotiator } from "../../http/accept-encoding.js";
+import { FileBody } from "../../http/file-body.js";
+import { mediaType } from "../../http/media-types.js";
+import { openFile } from "../../http/open-file.js";
+import type { Request } from "../../http/request.js";
+import { Response } from "../../http/response.js";
+import { sendFile } from "../../http/send-file.js";
+import { isCompressible } from "../compression/compressible.js";
+import type { StaticFilesConfig } from "./config.js";
+import { locate } from "./locate.js";
+
+const extensions: Readonly<Record<ContentCoding, string>> = { br: ".br", gzip: ".gz" };
+const negotiate = codingNegotiator(["br", "gzip"]);
+
+/** The handler that serves a directory. */
+export function staticFiles(config: StaticFilesConfig): (request: Request) => Promise<Response> {
+  const { directory, indexFile, precompressed, dotfiles } = config;
+  const depth = config.prefix === "/" ? 0 : config.prefix.split("/").length - 1;
+
+  const send = (request: Request, path: string, varies: boolean, coding?: ContentCoding): Promise<Response> => {
+    const body = new FileBody(coding === undefined ? path : path + extensions[coding], {
+      root: directory,
+      maxAge: config.cacheMaxAge,
+      contentType: mediaType(path),
+      contentEncoding: coding,
+      dotfiles,
+    });
+    const response = new Response(body);
+    if (varies) response.addField("Vary", "Accept-Encoding");
+    return sendFile(request, response);
+  };
+
+  const isServed = async (path: string): Promise<boolean> => {
+    try {
+      const { handle } = await openFile(new FileBody(path, { root: directory, dotfiles }));
+      await handle.close();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  return async (request) => {
+    const location = locate(request.path, depth, dotfiles);
+    if (location === null) throw httpError("NOT_FOUND");
+    const path = location.isDirectory ? join(location.path, indexFile) : location.path;
+    const varies = precompressed && isCompressible(mediaType(path));
+    if (varies) {
+      for (const coding of negotiate(request.source.header("accept-encoding"))) {
+        if (!(await isFile(join(directory, path + extensions[coding])))) continue;
+        const response = await orAbsent(send(request, path, varies, coding));
+        if (response !== null) return response;
+      }
+    }
+    const response = await orAbsent(send(request, path, varies));
+    if (response !== null) return response;
+    if (!location.isDirectory && (await isServed(join(path, indexFile)))) return withSlash(request);
+    throw httpError("NOT_FOUND");
+  };
+}
+
+/** Sends the client to a directory's own address, below which the links in its index lead where they should. */
+function withSlash(request: Request): Response {
+  const query = request.source.target.slice(request.path.length);
+  return Response.redirect(`${request.path}/${query}`, 301);
+}
+
+/** Null in place of 404. */
+async function orAbsent(response: Promise<Response>): Promise<Response | null> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

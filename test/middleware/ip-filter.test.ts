@@ -1,0 +1,81 @@
+import { App, Blueprint, type IpFilterOptions, ipFilter } from "stoa";
+import { serve } from "stoa/testing";
+import { describe, expect, it } from "vitest";
+
+async function statuses(options: IpFilterOptions, clients: readonly string[]): Promise<number[]> {
+  const app = new App().trustProxy("loopback").enableIpFilter(options);
+  app.get("/", () => "in");
+  await using server = await serve(app);
+  return await Promise.all(
+    clients.map(async (client) => (await fetch(server.url, { headers: { "x-forwarded-for": client } })).status),
+  );
+}
+
+describe("the IP filter", () => {
+  it("lets in whom `allow` names, and nobody else", async () => {
+    const clients = ["203.0.113.5", "203.0.114.5", "2001:db8::9", "::ffff:203.0.113.6", "2001:db9::9"];
+    expect(await statuses({ allow: ["203.0.113.0/24", "2001:db8::/32"] }, clients)).toEqual([200, 403, 200, 200, 403]);
+  });
+
+  it("keeps out whom `deny` names, also when `allow` names them", async () => {
+    const clients = ["203.0.113.5", "203.0.113.66", "198.51.100.1"];
+    expect(await statuses({ deny: ["203.0.113.66"] }, clients)).toEqual([200, 403, 200]);
+    const both = { allow: ["203.0.113.0/24"], deny: ["203.0.113.66"] };
+    expect(await statuses(both, clients)).toEqual([200, 403, 403]);
+  });
+
+  it("answers a problem that does not show the address", async () => {
+    const app = new App().enable_ip_filter({ deny: ["loopback"] });
+    app.get("/", () => "in");
+    await using server = await serve(app);
+    const response = await fetch(server.url);
+    expect([response.status, response.headers.get("content-type")]).toEqual([403, "application/problem+json"]);
+    const text = await response.text();
+    expect(JSON.parse(text)).toMatchObject({ type: "/errors/forbidden", status: 403 });
+    expect(text).not.toContain("127.0.0.1");
+  });
+
+  it("is not fooled by a header that no trusted proxy wrote", async () => {
+    const app = new App().enableIpFilter({ allow: ["203.0.113.5"] });
+    app.get("/", () => "in");
+    await using server = await serve(app);
+    for (const name of ["x-forwarded-for", "x-real-ip", "forwarded"]) {
+      expect((await fetch(server.url, { headers: { [name]: "203.0.113.5" } })).status).toBe(403);
+    }
+  });
+
+  it("with `allow` refuses a peer whose address is not known, unless it allows Unix sockets", async () => {
+    for (const [allow, status] of [
+      [["loopback"], 403],
+      [["unix"], 200],
+    ] as const) {
+      const app = new App().enableIpFilter({ allow: [...allow] });
+      app.get("/", () => "in");
+      expect((await app.request("/")).status).toBe(status);
+    }
+  });
+
+  it("stands before authentication and before routing", async () => {
+    const app = new App().enableIpFilter({ deny: ["loopback"] });
+    let reached = false;
+    app.use({ before: () => void (reached = true) });
+    await using server = await serve(app);
+    expect([(await fetch(`${server.url}/nowhere`)).status, reached]).toEqual([403, false]);
+  });
+
+  it("can be put on a blueprint alone", async () => {
+    const admin = new Blueprint("/admin").use(ipFilter({ allow: ["10.0.0.0/8"] }));
+    admin.get("/", () => "in");
+    const app = new App().registerBlueprint(admin);
+    app.get("/", () => "in");
+    await using server = await serve(app);
+    expect((await fetch(server.url)).status).toBe(200);
+    expect((await fetch(`${server.url}/admin`)).status).toBe(403);
+  });
+
+  it("refuses lists that make no sense", () => {
+    expect(() => ipFilter({})).toThrow("ipFilter needs allow or deny");
+    expect(() => ipFilter({ allow: ["nowhere"] })).toThrow('"nowhere" in ipFilter is not an address');
+    expect(() => ipFilter({ alow: [] } as never)).toThrow("did you mean 'allow'?");
+  });
+});

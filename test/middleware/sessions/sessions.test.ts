@@ -1,0 +1,364 @@
+import { App, MemorySessionStore, Response, type SessionOptions, type SessionStore, type StoredSession } from "stoa";
+import { serve, testClient } from "stoa/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+const secret = "a secret of sessions with at least 32 bytes";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A store over the network, as far as anybody can tell. */
+class SlowStore implements SessionStore {
+  readonly inner = new MemorySessionStore();
+  readonly calls: string[] = [];
+
+  async get(key: string): Promise<StoredSession | null> {
+    this.calls.push("get");
+    return this.inner.get(key);
+  }
+  async set(key: string, session: StoredSession, ttl: number): Promise<void> {
+    this.calls.push("set");
+    this.inner.set(key, session, ttl);
+  }
+  async touch(key: string, session: StoredSession, ttl: number): Promise<void> {
+    this.calls.push("touch");
+    this.inner.touch(key, session, ttl);
+  }
+  async destroy(key: string): Promise<void> {
+    this.calls.push("destroy");
+    this.inner.destroy(key);
+  }
+}
+
+function sessionApp(options: SessionOptions): App {
+  const app = new App().enableSessions(options);
+  app.get("/count", (request) => {
+    const count = Number(request.session.get("count") ?? 0) + 1;
+    request.session.set("count", count);
+    return { count, isNew: request.session.isNew };
+  });
+  app.get("/peek", (request) => ({ ...request.session.toJSON() }));
+  app.get("/cart", (request) => {
+    const cart = (request.session.get("cart") as string[] | undefined) ?? [];
+    request.session.set("cart", cart);
+    cart.push("book");
+    return cart;
+  });
+  app.get("/push", (request) => (request.session.get("cart") as string[]).push("more"));
+  app.get("/id", (request) => request.session.id);
+  app.post("/login", (request) => {
+    request.session.regenerate();
+    request.session.set("user", "ada");
+    return request.session.id;
+  });
+  app.post("/logout", (request) => request.session.destroy());
+  app.get("/plain", () => "nothing");
+  app.get("/broken", (request) => {
+    request.session.set("count", 1000);
+    throw new Error("broken");
+  });
+  app.logger = { ...app.logger, error() {} };
+  return app;
+}
+
+const kinds: [string, () => SessionOptions][] = [
+  ["an encrypted cookie", () => ({ secret })],
+  ["a signed cookie", () => ({ secret, encrypted: false })],
+  ["a store in memory", () => ({ store: new MemorySessionStore() })],
+  ["a store that takes its time", () => ({ store: new SlowStore() })],
+];
+
+describe.each(kinds)("sessions in %s", (_name, options) => {
+  it("remember what was set, for one client and not for another", async () => {
+    const app = sessionApp(options());
+    const [ada, bob] = [testClient(app), testClient(app)];
+    expect(await (await ada.get("/count")).json()).toEqual({ count: 1, isNew: true });
+    expect(await (await ada.get("/count")).json()).toEqual({ count: 2, isNew: false });
+    expect(await (await bob.get("/count")).json()).toEqual({ count: 1, isNew: true });
+    expect(await (await ada.get("/count")).json()).toEqual({ count: 3, isNew: false });
+  });
+
+  it("keep what was changed inside a value", async () => {
+    const client = testClient(sessionApp(options()));
+    await client.get("/cart");
+    await client.get("/push");
+    expect(await (await client.get("/peek")).json()).toEqual({ cart: ["book", "more"] });
+  });
+
+  it("set a cookie that scripts and other sites do not get, when there is something to remember", async () => {
+    const client = testClient(sessionApp(options()));
+    expect((await client.get("/plain")).headers.getSetCookie()).toEqual([]);
+    expect((await client.get("/peek")).headers.getSetCookie()).toEqual([]);
+    const response = await client.get("/count");
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^session=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax$/),
+    ]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("vary")).toBe("Cookie");
+    expect((await client.get("/peek")).headers.getSetCookie()).toEqual([]);
+    expect((await client.get("/plain")).headers.get("vary")).toBeNull();
+  });
+
+  it("get another id at login, and what they held stays", async () => {
+    const client = testClient(sessionApp(options()));
+    await client.get("/count");
+    const before = await (await client.get("/id")).text();
+    const cookie = client.cookies.get("session");
+    const after = await (await client.post("/login")).text();
+    expect(after).not.toBe(before);
+    expect(client.cookies.get("session")).not.toBe(cookie);
+    expect(await (await client.get("/id")).text()).toBe(after);
+    expect(await (await client.get("/peek")).json()).toEqual({ count: 1, user: "ada" });
+  });
+
+  it("show no id that the cookie could be made from", async () => {
+    const client = testClient(sessionApp(options()));
+    await client.get("/count");
+    const id = await (await client.get("/id")).text();
+    expect(id).toMatch(/^[\w-]{43}$/);
+    expect(client.cookies.get("session")).not.toContain(id);
+    expect(await (await client.get("/peek", { cookies: { session: id } })).json()).toEqual({});
+  });
+
+  it("end when they are told to, and the cookie with them", async () => {
+    const client = testClient(sessionApp(options()));
+    await client.get("/count");
+    const response = await client.post("/logout");
+    expect(response.headers.getSetCookie()[0]).toMatch(/^session=; Path=\/; Max-Age=0; HttpOnly/);
+    expect(client.cookies.get("session")).toBeUndefined();
+    expect(await (await client.get("/peek")).json()).toEqual({});
+  });
+
+  it("end after a time without use, and after a time at all", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const client = testClient(sessionApp({ ...options(), idleTimeout: 100, absoluteTimeout: 250 }));
+    const counts: number[] = [];
+    for (const seconds of [0, 99, 99, 49, 101]) {
+      vi.setSystemTime(Date.now() + seconds * 1000);
+      counts.push(((await (await client.get("/count")).json()) as { count: number }).count);
+    }
+    expect(counts).toEqual([1, 2, 3, 4, 1]);
+    vi.setSystemTime(Date.now() + 101_000);
+    expect(await (await client.get("/count")).json()).toMatchObject({ count: 1 });
+  });
+
+  it("live on by being read, without being written each time", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const given = { ...options(), idleTimeout: 100, absoluteTimeout: 10_000 };
+    const client = testClient(sessionApp(given));
+    await client.get("/count");
+    for (let i = 0; i < 30; i++) {
+      vi.setSystemTime(Date.now() + 9000);
+      await client.get("/peek");
+    }
+    expect(await (await client.get("/peek")).json()).toEqual({ count: 1 });
+    if (given.store instanceof SlowStore) {
+      expect(given.store.calls.filter((call) => call === "touch").length).toBeLessThan(20);
+    }
+  });
+
+  it("are not kept when the answer is an error of ours", async () => {
+    const client = testClient(sessionApp(options()));
+    await client.get("/count");
+    expect((await client.get("/broken")).status).toBe(500);
+    expect(await (await client.get("/peek")).json()).toEqual({ count: 1 });
+  });
+
+  it("of nobody are what any other cookie leads to", async () => {
+    const client = testClient(sessionApp(options()), { keepCookies: false });
+    for (const value of ["", "x", "../../etc/passwd", "A".repeat(43), "A".repeat(3000), "%00", "a.b"]) {
+      const response = await client.get("/count", { headers: { cookie: `session=${value}` } });
+      expect(await response.json(), value).toEqual({ count: 1, isNew: true });
+      expect(response.headers.getSetCookie()[0]).not.toContain(`session=${value};`);
+    }
+  });
+
+  it("take a key named __proto__ as any other", async () => {
+    const app = new App().enableSessions(options());
+    app.get("/set", (request) => void request.session.set("__proto__", { admin: true }));
+    app.get("/get", (request) => [request.session.get("__proto__"), request.session.get("admin")]);
+    const client = testClient(app);
+    await client.get("/set");
+    expect(await (await client.get("/get")).json()).toEqual([{ admin: true }, null]);
+  });
+
+  it("never put one client's cookie on a response that all are given", async () => {
+    const app = new App().enableSessions(options());
+    const shared = Response.json({ shared: true });
+    app.get("/set", (request) => {
+      request.session.set("user", "ada");
+      return shared;
+    });
+    app.get("/", () => shared);
+    expect((await app.request("/set")).headers.getSetCookie()).toHaveLength(1);
+    expect((await app.request("/")).headers.getSetCookie()).toEqual([]);
+    expect((await app.request("/set")).headers.getSetCookie()).toHaveLength(1);
+  });
+});
+
+describe("sessions in a store", () => {
+  it("are asked for when there is a cookie, and written when there is a change", async () => {
+    const store = new SlowStore();
+    const client = testClient(sessionApp({ store }));
+    await client.get("/plain");
+    await client.get("/peek");
+    expect(store.calls).toEqual([]);
+    await client.get("/count");
+    expect(store.calls).toEqual(["set"]);
+    await client.get("/peek");
+    await client.get("/count");
+    expect(store.calls).toEqual(["set", "get", "get", "touch"]);
+    await client.post("/login");
+    expect(store.calls.slice(4)).toEqual(["get", "destroy", "set"]);
+  });
+
+  it("are not to be had with the cookie from before a login, or after a logout", async () => {
+    const app = sessionApp({ store: new SlowStore() });
+    const client = testClient(app);
+    const thief = testClient(app, { keepCookies: false });
+    await client.get("/count");
+    const before = client.cookies.get("session")!;
+    await client.post("/login");
+    expect(await (await thief.get("/peek", { cookies: { session: before } })).json()).toEqual({});
+    const after = client.cookies.get("session")!;
+    expect(await (await thief.get("/peek", { cookies: { session: after } })).json()).toEqual({ count: 1, user: "ada" });
+    await client.post("/logout");
+    expect(await (await thief.get("/peek", { cookies: { session: after } })).json()).toEqual({});
+  });
+
+  it("that were ended stay ended when a request that began before writes them", async () => {
+    const app = sessionApp({ store: new SlowStore() });
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    app.get("/slow", async (request) => {
+      request.session.set("late", true);
+      await held;
+    });
+    const client = testClient(app);
+    await client.get("/count");
+    const cookies = { session: client.cookies.get("session")! };
+    const other = testClient(app, { keepCookies: false });
+    const slow = other.get("/slow", { cookies });
+    await client.post("/logout");
+    release();
+    await slow;
+    expect(await (await other.get("/peek", { cookies })).json()).toEqual({});
+  });
+
+  it("are kept under a hash: the store does not hold what the cookie holds", async () => {
+    const keys: string[] = [];
+    const inner = new MemorySessionStore();
+    const store: SessionStore = {
+      get: (key) => inner.get(key),
+      set: (key, session, ttl) => {
+        keys.push(key, JSON.stringify(session));
+        inner.set(key, session, ttl);
+      },
+      touch: (key, session, ttl) => inner.touch(key, session, ttl),
+      destroy: (key) => inner.destroy(key),
+    };
+    const client = testClient(sessionApp({ store }));
+    await client.get("/count");
+    expect(keys.join()).not.toContain(client.cookies.get("session"));
+  });
+});
+
+describe("a store in memory", () => {
+  const session = { created: 0, active: 0, data: {} };
+
+  it("holds so many sessions and no more: expired ones go first, then the oldest", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const store = new MemorySessionStore(3);
+    store.set("old", session, 100);
+    store.set("short", session, 1);
+    store.set("new", session, 100);
+    vi.setSystemTime(Date.now() + 2000);
+    store.set("a", session, 100);
+    expect([store.get("old"), store.get("short"), store.get("new"), store.size]).toEqual([session, null, session, 3]);
+    store.set("b", session, 100);
+    expect([store.get("old"), store.get("b"), store.size]).toEqual([null, session, 3]);
+  });
+
+  it("warns loudly in production", async () => {
+    const warn = vi.fn();
+    const app = sessionApp({ store: new MemorySessionStore() });
+    app.logger = { ...app.logger, warn };
+    await using _server = await serve(app, { debug: false });
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining("sessions are kept in the memory of this process"));
+  });
+});
+
+describe("the cookie of sessions", () => {
+  it("is for HTTPS alone in production", async () => {
+    await using server = await serve(sessionApp({ secret }), { debug: false });
+    const response = await fetch(`${server.url}/count`);
+    expect(response.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
+  });
+
+  it("is as the options say", async () => {
+    const cookie = { name: "__Host-sid", same_site: "strict", priority: "high" } as const;
+    const app = sessionApp({ secret, persistent: true, idleTimeout: 60, cookie });
+    const [line] = (await app.request("/count")).headers.getSetCookie();
+    expect(line).toMatch(/^__Host-sid=[\w-]+; Path=\/; Max-Age=60; HttpOnly; Secure; SameSite=Strict; Priority=High$/);
+  });
+
+  it("that would be too large is an error, not a session that is lost", async () => {
+    const app = new App().enableSessions({ secret });
+    app.get("/", (request) => void request.session.set("big", "x".repeat(4000)));
+    app.logger = { ...app.logger, error() {} };
+    const response = await app.request("/");
+    expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("too large for a cookie")]);
+  });
+
+  it("made with an old secret is read and replaced", async () => {
+    const old = testClient(sessionApp({ secret }));
+    await old.get("/count");
+    const cookie = old.cookies.get("session")!;
+    const rotated = testClient(sessionApp({ secret: ["the new secret of at least 32 bytes!", secret] }));
+    rotated.cookies.set("session", cookie);
+    expect(await (await rotated.get("/count")).json()).toEqual({ count: 2, isNew: false });
+    const dropped = testClient(sessionApp({ secret: "the new secret of at least 32 bytes!" }));
+    dropped.cookies.set("session", cookie);
+    expect(await (await dropped.get("/count")).json()).toEqual({ count: 1, isNew: true });
+  });
+
+  it("is set when a WebSocket opens, and the session is there", async () => {
+    const app = sessionApp({ store: new SlowStore() });
+    app.websocket("/live", async (socket) => {
+      await socket.sendJson(socket.request.session.toJSON());
+      await socket.recv();
+    });
+    app.websocket("/new", { middleware: [{ before: (request) => void request.session.set("a", 1) }] }, () => {});
+    await using client = testClient(app);
+    await client.get("/count");
+    const socket = await client.websocket("/live");
+    expect(JSON.parse((await socket.recv())?.text ?? "")).toEqual({ count: 1 });
+    await socket.close();
+    client.cookies.clear();
+    const fresh = await client.websocket("/new");
+    expect(fresh.headers.getSetCookie()[0]).toMatch(/^session=/);
+  });
+});
+
+describe("enableSessions", () => {
+  it("refuses options that cannot work", () => {
+    const enable = (options: unknown) => () => new App().enableSessions(options as never);
+    expect(enable({})).toThrow("enableSessions takes a secret, for sessions in the cookie, or a store");
+    expect(enable({ secret, store: new MemorySessionStore() })).toThrow("enableSessions takes a secret");
+    expect(enable({ secret: "" })).toThrow("a secret must not be empty");
+    expect(enable({ secret: [] })).toThrow("a list of secrets must not be empty");
+    expect(enable({ store: {} })).toThrow("an object with get, set, touch and destroy");
+    expect(enable({ secret, cookie: { name: "a b" } })).toThrow("not a valid cookie name");
+    expect(enable({ secret, cookie: { name: "__Host-x", path: "/x" } })).toThrow("__Host-");
+    expect(enable({ secret, cookie: { sameSite: "lax", max: 5 } })).toThrow("unknown option 'max'");
+    expect(() => new App().enable_sessions({ secret }).enableSessions({ secret })).toThrow("has been called already");
+  });
+
+  it("is what request.session needs, and it says so", async () => {
+    const app = new App();
+    app.get("/", (request) => request.session.id);
+    app.logger = { ...app.logger, error() {} };
+    expect(await (await app.request("/")).text()).toContain("request.session needs app.enableSessions()");
+  });
+});
