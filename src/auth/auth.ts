@@ -1,0 +1,48 @@
+import type { Request } from "../http/request.js";
+import { addSnakeNames } from "../internal/names.js";
+import type { Middleware } from "../pipeline/middleware.js";
+import { SkippedPaths } from "./skipped-paths.js";
+
+/** A security scheme object of OpenAPI 3.1. */
+export type SecurityScheme =
+  | { readonly type: "http"; readonly scheme: string; readonly bearerFormat?: string; readonly description?: string }
+  | { readonly type: "apiKey"; readonly in: "header"; readonly name: string; readonly description?: string };
+
+/** What the authentication middlewares have in common. They look at the head alone. */
+abstract class BaseAuth implements Middleware {
+  abstract readonly name: string;
+  readonly early = true;
+  readonly #skipped = new SkippedPaths();
+
+  /** Leaves requests to a path, and to everything below it, unauthenticated by this middleware. */
+  skipPath(...paths: string[]): this {
+    for (const path of paths) this.#skipped.add("skipPath()", path);
+    return this;
+  }
+
+  /** Whether requests to this path are left alone. */
+  skips(path: string): boolean {
+    return this.#skipped.covers(path);
+  }
+
+  before(request: Request): void | Promise<void> {
+    if (this.#skipped.covers(request.path)) return undefined;
+    return this.authenticate(request);
+  }
+
+  /** Leaves in the context who asks; throws 401 when that is not known. */
+  abstract authenticate(request: Request): void | Promise<void>;
+}
+addSnakeNames(BaseAuth.prototype, ["skipPath"]);
+
+export abstract class Auth extends BaseAuth {}
+export interface Auth {
+  readonly skip_path: this["skipPath"];
+}
+
+/** An authentication middleware with one scheme, for the documentation of an API. */
+export abstract class SchemeAuth extends Auth {
+  /** The key of the scheme among the components of an OpenAPI document. */
+  abstract readonly schemeName: string;
+  abstract readonly securityScheme: SecurityScheme;
+}

@@ -1,0 +1,84 @@
+import { isUtf8 } from "node:buffer";
+import { ValueError } from "../errors/value-error.js";
+import type { Request } from "../http/request.js";
+import { type Checks, is, readCall, required } from "../internal/options.js";
+import { isPromise } from "../pipeline/compile.js";
+import { SchemeAuth, type SecurityScheme } from "./auth.js";
+import { unauthorized } from "./unauthorized.js";
+
+/** Tells whether a name and a password belong together. Only `true` lets the request through. */
+export type VerifyFunction = (username: string, password: string) => boolean | Promise<boolean>;
+
+export interface BasicAuthOptions {
+  readonly verifyFunction: VerifyFunction;
+  /** What the browser tells the user the password is for. Default "restricted". */
+  readonly realm?: string;
+}
+
+/** Characters of credentials; nobody's password is longer. */
+const maxLength = 4096;
+const control = /[\x00-\x1f\x7f]/;
+
+/** Name and password in `Authorization: Basic` (RFC 7617). Anybody on the way can read them: HTTPS only. */
+export class BasicAuth extends SchemeAuth {
+  readonly name = "basic-auth";
+  readonly schemeName = "basicAuth";
+  readonly securityScheme: SecurityScheme = { type: "http", scheme: "basic" };
+  readonly #verify: VerifyFunction;
+  readonly #challenge: string;
+
+  constructor(
+    verify: VerifyFunction | BasicAuthOptions | { readonly verify_function: VerifyFunction },
+    realm?: string,
+  ) {
+    super();
+    const given = realm === undefined ? [verify] : [verify, realm];
+    const options = readCall<BasicAuthOptions>("BasicAuth", given, ["verifyFunction", "realm"], checks);
+    this.#verify = required("BasicAuth", options, "verifyFunction");
+    this.#challenge = `Basic realm="${checkRealm(options.realm ?? "restricted")}", charset="UTF-8"`;
+  }
+
+  authenticate(request: Request): void | Promise<void> {
+    const header = request.source.header("authorization");
+    if (header === undefined) throw unauthorized("A user name and a password are required.", this.#challenge);
+    const credentials = readCredentials(header);
+    if (credentials === null) throw this.#refusal();
+    request.personal = true;
+    const { username, password } = credentials;
+    const verdict: unknown = this.#verify(username, password);
+    if (!isPromise(verdict)) return this.#settle(request, username, verdict);
+    return verdict.then((value) => this.#settle(request, username, value));
+  }
+
+  #settle(request: Request, username: string, verdict: unknown): void {
+    if (verdict !== true) throw this.#refusal();
+    request.context.user = username;
+  }
+
+  /** The same for an unknown user, a wrong password and what cannot be read. */
+  #refusal(): Error {
+    return unauthorized("The user name or the password is not valid.", this.#challenge);
+  }
+}
+
+function readCredentials(header: string): { username: string; password: string } | null {
+  const match = /^basic +([^ ]+)$/i.exec(header);
+  if (!match || match[1]!.length > maxLength) return null;
+  const encoded = match[1]!;
+  const bytes = Buffer.from(encoded, "base64");
+  // Node reads what it can and passes over the rest: only the one true spelling is taken.
+  if (bytes.toString("base64") !== encoded || !isUtf8(bytes)) return null;
+  const text = bytes.toString("utf8");
+  const colon = text.indexOf(":");
+  if (colon === -1 || control.test(text)) return null;
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function checkRealm(realm: string): string {
+  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(realm)) {
+    throw new ValueError("option 'realm' in BasicAuth must be printable ASCII without quotes and backslashes");
+  }
+  return realm;
+}
+
+const checks: Checks<BasicAuthOptions> = { verifyFunction: is.function, realm: is.text };

@@ -1,0 +1,133 @@
+import type { JsonWebKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { ValueError } from "../../errors/value-error.js";
+import { isPlainObject } from "../../internal/options.js";
+import { warnOnce } from "../warn-once.js";
+import type { Algorithm } from "./algorithms.js";
+import {
+  hmacKey,
+  type KeyInput,
+  privateKey,
+  publicKey,
+  type SigningKey,
+  secretKey,
+  type VerificationKey,
+} from "./keys.js";
+
+/** A JSON Web Key Set (RFC 7517 section 5). */
+export interface Jwks {
+  readonly keys: readonly (JsonWebKey & Readonly<Record<string, unknown>>)[];
+}
+
+/** Where the keys come from: a secret, a pair of keys, or a set, in a file or as an object. */
+export interface KeySources {
+  readonly secret?: string | Uint8Array | undefined;
+  readonly publicKey?: KeyInput | undefined;
+  readonly privateKey?: KeyInput | undefined;
+  readonly jwks?: Jwks | string | URL | undefined;
+  readonly keyId?: string | undefined;
+}
+
+/** The keys of one configuration. A token chooses among them by `kid`, and brings none itself. */
+export interface KeyRing {
+  /** The key for a token's `kid`; null when there is none. */
+  find(kid: unknown): VerificationKey | null;
+  /** Null where tokens can be verified but not made. */
+  readonly signing: SigningKey | null;
+}
+
+const adviceBytes = 32;
+
+export function keyRing(algorithm: Algorithm, sources: KeySources): KeyRing {
+  const { secret, publicKey: open, privateKey: own, jwks } = sources;
+  const symmetric = algorithm.keyType === "oct";
+  const kinds = [secret, open ?? own, jwks].filter((source) => source !== undefined).length;
+  if (kinds !== 1) {
+    const wanted = symmetric ? "secret" : "publicKey or privateKey";
+    throw new ValueError(`JwtConfig with ${algorithm.name} takes exactly one source of keys: ${wanted}, or jwks`);
+  }
+  if (jwks !== undefined) return fromSet(algorithm, readSet(jwks), sources.keyId);
+  if (symmetric !== (secret !== undefined)) {
+    throw new ValueError(`JwtConfig with ${algorithm.name} takes ${symmetric ? "a secret" : "a key, not a secret"}`);
+  }
+  if (secret !== undefined) {
+    const key = hmacKey(algorithm, secretKey(checkSecret(secret)));
+    return { find: () => key, signing: key };
+  }
+  const key = publicKey(algorithm, (open ?? own)!);
+  return { find: () => key, signing: own === undefined ? null : privateKey(algorithm, own) };
+}
+
+function checkSecret(secret: string | Uint8Array): string | Uint8Array {
+  const bytes = Buffer.from(secret as string);
+  if (bytes.length === 0) throw new ValueError("option 'secret' in JwtConfig must not be empty");
+  // A public key is known to everybody: as a secret it would let anybody sign.
+  if (bytes.includes("-----BEGIN")) throw new ValueError("option 'secret' in JwtConfig is a key in PEM; see publicKey");
+  if (bytes.length < adviceBytes) {
+    warnOnce(
+      "STOA_SHORT_SECRET",
+      `the secret of JwtAuth has ${bytes.length} bytes; at least ${adviceBytes} random ones are advised`,
+    );
+  }
+  return secret;
+}
+
+/** Keys for other uses and algorithms are passed over, as RFC 7517 section 5 asks. */
+function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined): KeyRing {
+  const usable = set.keys.filter((jwk) => isUsable(jwk, algorithm));
+  if (usable.length === 0) throw new ValueError(`option 'jwks' in JwtConfig holds no key for ${algorithm.name}`);
+  const keys = new Map<unknown, VerificationKey>();
+  for (const jwk of usable) {
+    const kid = jwk["kid"];
+    if (keys.has(kid)) throw new ValueError("option 'jwks' in JwtConfig holds two keys with one kid");
+    if (kid === undefined && usable.length > 1)
+      throw new ValueError("option 'jwks' in JwtConfig holds a key without kid");
+    keys.set(kid, algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk));
+  }
+  const only = usable.length === 1 ? [...keys.values()][0]! : null;
+  return {
+    find: (kid) => (kid === undefined ? only : (keys.get(kid) ?? null)),
+    signing: signingKey(algorithm, usable, keyId),
+  };
+}
+
+function isUsable(jwk: Jwks["keys"][number], algorithm: Algorithm): boolean {
+  if (!isPlainObject(jwk) || jwk["kty"] !== algorithm.keyType) return false;
+  if (jwk["alg"] !== undefined && jwk["alg"] !== algorithm.name) return false;
+  if (jwk["use"] !== undefined && jwk["use"] !== "sig") return false;
+  const operations = jwk["key_ops"];
+  return (
+    operations === undefined || (Array.isArray(operations) && operations.some((item) => /^(?:sign|verify)$/.test(item)))
+  );
+}
+
+function fromOctets(algorithm: Algorithm, jwk: JsonWebKey): VerificationKey & SigningKey {
+  const secret = Buffer.from(String(jwk.k ?? ""), "base64url");
+  return hmacKey(algorithm, secretKey(checkSecret(secret)));
+}
+
+/** Of a set, the key that `keyId` names makes tokens, where its private half is there. */
+function signingKey(algorithm: Algorithm, usable: Jwks["keys"], keyId: string | undefined): SigningKey | null {
+  if (keyId === undefined) return null;
+  const jwk = usable.find((candidate) => candidate["kid"] === keyId);
+  if (!jwk) throw new ValueError("option 'keyId' in JwtConfig names no key of the set");
+  if (algorithm.keyType === "oct") return fromOctets(algorithm, jwk);
+  return jwk.d === undefined ? null : privateKey(algorithm, jwk);
+}
+
+function readSet(given: Jwks | string | URL): Jwks {
+  let set: unknown = given;
+  if (typeof given === "string" || given instanceof URL) {
+    try {
+      set = JSON.parse(readFileSync(given, "utf8"));
+    } catch (error) {
+      const reason =
+        error instanceof SyntaxError ? "is not JSON" : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+      throw new ValueError(`the file of option 'jwks' in JwtConfig, ${given}, ${reason}`);
+    }
+  }
+  if (!isPlainObject(set) || !Array.isArray(set["keys"])) {
+    throw new ValueError("option 'jwks' in JwtConfig must be a key set: an object with a list 'keys'");
+  }
+  return set as unknown as Jwks;
+}

@@ -1,0 +1,117 @@
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  type JsonWebKey,
+  KeyObject,
+  sign,
+  timingSafeEqual,
+  verify,
+} from "node:crypto";
+import { ValueError } from "../../errors/value-error.js";
+import type { Algorithm } from "./algorithms.js";
+
+/** A key as it may be given: PEM text or bytes, a JWK, or a `KeyObject`. */
+export type KeyInput = string | Uint8Array | JsonWebKey | KeyObject;
+
+/** Signatures are base64url throughout; `input` is header and payload as they stand in the token. */
+export interface VerificationKey {
+  verifies(input: string, signature: string): boolean;
+}
+
+export interface SigningKey {
+  sign(input: string): string;
+}
+
+/** RFC 7518 section 3.3. */
+const minRsaBits = 2048;
+const base64url = /^[\w-]+$/;
+
+export function hmacKey(algorithm: Algorithm, secret: KeyObject): VerificationKey & SigningKey {
+  const hash = algorithm.hash!;
+  const mac = (input: string): string => createHmac(hash, secret).update(input).digest("base64url");
+  return {
+    sign: mac,
+    // Compared as text: of the last character of a MAC not every bit counts, and only one spelling is the right one.
+    verifies(input, signature) {
+      const expected = Buffer.from(mac(input));
+      const given = Buffer.from(signature);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    },
+  };
+}
+
+export function publicKey(algorithm: Algorithm, given: KeyInput): VerificationKey {
+  const key = importKey(algorithm, "publicKey", given, (input) =>
+    input instanceof KeyObject && input.type === "public" ? input : createPublicKey(input as never),
+  );
+  const { hash, parameters } = algorithm;
+  return {
+    verifies(input, signature) {
+      if (!base64url.test(signature)) return false;
+      const bytes = Buffer.from(signature, "base64url");
+      if (bytes.toString("base64url") !== signature) return false;
+      try {
+        return verify(hash, Buffer.from(input), { key, ...parameters }, bytes);
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+export function privateKey(algorithm: Algorithm, given: KeyInput): SigningKey {
+  const key = importKey(algorithm, "privateKey", given, (input) =>
+    input instanceof KeyObject ? input : createPrivateKey(input as never),
+  );
+  if (key.type !== "private") throw new ValueError("option 'private_key' in JwtConfig is not a private key");
+  const { hash, parameters } = algorithm;
+  return {
+    sign: (input) => sign(hash, Buffer.from(input), { key, ...parameters }).toString("base64url"),
+  };
+}
+
+export function secretKey(secret: string | Uint8Array): KeyObject {
+  return createSecretKey(typeof secret === "string" ? Buffer.from(secret) : secret);
+}
+
+type Importable = string | Buffer | KeyObject | { key: JsonWebKey; format: "jwk" };
+
+function importKey(
+  algorithm: Algorithm,
+  option: string,
+  given: KeyInput,
+  create: (input: Importable) => KeyObject,
+): KeyObject {
+  let key: KeyObject;
+  try {
+    key = create(importable(given));
+  } catch {
+    // The cause may quote the key.
+    throw new ValueError(
+      `option '${option}' in JwtConfig is not a key that can be read: give PEM, a JWK or a KeyObject`,
+    );
+  }
+  checkKey(algorithm, option, key);
+  return key;
+}
+
+function importable(given: KeyInput): Importable {
+  if (typeof given === "string" || given instanceof KeyObject) return given;
+  if (given instanceof Uint8Array) return Buffer.from(given);
+  return { key: given, format: "jwk" };
+}
+
+/** A key of another kind than the algorithm's would make every token invalid, or a weak one any token valid. */
+function checkKey(algorithm: Algorithm, option: string, key: KeyObject): void {
+  const kind = key.asymmetricKeyType ?? "secret";
+  const details = key.asymmetricKeyDetails;
+  if (!algorithm.accepts.includes(kind) || (algorithm.curve !== null && details?.namedCurve !== algorithm.curve)) {
+    const found = details?.namedCurve === undefined ? kind : `${kind}, ${details.namedCurve}`;
+    throw new ValueError(`option '${option}' in JwtConfig is a key (${found}) that ${algorithm.name} cannot use`);
+  }
+  if (algorithm.keyType === "RSA" && (details?.modulusLength ?? 0) < minRsaBits) {
+    throw new ValueError(`option '${option}' in JwtConfig is an RSA key of less than ${minRsaBits} bits`);
+  }
+}

@@ -1,0 +1,97 @@
+import { parseJson } from "../../http/json.js";
+import { isPlainObject } from "../../internal/options.js";
+import { acceptClaims, type JwtClaims } from "./claims.js";
+import { type JwtConfig, mediaType } from "./config.js";
+import type { VerificationKey } from "./keys.js";
+import { detached, revocationId, TokenMemory, type VerifiedToken } from "./verified-token.js";
+
+/** Characters of a token: what is longer is not looked at. */
+const maxLength = 8192;
+/** Headers remembered. An issuer has one per key. */
+const maxHeaders = 64;
+const base64url = /^[\w-]+$/;
+
+/** Reads tokens of one configuration. Whatever is wrong with one, the answer is null. */
+export class TokenReader {
+  readonly #config: JwtConfig;
+  readonly #memory: TokenMemory;
+  /** Headers of tokens that were verified, with the key they lead to. */
+  readonly #headers = new Map<string, VerificationKey>();
+
+  constructor(config: JwtConfig) {
+    this.#config = config;
+    this.#memory = new TokenMemory(config.cache);
+  }
+
+  /** The token when its signature and claims are sound; its time and revocation are not looked at. */
+  read(token: string): VerifiedToken | null {
+    if (token.length > maxLength) return null;
+    const first = token.indexOf(".");
+    const last = token.lastIndexOf(".");
+    if (first <= 0 || last <= first + 1 || token.indexOf(".", first + 1) !== last) return null;
+    const input = token.slice(0, last);
+    const signature = token.slice(last + 1);
+    return this.#memory.find(input, signature) ?? this.#verify(input, signature, first);
+  }
+
+  /** Lets go of a token that is of no use any more. */
+  forget(token: string): void {
+    this.#memory.delete(token.slice(0, token.lastIndexOf(".")));
+  }
+
+  #verify(input: string, signature: string, dot: number): VerifiedToken | null {
+    const header = input.slice(0, dot);
+    const known = this.#headers.get(header);
+    const key = known ?? this.#keyFor(header);
+    if (key === null || !key.verifies(input, signature)) return null;
+    if (known === undefined) this.#remember(header, key);
+    const claims = decode(input.slice(dot + 1)) as JwtClaims | null;
+    const times = claims && acceptClaims(claims, this.#config);
+    if (claims === null || times === null) return null;
+    const token = { claims: frozen(claims), times, id: revocationId(claims, input) };
+    this.#memory.add(input, signature, token);
+    return token;
+  }
+
+  /**
+   * The key for a token with this header. What the header says of keys (`jwk`, `jku`, `x5c`, `x5u`) is not looked at:
+   * `kid` may choose among ours and no more. Extensions that must be understood (`crit`, and `b64` of RFC 7797) are not.
+   */
+  #keyFor(segment: string): VerificationKey | null {
+    const header = decode(segment);
+    if (header === null || header["alg"] !== this.#config.algorithm) return null;
+    if (header["crit"] !== undefined || header["b64"] !== undefined) return null;
+    const { typ, kid } = header;
+    if (typ === undefined ? this.#config.type !== null : !this.#accepts(typ)) return null;
+    return kid === undefined || typeof kid === "string" ? this.#config.keys.find(kid) : null;
+  }
+
+  #accepts(typ: unknown): boolean {
+    return typeof typ === "string" && mediaType(typ) === (this.#config.type ?? "jwt");
+  }
+
+  #remember(header: string, key: VerificationKey): void {
+    if (this.#headers.size >= maxHeaders) this.#headers.clear();
+    this.#headers.set(detached(header), key);
+  }
+}
+
+/** A JSON object in base64url; null when it is anything else. */
+function decode(segment: string): Record<string, unknown> | null {
+  if (!base64url.test(segment)) return null;
+  try {
+    const value = parseJson(Buffer.from(segment, "base64url"));
+    return isPlainObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** One request must not change what the next one with the same token sees. */
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const member of Object.values(value)) frozen(member);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,47 @@
+import { workerChannel } from "../../server/worker-channel.js";
+import { warnOnce } from "../warn-once.js";
+
+/** Keeps the ids of tokens that must not be accepted any more. A key-value store shares them between processes. */
+export interface RevocationStore {
+  has(id: string): boolean | Promise<boolean>;
+  /** Keeps an id until a time in seconds since 1970; false when it is there already. */
+  add(id: string, until: number): boolean | Promise<boolean>;
+}
+
+/** Revoked tokens of this process, each until it expires by itself. */
+export class MemoryRevocations implements RevocationStore {
+  readonly #until = new Map<string, number>();
+  readonly #limit: number;
+  /** The size at which it is worth while to look for expired ids. */
+  #sweepAt = 1024;
+
+  constructor(limit = 100_000) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#until.size;
+  }
+
+  has(id: string): boolean {
+    return this.#until.size > 0 && this.#until.has(id);
+  }
+
+  add(id: string, until: number): boolean {
+    if (this.#until.has(id)) return false;
+    if (this.#until.size >= Math.min(this.#sweepAt, this.#limit)) this.#sweep();
+    // Forgetting one would let a token in that was revoked.
+    if (this.#until.size >= this.#limit) throw new Error(`more than ${this.#limit} tokens are revoked at once`);
+    if (workerChannel.open) {
+      warnOnce("STOA_LOCAL_REVOCATIONS", "revoked tokens are known to one worker only; give JwtAuth a shared store");
+    }
+    this.#until.set(id, until);
+    return true;
+  }
+
+  #sweep(): void {
+    const now = Date.now() / 1000;
+    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id);
+    this.#sweepAt = Math.max(1024, this.#until.size * 2);
+  }
+}

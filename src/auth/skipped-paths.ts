@@ -1,0 +1,54 @@
+import { ValueError } from "../errors/value-error.js";
+import { show } from "../internal/options.js";
+import { checkPath } from "../routing/tree.js";
+
+/** Paths that a middleware leaves alone: each exactly, and everything below it at a "/". */
+export class SkippedPaths {
+  readonly #exact = new Set<string>();
+  readonly #below: string[] = [];
+
+  constructor(owner = "", paths: readonly string[] = []) {
+    for (const path of paths) this.add(owner, path);
+  }
+
+  add(owner: string, path: string): void {
+    const received = asReceived(owner, path);
+    if (this.#exact.has(received)) return;
+    this.#exact.add(received);
+    // Below "/" is everything, and whoever names it means the page there.
+    if (received !== "/") this.#below.push(received.endsWith("/") ? received : `${received}/`);
+  }
+
+  /** Takes a path as received: what is written in another way than the path that was added is not skipped. */
+  covers(path: string): boolean {
+    if (this.#exact.size === 0) return false;
+    if (this.#exact.has(path)) return true;
+    for (const prefix of this.#below) {
+      if (path.startsWith(prefix)) return staysBelow(path);
+    }
+    return false;
+  }
+}
+
+/** Routing refuses `/health/../admin` in every disguise; whoever asks here must not depend on that. */
+function staysBelow(path: string): boolean {
+  try {
+    checkPath(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function asReceived(owner: string, path: string): string {
+  if (typeof path !== "string" || !path.startsWith("/")) {
+    throw new ValueError(`${owner} takes a path that begins with '/', not ${show(path)}`);
+  }
+  if (/[*{}]/.test(path)) {
+    throw new ValueError(`${owner} takes a plain path, not the pattern ${show(path)}; what is below it is covered too`);
+  }
+  if (/[?#\s\\]/.test(path))
+    throw new ValueError(`${show(path)} in ${owner} holds a character that a path cannot have`);
+  if (!staysBelow(path)) throw new ValueError(`${show(path)} in ${owner} is not a path that a route can have`);
+  return path.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it, vi } from "vitest";
+import { MemoryRevocations } from "../../../src/auth/jwt/revocations.js";
+import { TokenMemory } from "../../../src/auth/jwt/verified-token.js";
+
+const token = { claims: {}, times: { exp: 1, nbf: 0, iat: 0 }, id: "a" };
+
+describe("remembered tokens", () => {
+  it("are found by their text and their signature together", () => {
+    const memory = new TokenMemory(10);
+    memory.add("header.payload", "signature", token);
+    expect(memory.find("header.payload", "signature")).toBe(token);
+    for (const signature of ["", "signaturE", "signature2", "signatur", "sİgnature"]) {
+      expect(memory.find("header.payload", signature), signature).toBeNull();
+    }
+    expect(memory.find("header.payloaD", "signature")).toBeNull();
+  });
+
+  it("are no more than the limit: the oldest goes", () => {
+    const memory = new TokenMemory(3);
+    for (const text of ["a", "b", "c", "d"]) memory.add(text, "s", token);
+    expect([memory.size, memory.find("a", "s"), memory.find("d", "s")]).toEqual([3, null, token]);
+  });
+
+  it("are none where the limit is 0", () => {
+    const memory = new TokenMemory(0);
+    memory.add("a", "s", token);
+    expect([memory.size, memory.find("a", "s")]).toEqual([0, null]);
+  });
+});
+
+describe("revoked tokens in memory", () => {
+  it("are kept until they expire by themselves, and let go of afterwards", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const revocations = new MemoryRevocations();
+    const until = Date.now() / 1000 + 100;
+    for (let i = 0; i < 1000; i++) revocations.add(`early ${i}`, until);
+    revocations.add("late", until + 1_000_000);
+    vi.setSystemTime(Date.now() + 101_000);
+    for (let i = 0; i < 100; i++) revocations.add(`more ${i}`, until + 1_000_000);
+    expect(revocations.size).toBe(101);
+    expect([revocations.has("late"), revocations.has("more 0"), revocations.has("early 0")]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    vi.useRealTimers();
+  });
+
+  it("are told apart from those that were there already", () => {
+    const revocations = new MemoryRevocations();
+    expect([revocations.add("a", 9e9), revocations.add("a", 9e9), revocations.add("b", 9e9)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("are never forgotten for want of room: the limit is an error", () => {
+    const revocations = new MemoryRevocations(2);
+    revocations.add("a", 9e9);
+    revocations.add("b", 9e9);
+    expect(() => revocations.add("c", 9e9)).toThrow("more than 2 tokens are revoked at once");
+    expect(revocations.has("a")).toBe(true);
+  });
+});

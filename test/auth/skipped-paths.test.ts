@@ -1,0 +1,62 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SkippedPaths } from "../../src/auth/skipped-paths.js";
+
+const health = new SkippedPaths("a test", ["/health"]);
+
+describe("skipped paths", () => {
+  it("are the path itself and what is below it at a slash", () => {
+    for (const path of ["/health", "/health/", "/health/live", "/health/a/b", "/health/.well-known", "/health/a%20b"]) {
+      expect(health.covers(path), path).toBe(true);
+    }
+  });
+
+  it("are nothing that only begins alike, or is written in another way", () => {
+    const others = ["/", "/healthz", "/health-admin", "/health.json", "/HEALTH", "/x/health", "/heal", "//health"];
+    const disguised = ["/%68ealth", "/health%2fadmin", "/health%2f..%2fadmin", "/health;x", "/health\\admin"];
+    for (const path of [...others, ...disguised]) expect(health.covers(path), path).toBe(false);
+  });
+
+  it("never lead elsewhere through dot segments, encoded or not", () => {
+    const paths = ["/health/../admin", "/health/./../admin", "/health/%2e%2e/admin", "/health/.%2e/admin"];
+    const more = ["/health/..%2fadmin", "/health/%2e%2e%2fadmin", "/health/..", "/health/..%5cadmin", "/health/%zz"];
+    for (const path of [...paths, ...more]) expect(health.covers(path), path).toBe(false);
+  });
+
+  it("cover a path only when its first segments are those of a skipped one", () => {
+    const segment = fc.constantFrom("health", "admin", "..", ".", "%2e%2e", "healthz", "a%2fb", "");
+    fc.assert(
+      fc.property(fc.array(segment, { maxLength: 5 }), (segments) => {
+        if (health.covers(`/${segments.join("/")}`)) {
+          expect(segments[0]).toBe("health");
+          expect(segments.some((item) => item === ".." || item === "." || item === "%2e%2e")).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it("given as '/' are the page there and not everything below it", () => {
+    const root = new SkippedPaths("a test", ["/"]);
+    expect([root.covers("/"), root.covers("/admin")]).toEqual([true, false]);
+  });
+
+  it("that end in a slash cover what is below it alone", () => {
+    const below = new SkippedPaths("a test", ["/public/"]);
+    expect([below.covers("/public/a"), below.covers("/public/"), below.covers("/public")]).toEqual([true, true, false]);
+  });
+
+  it("are compared as a browser sends them", () => {
+    expect(new SkippedPaths("a test", ["/über uns".replace(" ", "")]).covers("/%C3%BCberuns/x")).toBe(true);
+  });
+
+  it("refuse what can be no path, and say why", () => {
+    const add = (path: unknown) => () => new SkippedPaths("skipPath()", [path as string]);
+    expect(add("health")).toThrow("skipPath() takes a path that begins with '/', not \"health\"");
+    expect(add(undefined)).toThrow("begins with '/'");
+    expect(add("/public/*")).toThrow('not the pattern "/public/*"; what is below it is covered too');
+    expect(add("/books/{id}")).toThrow("pattern");
+    expect(add("/a?b")).toThrow("character");
+    expect(add("/a/../b")).toThrow("not a path that a route can have");
+    expect(add("/a/%zz")).toThrow("not a path that a route can have");
+  });
+});
