@@ -1,0 +1,66 @@
+import { App, type OpenApiDocument } from "stoa";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { documentOf } from "./document-of.js";
+
+describe("the document", () => {
+  it("has the contract's title and version unless told otherwise, in either form of the call", async () => {
+    const info = async (...given: Parameters<App["enableOpenapi"]>) => {
+      const app = new App().enableOpenapi(...given);
+      return ((await (await app.request("/openapi.json")).json()) as OpenApiDocument).info;
+    };
+    expect(await info()).toEqual({ title: "Framework API", version: "1.4.0" });
+    expect(await info("Books", "2.0.0")).toEqual({ title: "Books", version: "2.0.0" });
+    expect(await info({ title: "Books", terms_of_service: "/terms" })).toEqual({
+      title: "Books",
+      version: "1.4.0",
+      termsOfService: "/terms",
+    });
+  });
+
+  it("is 3.1, serves itself at / and requires nothing unless told", async () => {
+    expect(await documentOf(() => {})).toEqual({
+      openapi: "3.1.0",
+      info: { title: "Framework API", version: "1.4.0" },
+      servers: [{ url: "/" }],
+      security: [],
+      paths: {},
+    });
+  });
+
+  it("tells of options that make no sense", () => {
+    const app = new App();
+    const refused: [unknown, string][] = [
+      [{ titel: "x" }, "unknown option 'titel' in enableOpenapi(); did you mean 'title'?"],
+      [{ title: "" }, "option 'title' in enableOpenapi() must be a non-empty string"],
+      [{ docsPath: "docs" }, "must be a path without parameters that begins with '/'"],
+      [{ docsPath: "/{x}" }, "must be a path without parameters"],
+      [{ docsPath: "/a", redocPath: "/a" }, 'was given the path "/a" twice'],
+      [{ schemas: { "a b": z.string() } }, "must be an object of schemas by name"],
+      [{ servers: [] }, "must be a list of addresses"],
+    ];
+    for (const [options, message] of refused) expect(() => app.enableOpenapi(options as never)).toThrow(message);
+    expect(() => app.get("/", { responses: { 99: "x" } }, () => "")).toThrow("option 'responses' in the route /");
+  });
+
+  it("leaves hidden routes and the framework's own out", async () => {
+    const { paths } = await documentOf((app) => {
+      app.get("/shown", () => "").get("/hidden", { hidden: true }, () => "");
+      app.enableHealthChecks().enableMetrics().enableStaticFiles("examples");
+    });
+    expect(Object.keys(paths)).toEqual(["/shown"]);
+  });
+
+  it("can be changed in the end, and is the same without a request", async () => {
+    const app = new App();
+    app.get("/", () => "");
+    app.enableOpenapi({
+      transform: (document) => {
+        document["x-logo"] = { url: "/logo.svg" };
+      },
+    });
+    const document = await app.openapi();
+    expect(document["x-logo"]).toEqual({ url: "/logo.svg" });
+    expect(await (await app.request("/openapi.json")).json()).toEqual(document);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { operationOf } from "./document-of.js";
+
+describe("parameters", () => {
+  it("come from the path, and from the schemas of params, query and headers", async () => {
+    const { parameters } = await operationOf((app) =>
+      app.get(
+        "/{id}/{rest:*}",
+        {
+          params: z.object({ id: z.int().describe("Which one") }),
+          query: z.object({
+            page: z.int().default(1),
+            q: z.string(),
+            tags: z.array(z.string()).optional().meta({ deprecated: true }),
+          }),
+          headers: z.object({ "X-Tenant": z.string(), Authorization: z.string().optional() }),
+        },
+        () => "",
+      ),
+    );
+    expect(parameters).toEqual([
+      { name: "id", in: "path", description: "Which one", required: true, schema: { type: "integer" } },
+      {
+        name: "rest",
+        in: "path",
+        description: "The rest of the path, slashes included.",
+        required: true,
+        schema: { type: "string" },
+      },
+      { name: "page", in: "query", required: false, schema: { type: "integer", default: 1 } },
+      { name: "q", in: "query", required: true, schema: { type: "string" } },
+      {
+        name: "tags",
+        in: "query",
+        deprecated: true,
+        required: false,
+        schema: { type: "array", items: { type: "string" } },
+      },
+      { name: "X-Tenant", in: "header", required: true, schema: { type: "string" } },
+    ]);
+  });
+
+  it("of any name are one object that is spread over the query", async () => {
+    const { parameters } = await operationOf((app) =>
+      app.get("/", { query: z.record(z.string(), z.number()) }, () => ""),
+    );
+    expect(parameters).toMatchObject([
+      { in: "query", explode: true, schema: { type: "object", additionalProperties: { type: "number" } } },
+    ]);
+  });
+
+  it("of alternatives are required only where each requires them", async () => {
+    const query = z.union([z.object({ a: z.int(), b: z.string() }), z.object({ a: z.boolean() })]);
+    const { parameters } = await operationOf((app) => app.get("/", { query }, () => ""));
+    expect(parameters).toEqual([
+      { name: "a", in: "query", required: true, schema: { anyOf: [{ type: "integer" }, { type: "boolean" }] } },
+      { name: "b", in: "query", required: false, schema: { type: "string" } },
+    ]);
+  });
+});
