@@ -1,0 +1,98 @@
+/** One second of the life of a server. */
+export interface Beat {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly requests: number;
+  /** Those answered with 500 and above. */
+  readonly errors: number;
+  /** Percentiles of the time to answer, in milliseconds; null in a second without requests. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly rss: number;
+  readonly heap: number;
+  /** The longest that the event loop was late, in milliseconds. */
+  readonly lag: number;
+  /** Share of the time that it was busy. */
+  readonly busy: number;
+}
+
+const kept = 120;
+const maxTimes = 2000;
+const lookEvery = 50;
+
+/** Takes the pulse once a second. */
+export class Pulse {
+  #beats: Beat[] = [];
+  #requests = 0;
+  #errors = 0;
+  #times: number[] = [];
+  #lag = 0;
+  #lookedAt = 0;
+  #utilization = performance.eventLoopUtilization();
+  #timers: NodeJS.Timeout[] = [];
+  #count = 0;
+
+  /** How many seconds there have been. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get beats(): readonly Beat[] {
+    return this.#beats;
+  }
+
+  start(): void {
+    this.#lookedAt = performance.now();
+    this.#timers = [setInterval(() => this.#look(), lookEvery), setInterval(() => this.#beat(), 1000)];
+    for (const timer of this.#timers) timer.unref();
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  add(status: number, ms: number): void {
+    this.#requests++;
+    if (status >= 500) this.#errors++;
+    // Of more than can be kept each has the same chance to be.
+    if (this.#times.length < maxTimes) this.#times.push(ms);
+    else if (Math.random() < maxTimes / this.#requests) this.#times[Math.floor(Math.random() * maxTimes)] = ms;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#lag = Math.max(this.#lag, now - this.#lookedAt - lookEvery);
+    this.#lookedAt = now;
+  }
+
+  #beat(): void {
+    this.#look();
+    const times = Float64Array.from(this.#times).sort();
+    const percentile = (share: number): number | null => {
+      const value = times[Math.min(times.length - 1, Math.floor(times.length * share))];
+      return value === undefined ? null : Math.round(value * 1000) / 1000;
+    };
+    const { rss, heapUsed } = process.memoryUsage();
+    const utilization = performance.eventLoopUtilization();
+    this.#beats.push({
+      at: Date.now(),
+      requests: this.#requests,
+      errors: this.#errors,
+      p50: percentile(0.5),
+      p95: percentile(0.95),
+      p99: percentile(0.99),
+      rss,
+      heap: heapUsed,
+      lag: Math.round(Math.max(0, this.#lag) * 100) / 100,
+      busy: performance.eventLoopUtilization(utilization, this.#utilization).utilization,
+    });
+    if (this.#beats.length > kept) this.#beats.shift();
+    this.#count++;
+    this.#utilization = utilization;
+    this.#requests = 0;
+    this.#errors = 0;
+    this.#times = [];
+    this.#lag = 0;
+  }
+}

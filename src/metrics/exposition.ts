@@ -1,0 +1,54 @@
+import type { Family } from "./family.js";
+
+export const textType = "text/plain; version=0.0.4; charset=utf-8";
+export const openMetricsType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/** The text format of Prometheus, 0.0.4. */
+export function textFormat(families: readonly Family[]): string {
+  let text = "";
+  for (const { name, help, type, samples } of families) {
+    text += `# HELP ${name} ${help.replace(/[\\\n]/g, escapeHelp)}\n# TYPE ${name} ${type}\n`;
+    for (const [series, value] of samples) text += `${name}${series} ${number(value)}\n`;
+  }
+  return text;
+}
+
+/** OpenMetrics 1.0: a counter's family goes without the ending that its samples have, and the text says where it ends. */
+export function openMetricsFormat(families: readonly Family[]): string {
+  let text = "";
+  for (const { name, help, type, samples } of families) {
+    const [family, kind] = openMetricsFamily(name, type);
+    text += `# TYPE ${family} ${kind}\n# HELP ${family} ${help.replace(/[\\\n"]/g, escapeHelp)}\n`;
+    for (const [series, value] of samples) text += `${name}${series} ${number(value)}\n`;
+  }
+  return `${text}# EOF\n`;
+}
+
+/** Whether OpenMetrics is named, and rated as high as plain text at least: Prometheus rates both. */
+export function wantsOpenMetrics(accept: string | undefined): boolean {
+  if (!accept?.includes("application/openmetrics-text")) return false;
+  let plain = 0;
+  let open = 0;
+  for (const item of accept.toLowerCase().split(",")) {
+    const [type, ...parameters] = item.split(";").map((part) => part.trim());
+    const given = parameters.find((parameter) => parameter.startsWith("q="));
+    const quality = given === undefined ? 1 : Number(given.slice(2)) || 0;
+    if (type === "application/openmetrics-text") open = Math.max(open, quality);
+    else if (type === "text/plain") plain = Math.max(plain, quality);
+  }
+  return open > 0 && open >= plain;
+}
+
+function openMetricsFamily(name: string, type: Family["type"]): readonly [name: string, type: string] {
+  if (type !== "counter") return [name, type === "untyped" ? "unknown" : type];
+  return name.endsWith("_total") ? [name.slice(0, -"_total".length), type] : [name, "unknown"];
+}
+
+function escapeHelp(found: string): string {
+  return found === "\n" ? "\\n" : `\\${found}`;
+}
+
+function number(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+}
