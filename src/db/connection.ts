@@ -1,0 +1,40 @@
+import type { Job } from "./job.js";
+
+/** One session with a database, whichever engine. Statements are answered in the order in which they were sent. */
+export interface Connection {
+  /** Statements sent and not yet answered. */
+  readonly load: number;
+  /** False once it is lost or being closed; it then stays so. */
+  readonly usable: boolean;
+  /** Whether it can take statements of others right now: not while a cancel request could hit them. */
+  readonly available: boolean;
+  /** Whether the server has no transaction open on it, as of the last answer. */
+  readonly clean: boolean;
+  /** Whether what is under way takes its time, or is known to. */
+  readonly slow: boolean;
+  /** Milliseconds that a statement may run on it for now; null for the configured limit. */
+  statementLimit: number | null;
+  /** When it last began on a statement or had an answer, on the monotonic clock. */
+  readonly busySince: number;
+  send(job: Job): void;
+  /** Stops the work on a job whose caller has left. */
+  cancel(job: Job): void;
+  /** Resolves when no cancel request is under way. */
+  quiet(): Promise<void>;
+  /** Back to the state of a new session; rejects when that fails. */
+  reset(): Promise<void>;
+  /** Ends it at once. Statements in flight fail. */
+  destroy(reason: Error): void;
+  /** Ends it in peace. */
+  end(): Promise<void>;
+}
+
+/** Whom a connection tells what happens to it. */
+export interface ConnectionOwner {
+  /** A statement was answered: there is room for another. */
+  onProgress(connection: Connection): void;
+  /** It cannot be used any more. Called once. */
+  onGone(connection: Connection): void;
+  /** A job that may be sent again, on any connection. */
+  onRetry(job: Job): void;
+}

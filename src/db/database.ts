@@ -1,0 +1,181 @@
+import type { SqlFragment, SqlHelpers } from "./sql.js";
+
+/** Which PostgreSQL answers: a server, or the one compiled into the process. */
+export type DatabaseEngine = "postgres" | "pglite";
+
+/** A row by column name. */
+export type Row = Record<string, unknown>;
+
+/** A statement: text with `$1`, `$2`, ... or what the tagged template `sql` makes. */
+export type Statement = string | SqlFragment;
+
+export interface QueryOptions {
+  /** Cancels the statement, on the server too; the call then fails with `OperationalError`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which the statement is cancelled; the configured `statementTimeout` holds as well. */
+  readonly timeout?: number | undefined;
+  /** False keeps this statement out of the cache of prepared statements: for text that is never the same twice. */
+  readonly prepare?: boolean | undefined;
+}
+
+/** What a statement did. */
+export interface ExecuteResult {
+  /** Rows inserted, updated, deleted or selected; 0 for a statement that has none. */
+  readonly rowCount: number;
+  /** The statement's kind as the server names it: `INSERT`, `UPDATE`, `CREATE TABLE`. */
+  readonly command: string;
+}
+
+/** Rows without names, for callers that know the order of their columns. */
+export interface ArrayResult {
+  readonly columns: readonly string[];
+  readonly rows: unknown[][];
+}
+
+export type Isolation = "read committed" | "repeatable read" | "serializable";
+
+export interface TransactionOptions {
+  readonly isolation?: Isolation | undefined;
+  readonly readOnly?: boolean | undefined;
+  /** With `serializable` and `readOnly`: waits until it can run without a risk of serialization failure. */
+  readonly deferrable?: boolean | undefined;
+  /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
+  readonly statementTimeout?: number | undefined;
+  /** How many times the function may run again after a serialization failure (40001) or a deadlock (40P01). */
+  readonly retry?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CursorOptions extends QueryOptions {
+  /** Rows fetched at a time; 100 unless given. */
+  readonly batch?: number | undefined;
+}
+
+/** Rows as they are needed. Leaving a `for await` loop closes the cursor; so does `close`. */
+export interface Cursor<R> extends AsyncIterableIterator<R>, AsyncDisposable {
+  /** Up to `count` rows; an empty list at the end. */
+  read(count: number): Promise<R[]>;
+  close(): Promise<void>;
+}
+
+/** A statement of the tagged template: awaited, its rows; or one of its forms. */
+export interface SqlQuery<R extends object = Row> extends SqlFragment, PromiseLike<R[]> {
+  row(): Promise<R | null>;
+  val<V = unknown>(): Promise<V | null>;
+  execute(): Promise<ExecuteResult>;
+  cursor(options?: CursorOptions): Cursor<R>;
+}
+
+export interface SqlTag extends SqlHelpers {
+  <R extends object = Row>(strings: TemplateStringsArray, ...values: readonly unknown[]): SqlQuery<R>;
+}
+
+export interface Notification {
+  readonly channel: string;
+  readonly payload: string;
+}
+
+export type NotificationHandler = (payload: string, notification: Notification) => unknown;
+
+export interface Subscription extends AsyncDisposable {
+  readonly channel: string;
+  close(): Promise<void>;
+}
+
+/** The calls that run SQL: on the database each takes any free connection, on a transaction always its own. */
+export interface Queries {
+  readonly engine: DatabaseEngine;
+
+  /** All rows, as objects. */
+  fetch<R extends object = Row>(
+    statement: Statement,
+    params?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<R[]>;
+
+  /** The first row; null when there is none. */
+  fetchrow<R extends object = Row>(
+    statement: Statement,
+    params?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<R | null>;
+
+  /** The first column of the first row; null when there is no row. */
+  fetchval<V = unknown>(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<V | null>;
+
+  /** All rows as arrays: less work than objects. */
+  fetchArrays(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<ArrayResult>;
+
+  /** The first column of the first row as PostgreSQL wrote it, not parsed; null for SQL null or when there is no row. */
+  fetchText(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<string | null>;
+
+  /** Runs a statement for its effect. */
+  execute(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<ExecuteResult>;
+
+  /** Runs several statements, separated by semicolons and without parameters: a migration, a fixture. */
+  script(text: string, options?: QueryOptions): Promise<void>;
+
+  /** Rows as they are needed, `batch` at a time, without holding them all in memory. */
+  cursor<R extends object = Row>(statement: Statement, params?: readonly unknown[], options?: CursorOptions): Cursor<R>;
+
+  /**
+   * Runs a function in a transaction: committed when it returns, rolled back when it throws. Inside a transaction, a
+   * savepoint.
+   */
+  transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T>;
+
+  /** `` await db.sql`select * from books where id = ${id}` ``: rows; every `${}` becomes a parameter. */
+  readonly sql: SqlTag;
+}
+
+/** An open transaction. Its calls fail once it has ended. */
+export interface Transaction extends Queries {
+  /** Runs a function after the outermost commit; never when this transaction or one around it is rolled back. */
+  onCommit(hook: () => unknown): void;
+  /** How many transactions are around this one: 0 for the outermost. */
+  readonly depth: number;
+}
+
+/** One connection for oneself, outside of a transaction: for `set`, temporary tables, advisory locks. */
+export interface Session extends Queries {}
+
+export interface SessionOptions {
+  /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
+  readonly statementTimeout?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DatabaseStats {
+  /** Connections that are open. */
+  readonly total: number;
+  /** Open connections without work. */
+  readonly idle: number;
+  readonly inUse: number;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
+}
+
+export interface Database extends Queries {
+  /** Runs a function with a connection of its own; the connection's state is reset afterwards. */
+  session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T>;
+
+  /** Calls `handler` for every notification on a channel, across reconnects, until `close` of what it returns. */
+  listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
+
+  /**
+   * The transaction or session that surrounds the caller, when it runs in the function given to `transaction` or
+   * `session`; else the database itself.
+   */
+  readonly current: Queries;
+
+  /** The same database whose calls are cancelled with the signal. */
+  withSignal(signal: AbortSignal): Database;
+
+  /** One round trip; fails with `OperationalError` when the database does not answer. */
+  ping(): Promise<void>;
+
+  stats(): DatabaseStats;
+
+  /** Lets running work finish for a while, then closes every connection. Later calls fail. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,194 @@
+import type { ArrayResult, ExecuteResult, Row } from "./database.js";
+import { DataError, type OperationalError } from "./errors.js";
+import type { StatementInfo } from "./statements.js";
+import { type Decoder, decoderOf } from "./values/decode.js";
+import { type Encoded, encodeParameters } from "./values/encode.js";
+
+/** A column of a result as the server describes it. */
+export interface Field {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+/** The columns of a result with what makes values of them. */
+export interface Columns {
+  readonly names: readonly string[];
+  readonly decoders: readonly Decoder[];
+  /** Whether a name would, by plain assignment, reach the prototype of the row. */
+  readonly unsafe: boolean;
+}
+
+export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "execute";
+
+export const noColumns: Columns = { names: [], decoders: [], unsafe: false };
+
+/** One statement on its way through a connection: what to send, and what becomes of the answer. */
+export class Job {
+  readonly info: StatementInfo;
+  readonly params: readonly unknown[];
+  readonly kind: ResultKind;
+  readonly prepare: boolean;
+  /** Several statements in one text, without parameters. */
+  readonly script: boolean;
+  readonly promise: Promise<unknown>;
+  /** The parameters as they are sent; null until they have been checked. */
+  encoded: Encoded[] | null = null;
+  /** How often it was sent again because a prepared statement had gone out of date, or another's cancel had hit it. */
+  retries = 0;
+  /** Whether the caller has its answer; what the server still sends is dropped. */
+  settled = false;
+  /** The connection that was given the job. */
+  carrier: { cancel(job: Job): void } | null = null;
+  /** Set while the job waits for something; takes it out of there. */
+  withdraw: (() => void) | null = null;
+  /** Takes back what watches the signal and the time. */
+  unwatch: (() => void) | null = null;
+  /** Counted by its connection among those that take their time. */
+  heavy = false;
+  /** The statement was cancelled on the server at the caller's wish. */
+  cancelled = false;
+  columns: Columns = noColumns;
+  #rows: unknown[] = [];
+  #command = "";
+  #decodeError: DataError | undefined = undefined;
+  #resolve!: (value: unknown) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(info: StatementInfo, params: readonly unknown[], kind: ResultKind, prepare: boolean, script = false) {
+    this.info = info;
+    this.params = params;
+    this.kind = kind;
+    this.prepare = prepare;
+    this.script = script;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Checks the parameters by the types that are known; false when that failed and the job is over. */
+  encode(): boolean {
+    try {
+      this.encoded = encodeParameters(this.params, this.info.parameterTypes);
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** One row, each column as text. A value that cannot be decoded fails the job once its answer is complete. */
+  row(fields: readonly (string | null)[]): void {
+    if (this.settled || this.#decodeError !== undefined) return;
+    switch (this.kind) {
+      case "objects":
+        break;
+      case "row":
+      case "value":
+      case "text":
+        if (this.#rows.length > 0) return;
+        break;
+      case "execute":
+        return;
+    }
+    try {
+      this.#rows.push(this.#decode(fields));
+    } catch (cause) {
+      this.#decodeError = new DataError("a value in the result could not be read", { cause });
+    }
+  }
+
+  complete(command: string): void {
+    this.#command = command;
+  }
+
+  /** Forgets what an attempt brought, before the next. */
+  restart(): void {
+    this.#rows = [];
+    this.#command = "";
+    this.#decodeError = undefined;
+    this.retries++;
+  }
+
+  succeed(): void {
+    if (this.settled) return;
+    if (this.#decodeError !== undefined) {
+      this.fail(this.#decodeError);
+      return;
+    }
+    this.#settle();
+    this.#resolve(this.#result());
+  }
+
+  fail(error: unknown): void {
+    if (this.settled) return;
+    this.#settle();
+    this.#reject(error);
+  }
+
+  /** Gives the caller its answer at once, and stops the work on the statement wherever it is. */
+  abandon(error: OperationalError): void {
+    this.withdraw?.();
+    this.fail(error);
+    this.carrier?.cancel(this);
+  }
+
+  #settle(): void {
+    this.settled = true;
+    this.withdraw = null;
+    this.unwatch?.();
+    this.unwatch = null;
+  }
+
+  #decode(fields: readonly (string | null)[]): unknown {
+    if (this.kind === "text") return fields[0] ?? null;
+    const { names, decoders, unsafe } = this.columns;
+    if (this.kind === "value") return fields[0] == null ? null : decoders[0]!(fields[0]);
+    if (this.kind === "arrays") {
+      const list = new Array<unknown>(fields.length);
+      for (let i = 0; i < fields.length; i++) {
+        const text = fields[i]!;
+        list[i] = text === null ? null : decoders[i]!(text);
+      }
+      return list;
+    }
+    const row: Row = {};
+    for (let i = 0; i < fields.length; i++) {
+      const text = fields[i]!;
+      const value = text === null ? null : decoders[i]!(text);
+      if (unsafe)
+        Object.defineProperty(row, names[i]!, { value, enumerable: true, writable: true, configurable: true });
+      else row[names[i]!] = value;
+    }
+    return row;
+  }
+
+  #result(): unknown {
+    switch (this.kind) {
+      case "objects":
+        return this.#rows;
+      case "arrays":
+        return { columns: this.columns.names, rows: this.#rows as unknown[][] } satisfies ArrayResult;
+      case "execute":
+        return executed(this.#command);
+      default:
+        return this.#rows.length === 0 ? null : this.#rows[0];
+    }
+  }
+}
+
+export function columnsOf(fields: readonly Field[]): Columns {
+  const names = fields.map((field) => field.name);
+  return {
+    names,
+    decoders: fields.map((field) => decoderOf(field.dataTypeID)),
+    unsafe: names.includes("__proto__"),
+  };
+}
+
+/** `INSERT 0 5`, `UPDATE 3`, `CREATE TABLE`: the last number counts rows. */
+function executed(tag: string): ExecuteResult {
+  const end = tag.search(/ \d/);
+  if (end === -1) return { command: tag, rowCount: 0 };
+  return { command: tag.slice(0, end), rowCount: Number(tag.slice(tag.lastIndexOf(" ") + 1)) };
+}

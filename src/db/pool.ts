@@ -1,0 +1,276 @@
+import type { Connection, ConnectionOwner } from "./connection.js";
+import type { DatabaseStats } from "./database.js";
+import { OperationalError } from "./errors.js";
+import type { Job } from "./job.js";
+import { WaitingLine } from "./waiting-line.js";
+
+export interface PoolOptions {
+  readonly size: number;
+  readonly acquireTimeout: number;
+  /** How many statements a connection is given before the earlier ones have been answered. */
+  readonly depth: number;
+  connect(owner: ConnectionOwner): Promise<Connection>;
+}
+
+/** Milliseconds between attempts to reach a database that is down. */
+const shortestBackoff = 50;
+const longestBackoff = 1000;
+
+/**
+ * The connections to a database. A single statement goes to the connection with the least to do, behind what is under
+ * way there; a transaction gets a connection for itself.
+ */
+export class Pool implements ConnectionOwner {
+  readonly #options: PoolOptions;
+  readonly #shared: Connection[] = [];
+  readonly #exclusive = new Set<Connection>();
+  readonly #line: WaitingLine;
+  #connecting = 0;
+  #down: { readonly since: number; error: Error; backoff: number } | null = null;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #closed = false;
+  #onEmpty: (() => void) | null = null;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#line = new WaitingLine(options.acquireTimeout, () => this.#whyWaiting());
+  }
+
+  /** Opens the first connection; throws when that fails. */
+  async open(): Promise<void> {
+    this.#shared.push(await this.#options.connect(this));
+  }
+
+  /** Runs a job on a connection that others use too. */
+  submit(job: Job): void {
+    const connection = this.#closed ? null : this.#pick();
+    if (connection !== null) {
+      job.carrier = connection;
+      connection.send(job);
+      return;
+    }
+    const refusal = this.#refusal();
+    if (refusal !== null) job.fail(refusal);
+    else this.#line.addJob(job);
+  }
+
+  /** Gives a connection to the caller alone, who must release it. */
+  acquire(signal?: AbortSignal): Promise<Connection> {
+    const refusal = this.#refusal();
+    if (refusal !== null) return Promise.reject(refusal);
+    const idle = this.#shared.find((connection) => connection.load === 0 && connection.available);
+    if (idle !== undefined) return Promise.resolve(this.#take(idle));
+    if (this.#mayGrow()) this.#grow();
+    return this.#line.addCaller(signal);
+  }
+
+  /** Takes a connection back. One that is in the middle of something is reset before anybody else gets it. */
+  release(connection: Connection): void {
+    if (!this.#exclusive.has(connection)) return;
+    if (connection.usable && (!connection.clean || connection.load > 0)) {
+      void this.#restore(connection);
+      return;
+    }
+    this.#exclusive.delete(connection);
+    if (!connection.usable) {
+      this.#replace();
+    } else if (this.#closed) {
+      void connection.end();
+    } else {
+      this.#shared.push(connection);
+      this.onProgress(connection);
+    }
+    this.#checkEmpty();
+  }
+
+  onProgress(connection: Connection): void {
+    if (this.#line.empty || !connection.available || this.#exclusive.has(connection)) return;
+    this.#serve(connection);
+  }
+
+  onRetry(job: Job): void {
+    this.submit(job);
+  }
+
+  onGone(connection: Connection): void {
+    const index = this.#shared.indexOf(connection);
+    if (index !== -1) this.#shared.splice(index, 1);
+    // One that is with a caller is still counted until the caller gives it back.
+    if (!this.#exclusive.has(connection)) this.#replace();
+    this.#checkEmpty();
+  }
+
+  stats(): DatabaseStats {
+    const total = this.#shared.length + this.#exclusive.size;
+    const idle = this.#shared.filter((connection) => connection.load === 0).length;
+    return { total, idle, inUse: total - idle, waiting: this.#line.length };
+  }
+
+  /** Every open connection. */
+  *connections(): IterableIterator<Connection> {
+    yield* this.#shared;
+    yield* this.#exclusive;
+  }
+
+  /** Closes one connection that has had no work since before `time`, unless it is the last. */
+  closeIdle(time: number): void {
+    if (this.#shared.length + this.#exclusive.size <= 1) return;
+    const index = this.#shared.findIndex((connection) => connection.load === 0 && connection.busySince < time);
+    if (index === -1) return;
+    const [connection] = this.#shared.splice(index, 1);
+    void connection!.end();
+  }
+
+  /** Lets work under way finish for up to `grace` milliseconds, then ends every connection. */
+  async close(grace: number): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#line.refuseAll(closedError());
+    const ending = [...this.#shared].map((connection) => connection.end());
+    const left = this.#exclusive.size === 0 ? [] : [new Promise<void>((resolve) => (this.#onEmpty = resolve))];
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, grace)));
+    await Promise.race([Promise.allSettled([...ending, ...left]), limit]);
+    clearTimeout(timer);
+    for (const connection of [...this.connections()]) connection.destroy(closedError());
+  }
+
+  /**
+   * The connection with the least to do; null while another can be opened, or when all have enough. One that is slow is
+   * not given more, since that would wait behind it. While callers wait for a connection of their own, the first ones are
+   * left to run dry for them.
+   */
+  #pick(): Connection | null {
+    const spared = this.#line.callers;
+    let best: Connection | null = null;
+    let least = this.#options.depth;
+    for (let i = spared; i < this.#shared.length; i++) {
+      const connection = this.#shared[i]!;
+      if (!connection.available) continue;
+      const load = connection.load;
+      if (load === 0) return connection;
+      if (load < least && !connection.slow) {
+        best = connection;
+        least = load;
+      }
+    }
+    if (!this.#mayGrow()) return best;
+    // Whatever comes first then takes it: the new connection, or one that is done with what it had.
+    this.#grow();
+    return null;
+  }
+
+  #take(connection: Connection): Connection {
+    this.#shared.splice(this.#shared.indexOf(connection), 1);
+    this.#exclusive.add(connection);
+    return connection;
+  }
+
+  #serve(connection: Connection): void {
+    while (!this.#line.empty && connection.available) {
+      if (this.#line.nextIsCaller) {
+        if (connection.load > 0) return;
+        this.#line.shiftCaller()?.(this.#take(connection));
+        return;
+      }
+      if (connection.load >= this.#options.depth) return;
+      if (connection.load > 0 && (this.#connecting > 0 || connection.slow)) return;
+      const job = this.#line.shiftJob();
+      if (job === undefined) return;
+      job.carrier = connection;
+      connection.send(job);
+    }
+  }
+
+  async #restore(connection: Connection): Promise<void> {
+    try {
+      await connection.reset();
+      if (!connection.clean || connection.load > 0) throw new Error("the connection could not be reset");
+    } catch (error) {
+      connection.destroy(error as Error);
+      if (connection.usable) return;
+    }
+    this.release(connection);
+  }
+
+  #mayGrow(): boolean {
+    if (this.#closed) return false;
+    // While the database is down one attempt at a time is enough, and the timer makes it.
+    if (this.#down !== null) return false;
+    return this.#shared.length + this.#exclusive.size + this.#connecting < this.#options.size;
+  }
+
+  #grow(): void {
+    this.#connecting++;
+    this.#options.connect(this).then(
+      (connection) => {
+        this.#connecting--;
+        this.#down = null;
+        if (this.#closed) {
+          void connection.end();
+        } else {
+          this.#shared.push(connection);
+          this.onProgress(connection);
+          if (!this.#line.empty && this.#mayGrow()) this.#grow();
+        }
+      },
+      (error: Error) => {
+        this.#connecting--;
+        this.#connectFailed(error);
+      },
+    );
+  }
+
+  #connectFailed(error: Error): void {
+    if (this.#closed) return;
+    // The server is there but takes no more: what is open has to do, and somebody else's may be freed.
+    this.#down ??= { since: performance.now(), error, backoff: shortestBackoff };
+    this.#down.error = error;
+    this.#down.backoff = Math.min(this.#down.backoff * 2, longestBackoff);
+    this.#retryTimer ??= setTimeout(
+      () => {
+        this.#retryTimer = null;
+        this.#grow();
+      },
+      this.#down.backoff * (0.5 + Math.random() / 2),
+    );
+  }
+
+  /** Makes up for a lost connection when somebody is waiting, or none is left. */
+  #replace(): void {
+    const needed = !this.#line.empty || this.#shared.length + this.#exclusive.size === 0;
+    if (needed && this.#connecting === 0 && this.#mayGrow()) this.#grow();
+  }
+
+  #refusal(): OperationalError | null {
+    if (this.#closed) return closedError();
+    // Whoever comes within the first seconds of an outage waits, as it may be a restart; who comes later is told at once.
+    if (this.#down === null || this.#shared.length > 0) return null;
+    if (performance.now() - this.#down.since < this.#options.acquireTimeout) return null;
+    return this.#unreachable(this.#down.error);
+  }
+
+  #whyWaiting(): OperationalError {
+    if (this.#down !== null && this.#shared.length + this.#exclusive.size === 0)
+      return this.#unreachable(this.#down.error);
+    const { size, acquireTimeout } = this.#options;
+    return new OperationalError(
+      `no connection became free within ${acquireTimeout} ms: all ${size} are in use. ` +
+        "Inside a transaction, use the transaction's own methods: those of the database take a second connection",
+      { sqlstate: "53300" },
+    );
+  }
+
+  #unreachable(cause: Error): OperationalError {
+    return new OperationalError(cause.message, { sqlstate: "08001", cause });
+  }
+
+  #checkEmpty(): void {
+    if (this.#exclusive.size === 0) this.#onEmpty?.();
+  }
+}
+
+function closedError(): OperationalError {
+  return new OperationalError("the database has been closed", { sqlstate: "08003" });
+}

@@ -1,0 +1,57 @@
+import { connect as connectSocket, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { PgClient } from "./pg-module.js";
+import type { Attempt } from "./tls.js";
+
+/** Milliseconds after which a cancel request that gets nowhere is given up. */
+const patience = 2000;
+
+/**
+ * Asks the server to cancel what the client's session is doing. Resolves when the server has taken the request, or it
+ * cannot be delivered; whether it took effect, only the statement's answer tells.
+ */
+export function sendCancel(client: PgClient, attempt: Attempt): Promise<void> {
+  return new Promise((resolve) => {
+    const { remoteAddress, remotePort } = client.connection.stream;
+    // A Unix socket has no address; the server then ends the statement by its own limit.
+    if (remoteAddress === undefined || remotePort === undefined) {
+      resolve();
+      return;
+    }
+    const socket = connectSocket({ host: remoteAddress, port: remotePort });
+    const timer = setTimeout(() => socket.destroy(), patience);
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    socket.once("connect", () => {
+      if (attempt === false) socket.end(cancelRequest(client));
+      else sendOverTls(socket, client, attempt);
+    });
+  });
+}
+
+function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt, false>): void {
+  socket.write(sslRequest);
+  socket.once("data", (answer) => {
+    if (answer[0] !== "S".charCodeAt(0)) {
+      socket.destroy();
+      return;
+    }
+    const secure = connectTls({ ...attempt, checkServerIdentity: () => undefined, socket });
+    secure.on("error", () => socket.destroy());
+    secure.once("secureConnect", () => secure.end(cancelRequest(client)));
+  });
+}
+
+const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+function cancelRequest(client: PgClient): Buffer {
+  const message = Buffer.alloc(16);
+  message.writeInt32BE(16, 0);
+  message.writeInt32BE(80_877_102, 4);
+  message.writeInt32BE(client.processID, 8);
+  message.writeInt32BE(client.secretKey, 12);
+  return message;
+}

@@ -1,0 +1,134 @@
+import type { Socket } from "node:net";
+import type { DatabaseConfig } from "../config.js";
+import { OperationalError } from "../errors.js";
+import { translateError } from "../translate-error.js";
+import { Framing } from "./framing.js";
+import type { PgClient, PgModule } from "./pg-module.js";
+import type { Attempt } from "./tls.js";
+
+export interface Connected {
+  readonly client: PgClient;
+  /** How it was connected, for whoever must reach the same server again. */
+  readonly attempt: Attempt;
+}
+
+/** Opens a session in the first of the ways that works; fails with what the first way met. */
+export async function connectClient(
+  pg: PgModule,
+  config: DatabaseConfig,
+  attempts: readonly Attempt[],
+  timeout: number = config.connectTimeout,
+): Promise<Connected> {
+  let first: OperationalError | null = null;
+  const deadline = performance.now() + timeout;
+  for (const attempt of attempts) {
+    const left = Math.ceil(deadline - performance.now());
+    if (left <= 0) break;
+    try {
+      return { client: await tryConnect(pg, config, attempt, left), attempt };
+    } catch (error) {
+      const failure = described(error, config);
+      first ??= failure;
+      if (!deservesAnotherWay(failure)) break;
+    }
+  }
+  throw first;
+}
+
+async function tryConnect(pg: PgModule, config: DatabaseConfig, attempt: Attempt, timeout: number): Promise<PgClient> {
+  const client = new pg.Client({
+    host: config.host,
+    port: config.port,
+    user: config.user,
+    password: config.password,
+    database: config.database,
+    ssl: attempt === false ? false : { ...attempt },
+    application_name: config.applicationName,
+    connectionTimeoutMillis: timeout,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    pipeline: true,
+  });
+  // A client without a listener throws what it cannot hand to a query, and ends the process.
+  client.on("error", () => {});
+  contain(client);
+  const startup = client.getStartupConf.bind(client);
+  client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
+  try {
+    await client.connect();
+  } catch (error) {
+    client.connection.stream.destroy();
+    throw error;
+  }
+  return client;
+}
+
+/**
+ * What a session needs to be for its values to be read right, whatever the server is set to. A pooler refuses settings
+ * that it does not know; DateStyle all of them know.
+ */
+function sessionSettings(config: DatabaseConfig): Record<string, string> {
+  const settings: Record<string, string> = { DateStyle: "ISO" };
+  if (config.statementTimeout > 0 && config.preparedStatements) {
+    settings["statement_timeout"] = String(config.statementTimeout);
+  }
+  return settings;
+}
+
+/**
+ * The parser of the protocol throws out of the socket's event when an answer is corrupt: uncaught, that ends the
+ * process. Here it ends the connection.
+ */
+function contain(client: PgClient): void {
+  const handle = client.connection;
+  const attach = handle.attachListeners.bind(handle);
+  handle.attachListeners = (stream: Socket) => {
+    const before = new Set(stream.listeners("data"));
+    attach(stream);
+    const framing = new Framing();
+    for (const listener of stream.listeners("data") as ((chunk: Buffer) => void)[]) {
+      if (before.has(listener)) continue;
+      stream.off("data", listener);
+      stream.on("data", (chunk: Buffer) => {
+        try {
+          framing.check(chunk);
+          listener(chunk);
+        } catch (error) {
+          stream.destroy(error as Error);
+        }
+      });
+    }
+  };
+}
+
+/** libpq goes on to the next way when TLS does not come about, or when the server lets nobody in this way. */
+function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
+  if (sqlstate === "28000" || sqlstate === noTls) return true;
+  const { code, message } = cause as { code?: unknown; message?: unknown };
+  return code === "ECONNRESET" || message === "Connection terminated unexpectedly";
+}
+
+/** The condition of a connection that came about, but not in the way that was wanted: no TLS, or a wrong certificate. */
+const noTls = "08004";
+
+function described(error: unknown, config: DatabaseConfig): OperationalError {
+  const translated = translateError(error);
+  const fromServer = translated.sqlstate !== null && !translated.sqlstate.startsWith("08");
+  return new OperationalError(
+    `cannot connect to PostgreSQL at ${config.address}: ${fromServer ? translated.message : reasonOf(error)}`,
+    { sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001", cause: error },
+  );
+}
+
+function isAboutTls(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  // OpenSSL's names for what is wrong with a certificate have no common form.
+  return /SSL|TLS|CERT|EPROTO|SIGNATURE|CRL/.test(String(code)) || /\b(?:SSL|TLS)\b|certificate/i.test(String(message));
+}
+
+function reasonOf(error: unknown): string {
+  // Several addresses of one name were tried: Node then gives an error of errors without a message.
+  const { message, errors } = error as Error & { errors?: Error[] };
+  if (message === "timeout expired") return "no answer in time";
+  return message || errors?.map((each) => each.message).join(", ") || String(error);
+}

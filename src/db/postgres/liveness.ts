@@ -1,0 +1,131 @@
+import type { DatabaseConfig } from "../config.js";
+import type { ConnectionOwner } from "../connection.js";
+import type { ArrayResult } from "../database.js";
+import { DatabaseError, OperationalError } from "../errors.js";
+import { Job } from "../job.js";
+import { internalStatement } from "../statements.js";
+import type { PgConnection } from "./pg-connection.js";
+
+type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
+
+/** Milliseconds without a byte from the server, while it owes an answer, after which it is asked for in another way. */
+const firstDoubt = 2000;
+const longestDoubt = 30_000;
+/** Milliseconds in which a server that is alive answers that. */
+const probePatience = 2000;
+/** Milliseconds that the server's own limit for a statement gets to take effect. */
+const grace = 1000;
+
+interface Silence {
+  bytes: number;
+  since: number;
+  /** The length of silence at which to ask next. */
+  doubt: number;
+}
+
+/**
+ * Tells a slow answer from one that will never come. A network that swallows packets, or a server that hangs, shows as
+ * nothing at all: only a second, fresh connection can tell that from a statement that takes its time.
+ */
+export class Liveness {
+  readonly #config: DatabaseConfig;
+  readonly #open: Open;
+  readonly #silences = new WeakMap<PgConnection, Silence>();
+  #probing = false;
+
+  constructor(config: DatabaseConfig, open: Open) {
+    this.#config = config;
+    this.#open = open;
+  }
+
+  check(connections: readonly PgConnection[]): void {
+    const now = performance.now();
+    const doubtful: PgConnection[] = [];
+    for (const connection of connections) {
+      const silence = this.#listen(connection, now);
+      if (connection.load === 0 || !connection.usable) continue;
+      this.#enforceLimit(connection, now);
+      if (now - silence.since > silence.doubt) doubtful.push(connection);
+    }
+    if (doubtful.length > 0 && !this.#probing) {
+      this.#probing = true;
+      void this.#probe(doubtful).finally(() => (this.#probing = false));
+    }
+  }
+
+  #listen(connection: PgConnection, now: number): Silence {
+    const { bytesRead } = connection.client.connection.stream;
+    const known = this.#silences.get(connection);
+    if (known !== undefined && known.bytes === bytesRead && connection.load > 0) return known;
+    const silence = { bytes: bytesRead, since: Math.max(now, connection.busySince), doubt: firstDoubt };
+    this.#silences.set(connection, silence);
+    return silence;
+  }
+
+  /** The server ends a statement at its limit; this is for when it does not, or a pooler kept it from knowing. */
+  #enforceLimit(connection: PgConnection, now: number): void {
+    const limit = connection.statementLimit ?? this.#config.statementTimeout;
+    if (limit === 0) return;
+    const age = now - connection.busySince;
+    if (age > limit + 2 * grace) {
+      connection.destroy(tookTooLong(limit));
+    } else if (age > limit && !this.#config.preparedStatements) {
+      connection.head?.abandon(tookTooLong(limit));
+    }
+  }
+
+  async #probe(doubtful: readonly PgConnection[]): Promise<void> {
+    const before = new Map(doubtful.map((connection) => [connection, connection.client.connection.stream.bytesRead]));
+    const alive = await this.#askServer(doubtful);
+    for (const connection of doubtful) {
+      const spoke = connection.client.connection.stream.bytesRead !== before.get(connection);
+      if (spoke || connection.load === 0 || !connection.usable) continue;
+      if (!alive.has(connection)) {
+        connection.destroy(new OperationalError("the database does not answer any more", { sqlstate: "08006" }));
+        continue;
+      }
+      const silence = this.#silences.get(connection);
+      if (silence !== undefined) silence.doubt = Math.min(silence.doubt * 2, silence.doubt + longestDoubt);
+    }
+  }
+
+  /** Those whose session the server still works on. */
+  async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection>> {
+    let probe: PgConnection;
+    try {
+      probe = await this.#open(nobody, probePatience);
+    } catch (error) {
+      // A refusal in words comes from a server that is alive.
+      const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
+      return new Set(answered ? doubtful : []);
+    }
+    const timer = setTimeout(() => probe.destroy(new Error("no answer")), probePatience);
+    try {
+      // A pooler has its own numbers for sessions.
+      const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
+      return new Set(doubtful.filter(({ client }) => working === null || working.has(client.processID)));
+    } catch {
+      return new Set();
+    } finally {
+      clearTimeout(timer);
+      void probe.end().catch(() => {});
+    }
+  }
+}
+
+/** Process numbers of sessions at work, or done so recently that their answer may still be on its way. */
+async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>> {
+  const text =
+    "select pid from pg_catalog.pg_stat_activity " +
+    "where state is distinct from 'idle' or state_change > pg_catalog.clock_timestamp() - interval '1 second'";
+  const job = new Job(internalStatement(text), [], "arrays", false);
+  probe.send(job);
+  const { rows } = (await job.promise) as ArrayResult;
+  return new Set(rows.map(([pid]) => pid as number));
+}
+
+const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };
+
+function tookTooLong(limit: number): OperationalError {
+  return new OperationalError(`the statement took longer than the limit of ${limit} ms`, { sqlstate: "57014" });
+}

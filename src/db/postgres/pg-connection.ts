@@ -1,0 +1,278 @@
+import type { Connection, ConnectionOwner } from "../connection.js";
+import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
+import { internalStatement, type StatementInfo } from "../statements.js";
+import { connectionError, type ServerError, translateError } from "../translate-error.js";
+import { sendCancel } from "./cancel.js";
+import type { Connected } from "./connect.js";
+import type { JobCarrier, JobQueryClass } from "./job-query.js";
+import type { PgClient, PgConnectionHandle } from "./pg-module.js";
+import type { Attempt } from "./tls.js";
+
+/** A statement that this session has prepared. */
+interface Prepared {
+  /** What its rows look like; null until the server has told. */
+  columns: Columns | null;
+}
+
+/** How many statements a session keeps prepared: each takes memory on the server. */
+const mostPrepared = 250;
+/** Milliseconds that an abandoned statement may take, once it has its turn, before it is worth a cancel request. */
+const lateCancelDelay = 20;
+/** Milliseconds from which a statement counts as slow, beyond the quickest answer. */
+const slowAfter = 50;
+const heavyFrom = 20;
+const wholeResult = {};
+
+/** A session with a server, through node-postgres, with many statements under way at a time. */
+export class PgConnection implements Connection, JobCarrier {
+  readonly client: PgClient;
+  usable = true;
+  clean = true;
+  statementLimit: number | null = null;
+  busySince = 0;
+  readonly #owner: ConnectionOwner;
+  readonly #attempt: Attempt;
+  readonly #JobQuery: JobQueryClass;
+  readonly #prepared = new Map<StatementInfo, Prepared>();
+  /** Names that the server is to forget, told with the next statement it prepares. */
+  readonly #stale: string[] = [];
+  readonly #sent: Job[] = [];
+  /** Jobs that wait until the types of the parameters of the first of them are known. */
+  #held: Job[] | null = null;
+  /** Statements under way that are known to take their time. */
+  #heavy = 0;
+  /** Milliseconds of the quickest answer so far: mostly the way there and back. */
+  #quickest = 100;
+  #corked = false;
+  #failure: Error | null = null;
+  #cancelling: Promise<void> | null = null;
+  /** A cancel request may have come too late for its statement, and hit a later one. */
+  #strayCancel = false;
+
+  constructor({ client, attempt }: Connected, JobQuery: JobQueryClass, owner: ConnectionOwner) {
+    this.client = client;
+    this.#attempt = attempt;
+    this.#JobQuery = JobQuery;
+    this.#owner = owner;
+    client.on("error", (error) => this.#lose(error));
+    client.on("end", () => this.#lose(new Error("the server closed the connection")));
+    client.connection.on("parameterDescription", ({ dataTypeIDs }) => {
+      const head = this.#sent[0];
+      if (head !== undefined) head.info.parameterTypes = dataTypeIDs;
+    });
+  }
+
+  get load(): number {
+    return this.#held === null ? this.#sent.length : this.#sent.length + this.#held.length;
+  }
+
+  /** The oldest unanswered statement. */
+  get head(): Job | undefined {
+    return this.#sent[0];
+  }
+
+  get slow(): boolean {
+    if (this.#sent.length === 0) return false;
+    return this.#heavy > 0 || performance.now() - this.busySince > this.#quickest + slowAfter;
+  }
+
+  get available(): boolean {
+    return this.usable && this.#cancelling === null;
+  }
+
+  send(job: Job): void {
+    if (this.#held !== null) this.#held.push(job);
+    else if (!this.usable) job.fail(connectionError(this.#failure));
+    else if (job.prepare && job.params.length > 0 && job.info.parameterTypes === null) this.#askTypes(job);
+    else if (job.encoded !== null || job.encode()) this.#transmit(job);
+    else this.#owner.onProgress(this);
+  }
+
+  cancel(job: Job): void {
+    if (this.#sent[0] !== job || !this.available) return;
+    job.cancelled = true;
+    this.#strayCancel = true;
+    this.#cancelling = sendCancel(this.client, this.#attempt).finally(() => {
+      this.#cancelling = null;
+      if (this.usable) this.#owner.onProgress(this);
+    });
+  }
+
+  async quiet(): Promise<void> {
+    await this.#cancelling;
+  }
+
+  async reset(): Promise<void> {
+    await this.#cancelling;
+    for (const text of this.clean ? ["discard all"] : ["rollback", "discard all"]) {
+      const job = new Job(internalStatement(text), [], "execute", false);
+      this.send(job);
+      await job.promise;
+    }
+    this.#prepared.clear();
+    this.#stale.length = 0;
+  }
+
+  destroy(reason: Error): void {
+    this.client.connection.stream.destroy();
+    this.#lose(reason);
+  }
+
+  async end(): Promise<void> {
+    this.usable = false;
+    await this.client.end();
+  }
+
+  /** @internal Writes of one turn of the event loop leave together. */
+  write(handle: PgConnectionHandle, job: Job): void {
+    if (!this.#corked) {
+      this.#corked = true;
+      handle.stream.cork();
+      process.nextTick(() => {
+        this.#corked = false;
+        handle.stream.uncork();
+      });
+    }
+    if (job.script) {
+      handle.query(job.info.text);
+      return;
+    }
+    const name = job.prepare ? job.info.name : "";
+    let columns: Columns | null = null;
+    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
+    if (prepared === undefined) {
+      for (const old of this.#stale.splice(0)) handle.close({ type: "S", name: old });
+      handle.parse({ text: job.info.text, name });
+      if (job.prepare) this.#remember(job.info);
+    } else {
+      columns = prepared.columns;
+    }
+    if (columns === null) handle.describe({ type: "S", name });
+    else job.columns = columns;
+    if (job.encoded !== null) {
+      handle.bind({ statement: name, values: job.encoded });
+      handle.execute(wholeResult);
+    }
+    handle.sync();
+  }
+
+  /** @internal What the rows look like; null for a statement that has none. */
+  described(job: Job, fields: readonly Field[] | null): void {
+    const columns = fields === null ? noColumns : columnsOf(fields);
+    job.columns = columns;
+    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
+    if (prepared !== undefined) prepared.columns = columns;
+  }
+
+  /** @internal */
+  answered(job: Job): void {
+    this.clean = this.client.getTransactionStatus() === "I";
+    this.#advance(job);
+    job.succeed();
+    this.#owner.onProgress(this);
+  }
+
+  /** @internal */
+  failed(job: Job, error: ServerError | Error): void {
+    if (!isFromServer(error)) {
+      // The driver's own: the stream of answers cannot be trusted any more.
+      this.destroy(error as Error);
+      job.fail(connectionError(error));
+      return;
+    }
+    if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
+    const again = this.#mayRunAgain(job, error);
+    this.#advance(job);
+    if (again) {
+      job.restart();
+      this.#owner.onRetry(job);
+    } else {
+      job.fail(translateError(error));
+    }
+    this.#owner.onProgress(this);
+  }
+
+  #transmit(job: Job): void {
+    if (this.#sent.push(job) === 1) this.busySince = performance.now();
+    if (job.info.cost > heavyFrom) {
+      this.#heavy++;
+      job.heavy = true;
+    }
+    this.client.query(new this.#JobQuery(job, this));
+  }
+
+  /** Prepares without running, so that the parameters can be checked before they are sent. */
+  #askTypes(job: Job): void {
+    this.#held = [job];
+    const ask = new Job(job.info, [], "execute", true);
+    this.#transmit(ask);
+    const resume = (error: unknown): void => {
+      const held = this.#held ?? [];
+      this.#held = null;
+      if (error !== null) held.shift()?.fail(error);
+      for (const waiting of held) if (!waiting.settled) this.send(waiting);
+      if (this.usable) this.#owner.onProgress(this);
+    };
+    ask.promise.then(
+      () => resume(null),
+      (error: unknown) => resume(error),
+    );
+  }
+
+  #advance(job: Job): void {
+    if (this.#sent[0] === job) this.#sent.shift();
+    if (job.heavy) {
+      this.#heavy--;
+      job.heavy = false;
+    }
+    const now = performance.now();
+    const took = now - this.busySince;
+    this.busySince = now;
+    if (took < this.#quickest) this.#quickest = took;
+    job.info.cost += (took - this.#quickest - job.info.cost) / 4;
+    const head = this.#sent[0];
+    // Its caller left while it stood in line. Now it has its turn, and usually not for long.
+    if (head?.settled) setTimeout(() => this.cancel(head), lateCancelDelay).unref();
+  }
+
+  #remember(info: StatementInfo): void {
+    if (this.#prepared.size >= mostPrepared) {
+      const [oldest] = this.#prepared.keys();
+      this.#forget(oldest!);
+    }
+    this.#prepared.set(info, { columns: null });
+  }
+
+  #forget(info: StatementInfo): void {
+    if (this.#prepared.delete(info)) this.#stale.push(info.name);
+  }
+
+  /**
+   * Two errors mean that a prepared statement is out of date, and nothing ran: it is gone (26000), or its tables have
+   * changed (0A000). A third can mean that a cancel request came too late and hit this one (57014).
+   */
+  #mayRunAgain(job: Job, error: ServerError): boolean {
+    const outdated = error.code === "26000" || (error.code === "0A000" && job.prepare && job.columns !== noColumns);
+    if (outdated) this.#forget(job.info);
+    // A statement that could not be prepared: the server has nothing under its name.
+    else if (this.#prepared.get(job.info)?.columns === null) this.#forget(job.info);
+    const stray = error.code === "57014" && this.#strayCancel && job.info.repeatable;
+    if (error.code === "57014") this.#strayCancel = false;
+    return (outdated || (stray && !job.cancelled)) && this.clean && !job.settled && job.retries < 2;
+  }
+
+  #lose(error: Error): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.usable = false;
+    for (const job of this.#sent.splice(0)) job.fail(connectionError(error));
+    for (const job of this.#held?.splice(0) ?? []) job.fail(connectionError(error));
+    this.client.connection.stream.destroy();
+    this.#owner.onGone(this);
+  }
+}
+
+function isFromServer(error: ServerError | Error): error is ServerError {
+  const { severity, code } = error as ServerError;
+  return severity !== undefined && code !== undefined;
+}

@@ -1,0 +1,75 @@
+import type { Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
+import { missingPackage } from "../missing-package.js";
+import type { ServerError } from "../translate-error.js";
+
+/**
+ * What is used of node-postgres. The handlers of a query are the interface by which it takes query classes such as
+ * pg-cursor; the rest of what is written down here is not in its published types. Checked against 8.23.
+ */
+export interface PgModule {
+  readonly Client: new (config: PgClientConfig) => PgClient;
+  readonly Query: new (text: string) => PgQuery;
+}
+
+export interface PgClientConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly database?: string | undefined;
+  readonly ssl: ConnectionOptions | false;
+  readonly application_name: string;
+  readonly connectionTimeoutMillis: number;
+  readonly keepAlive: boolean;
+  readonly keepAliveInitialDelayMillis: number;
+  readonly pipeline: boolean;
+}
+
+export interface PgClient {
+  readonly connection: PgConnectionHandle;
+  readonly processID: number;
+  readonly secretKey: number;
+  connect(): Promise<unknown>;
+  query(query: PgQuery): void;
+  end(): Promise<void>;
+  getStartupConf(): Record<string, string>;
+  getTransactionStatus(): string | null;
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "end", listener: () => void): void;
+  on(event: "notification", listener: (message: { channel: string; payload?: string }) => void): void;
+}
+
+export interface PgConnectionHandle {
+  readonly stream: Socket;
+  attachListeners(stream: Socket): void;
+  on(event: "parameterDescription", listener: (message: { dataTypeIDs: number[] }) => void): void;
+  query(text: string): void;
+  parse(message: { text: string; name: string }): void;
+  describe(message: { type: "S"; name: string }): void;
+  bind(message: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  execute(message: object): void;
+  close(message: { type: "S"; name: string }): void;
+  sync(): void;
+  sendCopyFail(message: string): void;
+}
+
+export interface PgQuery {
+  submit(connection: PgConnectionHandle): Error | null;
+  handleRowDescription(message: { fields: { name: string; dataTypeID: number }[] }): void;
+  handleDataRow(message: { fields: (string | null)[] }): void;
+  handleCommandComplete(message: { text: string }): void;
+  handleEmptyQuery(): void;
+  handlePortalSuspended(): void;
+  handleCopyInResponse(connection: PgConnectionHandle): void;
+  handleCopyData(): void;
+  handleError(error: ServerError | Error): void;
+  handleReadyForQuery(): void;
+}
+
+export async function loadPg(): Promise<PgModule> {
+  const module = await import("pg").catch((cause: unknown) => {
+    throw missingPackage("pg", "PostgreSQL", cause);
+  });
+  return module.default as unknown as PgModule;
+}

@@ -1,0 +1,52 @@
+import type { Scope } from "./ambient.js";
+import type { Connection } from "./connection.js";
+import type { QueryOptions } from "./database.js";
+import { ProgrammingError } from "./errors.js";
+import { Job } from "./job.js";
+import { BaseQueries, type QueryDefaults } from "./queries.js";
+import { internalStatement } from "./statements.js";
+import { watchJob } from "./watch-job.js";
+
+/** The calls that run SQL, on one connection of the caller's own. */
+export abstract class ConnectionScope extends BaseQueries implements Scope {
+  readonly owner: object;
+  open = true;
+  protected readonly connection: Connection;
+  #cursors = 0;
+
+  constructor(owner: object, connection: Connection, defaults: QueryDefaults, signal: AbortSignal | undefined) {
+    super(defaults, signal);
+    this.owner = owner;
+    this.connection = connection;
+  }
+
+  /** What it is, for the error when it has ended. */
+  protected abstract readonly what: string;
+
+  protected start(job: Job): void {
+    if (!this.open) throw new ProgrammingError(`the ${this.what} has ended`);
+    job.carrier = this.connection;
+    this.connection.send(job);
+  }
+
+  async script(text: string, options: QueryOptions = {}): Promise<void> {
+    const job = new Job(internalStatement(text), [], "execute", false, true);
+    watchJob(job, options.signal ?? this.signal, options.timeout);
+    if (!job.settled) this.start(job);
+    await job.promise;
+  }
+
+  /** @internal A name that no other cursor of the scope has. */
+  cursorName(): string {
+    return `stoa_cursor_${++this.#cursors}`;
+  }
+
+  /** @internal Runs a statement of the framework's own, whatever the state of the scope. */
+  command(text: string): Promise<unknown> {
+    // The simple protocol: one message there, and less coming back.
+    const job = new Job(internalStatement(text), [], "execute", false, true);
+    job.carrier = this.connection;
+    this.connection.send(job);
+    return job.promise;
+  }
+}
