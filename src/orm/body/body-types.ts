@@ -1,0 +1,34 @@
+import type {
+  ColumnNames,
+  FieldsOf,
+  FlagsOf,
+  ForeignKeyValue,
+  KeyAttribute,
+  OutOf,
+  ToOneNames,
+} from "../fields/types.js";
+
+/** The types of what bodies of a model become. Nothing here exists at run time. */
+
+type Unsent<F> = { [K in keyof F]: FlagsOf<F[K]> & ("locked" | "readOnly") extends never ? never : K }[keyof F];
+type Optional<F> = { [K in keyof F]: "optional" extends FlagsOf<F[K]> ? K : never }[keyof F];
+
+type Columns<F> = Exclude<ColumnNames<F>, Unsent<F>>;
+type Relations<F> = Exclude<ToOneNames<F>, Unsent<F>>;
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** What `body: Book` gives a handler: what `create` takes, with relations by their keys. */
+export type FieldsBody<F> = Flat<
+  { [K in Exclude<Columns<F>, Optional<F>>]: OutOf<F[K]> } & {
+    [K in Columns<F> & Optional<F>]?: OutOf<F[K]>;
+  } & { [K in Exclude<Relations<F>, Optional<F>> as KeyAttribute<K>]: ForeignKeyValue<F[K]> } & {
+    [K in Relations<F> & Optional<F> as KeyAttribute<K>]?: ForeignKeyValue<F[K]>;
+  }
+>;
+
+/** What a body of a model becomes, by the class of its instances. */
+export type ModelBody<M> = FieldsBody<FieldsOf<M>>;
+
+/** What `body: partial(Book)` gives a handler. */
+export type PartialModelBody<M> = Partial<ModelBody<M>>;

@@ -1,0 +1,71 @@
+import type { ColumnType } from "../../meta.js";
+import { type BodyTraits, type Check, finiteNumber, nullByte, Refusal } from "../refusal.js";
+
+/** Null for a field whose own type has no word for it. */
+export const notNull = new Refusal("value_error", "Input should not be null");
+
+/** Any JSON value that PostgreSQL can store. */
+export const jsonCheck: Check = (value, body) => unstorable(value, body) ?? value;
+
+function unstorable(value: unknown, body: BodyTraits): Refusal | undefined {
+  if (body.nulls && some(value, holdsNull)) return nullByte;
+  return body.overflow && some(value, isInfinite) ? finiteNumber : undefined;
+}
+
+/** Whether something holds for a value, a key or a value inside of it. Depth is bounded by now. */
+function some(value: unknown, test: (value: unknown) => boolean): boolean {
+  if (typeof value !== "object" || value === null) return test(value);
+  return Object.entries(value).some(([key, item]) => test(key) || some(item, test));
+}
+
+function holdsNull(value: unknown): boolean {
+  return typeof value === "string" && value.includes("\0");
+}
+
+function isInfinite(value: unknown): boolean {
+  return typeof value === "number" && !Number.isFinite(value);
+}
+
+const invalid = new Refusal("value_error", "Input should be a valid value");
+
+/** What the type's own encoder takes. Its message may quote the input, so that it is not told. */
+export function customCheck(encode: ColumnType["encode"]): Check {
+  return (value, body) => {
+    const refusal = unstorable(value, body);
+    if (refusal) return refusal;
+    try {
+      encode?.(value);
+      return value;
+    } catch {
+      return invalid;
+    }
+  };
+}
+
+const listType = new Refusal("list_type", "Input should be a valid array");
+const ragged = new Refusal("value_error", "Input should have lists of the same length");
+
+/** A list in which every item is sound. */
+export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Check {
+  return (value, body) => {
+    if (!Array.isArray(value)) return listType;
+    let refused: Map<number, Refusal> | undefined;
+    const list = value.map((each: unknown, index) => {
+      const result = each === null ? nullItem : item(each, body);
+      if (result instanceof Refusal) (refused ??= new Map()).set(index, result);
+      return result;
+    });
+    if (refused) return new Refusal(ragged.type, ragged.msg, refused);
+    return nested && !isRectangular(list as unknown[][]) ? ragged : list;
+  };
+}
+
+/** PostgreSQL's arrays are matrices. */
+function isRectangular(lists: readonly (readonly unknown[])[]): boolean {
+  return lists.every((list) => shape(list) === shape(lists[0]!));
+}
+
+function shape(list: readonly unknown[]): string {
+  const [first] = list;
+  return Array.isArray(first) ? `${list.length},${shape(first)}` : String(list.length);
+}

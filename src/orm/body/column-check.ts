@@ -1,0 +1,70 @@
+import type { ColumnType } from "../meta.js";
+import { dateCheck, datetimeCheck, localDatetimeCheck, timeCheck } from "./checks/datetimes.js";
+import { intervalCheck } from "./checks/interval.js";
+import { bigIntegerCheck, booleanCheck, decimalCheck, floatCheck, integerCheck } from "./checks/numbers.js";
+import { bytesCheck, enumCheck, textCheck, uuidCheck } from "./checks/text.js";
+import { arrayCheck, customCheck, jsonCheck, notNull } from "./checks/values.js";
+import type { Check, Refusal } from "./refusal.js";
+
+/** How the values of a column are read from JSON. */
+export interface ColumnCheck {
+  readonly check: Check;
+  /** What is said of null where it is not allowed. */
+  readonly onNull: Refusal;
+  /** Whether the check wants long numbers as they were written. */
+  readonly exact: boolean;
+}
+
+export function columnCheck(type: ColumnType): ColumnCheck {
+  const check = checkFor(type);
+  const onNull = type.kind === "json" || type.kind === "custom" ? notNull : check(null, nothing);
+  return { check, onNull: onNull as Refusal, exact: isExact(type) };
+}
+
+const nothing = { nulls: false, overflow: false };
+
+function checkFor(type: ColumnType): Check {
+  switch (type.kind) {
+    case "smallInt":
+    case "int":
+      return integerCheck(type.range!);
+    case "bigInt":
+      return bigIntegerCheck(type.range!);
+    case "float":
+      return floatCheck(type.sqlType === "real");
+    case "decimal":
+      return decimalCheck(type.precision, type.scale);
+    case "bool":
+      return booleanCheck;
+    case "char":
+    case "text":
+    case "searchVector":
+      return textCheck(type.maxLength);
+    case "uuid":
+      return uuidCheck;
+    case "json":
+      return jsonCheck;
+    case "datetime":
+      return type.timezone === false ? localDatetimeCheck : datetimeCheck;
+    case "date":
+      return dateCheck;
+    case "time":
+      return timeCheck(type.timezone === true);
+    case "interval":
+      return intervalCheck;
+    case "bytes":
+      return bytesCheck;
+    case "enum":
+      return enumCheck(type.choices!);
+    case "array": {
+      const item = columnCheck(type.item!);
+      return arrayCheck(item.check, item.onNull, type.item!.kind === "array");
+    }
+    case "custom":
+      return customCheck(type.encode);
+  }
+}
+
+function isExact(type: ColumnType): boolean {
+  return type.kind === "bigInt" || type.kind === "decimal" || (type.item !== undefined && isExact(type.item));
+}

@@ -1,0 +1,56 @@
+/** A decimal number without loss: its value is `digits` times ten to the power of `exponent`. */
+export interface DecimalText {
+  readonly negative: boolean;
+  /** Without zeros at either end; empty for zero. */
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+const form = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
+
+/** Reads a number as JSON, JavaScript and Python write it; undefined when it is none. */
+export function readDecimal(text: string): DecimalText | undefined {
+  const match = form.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "", fraction = "", power = "0"] = match;
+  if (whole === "" && fraction === "") return undefined;
+  const all = whole + fraction;
+  let start = 0;
+  let end = all.length;
+  while (start < end && all.charCodeAt(start) === zero) start++;
+  while (end > start && all.charCodeAt(end - 1) === zero) end--;
+  const negative = sign === "-";
+  if (start === end) return { negative, digits: "", exponent: 0 };
+  return { negative, digits: all.slice(start, end), exponent: Number(power) - fraction.length + all.length - end };
+}
+
+const zero = 0x30;
+
+/** Digits before the decimal point. */
+export function wholeDigits({ digits, exponent }: DecimalText): number {
+  return Math.max(0, digits.length + exponent);
+}
+
+/** Digits after the decimal point. */
+export function decimalPlaces({ exponent }: DecimalText): number {
+  return Math.max(0, -exponent);
+}
+
+/** The integer that a decimal without places is; the caller has bounded its digits. */
+export function toBigInt({ negative, digits, exponent }: DecimalText): bigint {
+  const value = BigInt(digits === "" ? "0" : digits + "0".repeat(exponent));
+  return negative ? -value : value;
+}
+
+/** Zeros that are worth writing out. */
+const maxZeros = 100;
+
+/** As PostgreSQL reads it: written out, unless a short text would become a long one. */
+export function decimalString({ negative, digits, exponent }: DecimalText): string {
+  if (digits === "") return "0";
+  const sign = negative ? "-" : "";
+  if (exponent > maxZeros || -exponent > digits.length + maxZeros) return `${sign}${digits}e${exponent}`;
+  if (exponent >= 0) return sign + digits + "0".repeat(exponent);
+  const padded = digits.padStart(1 - exponent, "0");
+  return `${sign}${padded.slice(0, exponent)}.${padded.slice(exponent)}`;
+}

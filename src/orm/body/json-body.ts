@@ -1,0 +1,38 @@
+import { isUtf8 } from "node:buffer";
+import { isDeeperThan, maxJsonDepth, mayOverflow, mayPollute, pollutes } from "../../http/json.js";
+import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
+import type { BodyTraits } from "./refusal.js";
+
+/** A JSON document, and the same with its long numbers as they were written where that was asked for. */
+export interface JsonBody extends BodyTraits {
+  readonly value: unknown;
+  readonly exact: unknown;
+}
+
+/** Reads a body; undefined when it is not exactly one sound JSON document. */
+export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  if (isDeeperThan(text, maxJsonDepth)) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (mayPollute(text) && pollutes(value)) return undefined;
+  // Half a surrogate pair is no character, and PostgreSQL does not store it.
+  if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value)) return undefined;
+  return {
+    value,
+    exact: exactly && mayLoseDigits(text) ? parseExactly(text) : value,
+    nulls: text.includes("\\u0000"),
+    overflow: mayOverflow(text),
+  };
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, item]) => key.isWellFormed() && isWellFormed(item));
+}

@@ -1,0 +1,98 @@
+import type { BodyResult } from "../../validation/body-validator.js";
+import type { Issue } from "../../validation/issues.js";
+import type { ColumnMeta, ModelMeta } from "../meta.js";
+import { type ColumnCheck, columnCheck } from "./column-check.js";
+import { type JsonBody, readJsonBody } from "./json-body.js";
+import { Refusal } from "./refusal.js";
+
+/** Reads a body of a model: the values of its columns by their properties, or all that is wrong, in the order of the fields. */
+export type ModelBodyReader = (bytes: Uint8Array) => BodyResult<Record<string, unknown>>;
+
+const readers = {
+  whole: new WeakMap<ModelMeta, ModelBodyReader>(),
+  partial: new WeakMap<ModelMeta, ModelBodyReader>(),
+};
+
+/** The reader of a model's bodies, made when it is first asked for. A partial body may leave out any field. */
+export function modelBodyReader(meta: ModelMeta, kind: "whole" | "partial"): ModelBodyReader {
+  let reader = readers[kind].get(meta);
+  if (reader === undefined) readers[kind].set(meta, (reader = compile(meta, kind === "partial")));
+  return reader;
+}
+
+/** Whether clients may send a column. What the clock or the database gives is not theirs to say. */
+export function isWritable({ autoIncrement, readOnly, generated, autoNow, autoNowAdd }: ColumnMeta): boolean {
+  return !autoIncrement && !readOnly && generated === undefined && !autoNow && !autoNowAdd;
+}
+
+interface BodyField extends ColumnCheck {
+  /** Where its value may stand; the first key that is there counts. */
+  readonly keys: readonly string[];
+  readonly attribute: string;
+  readonly nullable: boolean;
+  readonly missing: Issue | null;
+}
+
+const invalidJson = refused([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }]);
+/** A long list of wrong items must not become an answer many times its size. */
+const maxItemIssues = 1000;
+
+function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {
+  const fields = meta.columns.filter(isWritable).map((column) => bodyField(column, partial));
+  const exactly = fields.some((field) => field.exact);
+  const notObject = refused([
+    { loc: ["body"], msg: `Input should be a valid dictionary or instance of ${meta.name}`, type: "model_type" },
+  ]);
+  return (bytes) => {
+    const body = readJsonBody(bytes, exactly);
+    if (body === undefined) return invalidJson;
+    return isObject(body.value) ? readFields(fields, body) : notObject;
+  };
+}
+
+function bodyField(column: ColumnMeta, partial: boolean): BodyField {
+  const { name, attribute, nullable } = column;
+  return {
+    ...columnCheck(column.type),
+    keys: column.reference === undefined ? [name] : [...new Set([name, attribute, column.column])],
+    attribute,
+    nullable,
+    missing: partial || column.optional ? null : { loc: [name], msg: "Field required", type: "missing" },
+  };
+}
+
+function readFields(fields: readonly BodyField[], body: JsonBody): BodyResult<Record<string, unknown>> {
+  const { value, exact } = body as JsonBody & Record<"value" | "exact", Record<string, unknown>>;
+  const values: Record<string, unknown> = {};
+  let issues: Issue[] | undefined;
+  for (const field of fields) {
+    const key = sentKey(field, value);
+    if (key === undefined) {
+      if (field.missing) (issues ??= []).push(field.missing);
+      continue;
+    }
+    const given = (field.exact ? exact : value)[key];
+    const result = given === null ? (field.nullable ? null : field.onNull) : field.check(given, body);
+    if (result instanceof Refusal) (issues ??= []).push(...issuesOf([key], result).slice(0, maxItemIssues));
+    else values[field.attribute] = result;
+  }
+  return issues ? refused(issues) : { value: values };
+}
+
+function sentKey({ keys }: BodyField, body: Record<string, unknown>): string | undefined {
+  for (const key of keys) if (Object.hasOwn(body, key)) return key;
+  return undefined;
+}
+
+function issuesOf(loc: readonly (string | number)[], { type, msg, items }: Refusal): Issue[] {
+  if (items === undefined) return [{ loc, msg, type }];
+  return [...items].slice(0, maxItemIssues).flatMap(([index, item]) => issuesOf([...loc, index], item));
+}
+
+function refused(issues: readonly Issue[]): BodyResult<never> {
+  return { issues, status: 400 };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

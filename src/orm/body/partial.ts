@@ -1,0 +1,27 @@
+import { ValueError } from "../../errors/value-error.js";
+import { show } from "../../internal/options.js";
+import {
+  type BodyResult,
+  type BodyValidator,
+  bodyValidatorSymbol,
+  type DescribedSchema,
+  jsonSchemaSymbol,
+} from "../../validation/body-validator.js";
+import type { ModelMeta } from "../meta.js";
+import type { PartialModelBody } from "./body-types.js";
+import { modelBodyReader } from "./model-body.js";
+import { partialSchema } from "./model-schema.js";
+
+/** A body that may leave out any field of a model, for PATCH: `{ body: partial(Book) }`. */
+export function partial<M extends object>(model: {
+  new (...args: never[]): M;
+  readonly meta: ModelMeta;
+}): BodyValidator<PartialModelBody<M>> & DescribedSchema {
+  if (typeof model !== "function" || !("meta" in model)) {
+    throw new ValueError(`partial() takes a model's class, not ${show(model)}`);
+  }
+  return {
+    [bodyValidatorSymbol]: (bytes) => modelBodyReader(model.meta, "partial")(bytes) as BodyResult<PartialModelBody<M>>,
+    [jsonSchemaSymbol]: () => partialSchema(model.meta),
+  };
+}

@@ -1,0 +1,308 @@
+import { FieldError } from "../errors.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../query/nodes.js";
+import { isAggregate, splitConditions } from "./aggregation.js";
+import { compileCondition } from "./conditions.js";
+import type { Context } from "./context.js";
+import { compileExpression, typeOfExpression } from "./expressions.js";
+import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
+import { resolvePath, Scope, singleKey } from "./scope.js";
+
+export interface Compiled {
+  readonly text: string;
+  readonly params: readonly unknown[];
+}
+
+export interface CompiledSelect extends Compiled {
+  readonly plan: RowPlan;
+}
+
+/** Where a parameter comes from, so that a statement can be used again with other values. */
+export interface Binding {
+  readonly from: ConditionNode | "limit" | "offset" | "constant" | null;
+  readonly make: (value: unknown) => unknown;
+}
+
+const opaque: Binding = { from: null, make: (value) => value };
+
+/** What follows the list of a SELECT. */
+interface Clauses {
+  where: string;
+  groupBy: string;
+  having: string;
+  orderBy: string;
+}
+
+/** Makes one statement of a query. Identifiers come from models, everything else is a parameter. */
+export class Compiler implements Context {
+  readonly params: unknown[] = [];
+  /** How each parameter was made. */
+  readonly bindings: Binding[] = [];
+  #aliases = 0;
+  #lookup: ConditionNode | null = null;
+
+  param(value: unknown): string {
+    this.bindings.push(opaque);
+    return `$${this.params.push(value)}`;
+  }
+
+  bind(value: unknown, make: (value: unknown) => unknown): string {
+    this.bindings.push({ from: this.#lookup, make });
+    return `$${this.params.push(make(value))}`;
+  }
+
+  constant(value: unknown): string {
+    this.bindings.push({ from: "constant", make: () => value });
+    return `$${this.params.push(value)}`;
+  }
+
+  lookup(node: ConditionNode): void {
+    this.#lookup = node;
+  }
+
+  #count(from: "limit" | "offset", value: number): string {
+    this.bindings.push({ from, make: (given) => given });
+    return `$${this.params.push(value)}`;
+  }
+
+  alias(): string {
+    return `t${this.#aliases++}`;
+  }
+
+  expression(node: ExpressionNode, scope: Scope): string {
+    return compileExpression(node, scope, this);
+  }
+
+  condition(node: ConditionNode, scope: Scope): string {
+    return compileCondition(node, scope, this);
+  }
+
+  typeOf(node: ExpressionNode, scope: Scope): ColumnType | undefined {
+    return typeOfExpression(node, scope, this);
+  }
+
+  order(nodes: readonly OrderNode[], scope: Scope): string {
+    return nodes
+      .map(({ expression, descending, nulls }) => {
+        const sql = this.expression(expression, scope);
+        return `${sql}${descending ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
+      })
+      .join(", ");
+  }
+
+  scope(query: Query, outer: Scope | null = null): Scope {
+    const scope = new Scope(query.meta, () => this.alias(), outer, query.annotations);
+    scope.grouped = query.selection?.grouped === true;
+    return scope;
+  }
+
+  innerScope(query: Query, outer: Scope): Scope {
+    return this.scope(query, outer);
+  }
+
+  /** The statement that gives the rows of a query. */
+  select(query: Query, named = false): CompiledSelect {
+    if (query.combined) return this.#combined(query);
+    const scope = this.scope(query);
+    const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
+    // Names that are not the same twice, for readers of rows by name.
+    const columns = named ? list.map((sql, index) => `${sql} AS c${index}`) : list;
+    return { text: this.assemble(query, scope, columns.join(", ")), params: this.params, plan };
+  }
+
+  subselect(query: Query, outer: Scope, shape: "values" | "key" | "exists"): string {
+    if (query.combined) throw new FieldError("a union cannot be a subquery");
+    const scope = this.scope(query, outer);
+    if (query.empty) return `SELECT ${shape === "exists" ? "1" : "NULL"} WHERE FALSE`;
+    const list =
+      shape === "exists"
+        ? "1"
+        : query.selection
+          ? query.selection.fields.map(({ expression }) => this.expression(expression, scope)).join(", ")
+          : scope.column(singleKey(query.meta));
+    // An order matters only where rows are then cut off.
+    const ordered = query.limit === null && query.offset === null ? { ...query, orderBy: [] } : query;
+    return this.assemble(ordered, scope, list);
+  }
+
+  /** Puts a SELECT together; the list comes first, because it may join tables. `also` is one more condition, as SQL. */
+  assemble(query: Query, scope: Scope, list: string, also?: string): string {
+    const clauses = this.clauses(query, scope);
+    if (also !== undefined) clauses.where = clauses.where === "" ? ` WHERE ${also}` : `${clauses.where} AND ${also}`;
+    let text = "SELECT ";
+    if (query.distinct === true) text += "DISTINCT ";
+    else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
+    text += `${list} FROM ${query.meta.sqlName} ${scope.alias}${scope.joins}${clauses.where}${clauses.groupBy}${clauses.having}${clauses.orderBy}`;
+    if (query.limit !== null) text += ` LIMIT ${this.#count("limit", query.limit)}`;
+    if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
+    if (query.lock) text += ` ${lockSql(query.lock, scope.alias)}`;
+    return text;
+  }
+
+  clauses(query: Query, scope: Scope): Clauses {
+    const conditions = [...query.where];
+    const { grouped } = scope;
+    const split = grouped ? splitConditions(conditions, scope) : { rows: conditions, groups: [] };
+    const having = split.groups.map((condition) => this.condition(condition, scope)).join(" AND ");
+    return {
+      where: this.where(query, scope, split.rows),
+      groupBy: grouped && query.selection ? this.#groupBy(query.selection, scope) : "",
+      having: having && ` HAVING ${having}`,
+      orderBy: this.orderBy(query, scope),
+    };
+  }
+
+  where(query: Query, scope: Scope, conditions: readonly ConditionNode[] = query.where): string {
+    const parts = conditions.map((condition) => this.condition(condition, scope));
+    const mark = softDeleteColumn(query.meta);
+    if (mark && query.deleted !== "shown")
+      parts.push(`${scope.column(mark)} IS ${query.deleted === "only" ? "NOT " : ""}NULL`);
+    if (query.empty) parts.push("FALSE");
+    return parts.length === 0 ? "" : ` WHERE ${parts.join(" AND ")}`;
+  }
+
+  orderBy(query: Query, scope: Scope): string {
+    const nodes = orderOf(query);
+    return nodes.length === 0 ? "" : ` ORDER BY ${this.order(nodes, scope)}`;
+  }
+
+  #groupBy(selection: Selection, scope: Scope): string {
+    const keys = selection.fields.filter(({ expression }) => !isAggregate(expression, scope.annotations));
+    if (keys.length === 0) return "";
+    // By position: an expression with parameters would not be seen as the same one.
+    return ` GROUP BY ${keys.map(({ name }) => selection.fields.findIndex((field) => field.name === name) + 1).join(", ")}`;
+  }
+
+  #distinctOn(names: readonly string[], scope: Scope): string {
+    return names.map((path) => this.expression({ type: "path", path }, scope)).join(", ");
+  }
+
+  #values(selection: Selection, scope: Scope): { list: string[]; plan: RowPlan } {
+    const extras: ExtraPlan[] = [];
+    const list = selection.fields.map(({ name, expression }, at) => {
+      const type = this.typeOf(expression, scope);
+      extras.push({ name, at, type });
+      const sql = this.expression(expression, scope);
+      return type?.selectSql ? type.selectSql(sql) : sql;
+    });
+    return {
+      list: list.length > 0 ? list : ["1"],
+      plan: { meta: scope.meta, columns: [], at: 0, related: [], extras },
+    };
+  }
+
+  #models(query: Query, scope: Scope): { list: string[]; plan: RowPlan } {
+    const list: string[] = [];
+    const plan = this.#model(query.meta, scope, selectedColumns(query), query.related, list);
+    const extras = Object.entries(query.annotations).map(([name, node]): ExtraPlan => {
+      if (isAggregate(node, query.annotations) && !aggregatesMany(node, scope)) {
+        throw new FieldError(
+          `the aggregate '${name}' is over the rows themselves: use values() before it, or aggregate()`,
+        );
+      }
+      const type = this.typeOf(node, scope);
+      const sql = this.expression(node, scope);
+      return { name, at: list.push(type?.selectSql ? type.selectSql(sql) : sql) - 1, type };
+    });
+    return { list, plan: { ...plan, extras } };
+  }
+
+  #model(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null, tree: RelatedTree, list: string[]): RowPlan {
+    const columns = only ? meta.columns.filter((column) => only.has(column.index)) : meta.columns;
+    const at = list.length;
+    for (const column of columns) list.push(columnSql(column, scope));
+    const related = Object.keys(tree).map((name): RelatedPlan => {
+      const relation = meta.relations.get(name)!;
+      const inner = scope.join(relation);
+      const plan = this.#model(relation.target, inner, null, tree[name]!, list);
+      return { ...plan, relation, keyAt: plan.at + relation.target.primaryKey[0]!.index };
+    });
+    return { meta, columns, at, related, extras: [] };
+  }
+
+  /** Rows of several queries together. The order can only name columns of the result. */
+  #combined(query: Query): CompiledSelect {
+    const { operator, queries } = query.combined!;
+    let plan: RowPlan | undefined;
+    const parts = queries.map((each) => {
+      const scope = this.scope(each);
+      const made = each.selection ? this.#values(each.selection, scope) : this.#models(each, scope);
+      plan ??= made.plan;
+      return `(${this.assemble(each, scope, made.list.join(", "))})`;
+    });
+    const names =
+      plan!.columns.length > 0 ? plan!.columns.map((column) => column.name) : plan!.extras.map((extra) => extra.name);
+    const order = (query.orderBy ?? []).map(({ expression, descending, nulls }) => {
+      const at = expression.type === "path" ? names.indexOf(expression.path) : -1;
+      if (at === -1) throw new FieldError(`a union can only be ordered by one of ${names.join(", ")}`);
+      return `${at + 1}${descending !== query.reversed ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
+    });
+    let text = parts.join(` ${operator} `);
+    if (order.length > 0) text += ` ORDER BY ${order.join(", ")}`;
+    if (query.limit !== null) text += ` LIMIT ${this.#count("limit", query.limit)}`;
+    if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
+    return { text, params: this.params, plan: plan! };
+  }
+}
+
+/** The columns to load: those asked for, and the keys by which relations are prefetched. Null for all. */
+export function selectedColumns(query: Query): ReadonlySet<number> | null {
+  if (query.columns === null || query.prefetch.length === 0) return query.columns;
+  const keys = query.prefetch.map((node) => query.meta.relations.get(node.relation)!.sourceColumn.index);
+  return new Set([...query.columns, ...keys]);
+}
+
+export function softDeleteColumn(meta: ModelMeta): ColumnMeta | undefined {
+  return meta.columns.find((column) => column.softDelete);
+}
+
+function columnSql(column: ColumnMeta, scope: Scope): string {
+  const sql = `${scope.alias}.${quote(column.column)}`;
+  return column.type.selectSql ? column.type.selectSql(sql) : sql;
+}
+
+/** The order of a query, turned round when it was reversed; by default that of the model. */
+export function orderOf(query: Query): readonly OrderNode[] {
+  const nodes = query.orderBy ?? (query.selection?.grouped ? [] : defaultOrder(query.meta));
+  if (!query.reversed) return nodes;
+  const keys = nodes.length > 0 ? nodes : query.meta.primaryKey.map((column) => orderBy(column.name, false));
+  return keys.map(({ expression, descending, nulls }) => ({
+    expression,
+    descending: !descending,
+    nulls: nulls && (nulls === "first" ? ("last" as const) : ("first" as const)),
+  }));
+}
+
+function defaultOrder(meta: ModelMeta): OrderNode[] {
+  return meta.ordering.map((name) => (name.startsWith("-") ? orderBy(name.slice(1), true) : orderBy(name, false)));
+}
+
+function orderBy(path: string, descending: boolean): OrderNode {
+  return { expression: { type: "path", path }, descending };
+}
+
+function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
+  switch (node.type) {
+    case "call":
+      if (!node.aggregate)
+        return node.args.every((arg) => !isAggregate(arg, scope.annotations) || aggregatesMany(arg, scope));
+      return node.args[0]?.type === "path" && resolvePath(scope, node.args[0].path).kind === "many";
+    case "binary":
+      return [node.left, node.right].every(
+        (each) => !isAggregate(each, scope.annotations) || aggregatesMany(each, scope),
+      );
+    case "cast":
+    case "extract":
+      return aggregatesMany(node.expression, scope);
+    case "path":
+      return true;
+    default:
+      return true;
+  }
+}
+
+function lockSql(lock: NonNullable<Query["lock"]>, alias: string): string {
+  const wait = lock.wait === "wait" ? "" : ` ${lock.wait.toUpperCase()}`;
+  return `FOR ${lock.strength.toUpperCase()} OF ${alias}${wait}`;
+}

@@ -1,0 +1,140 @@
+import { FieldError } from "../errors.js";
+import { quote } from "../identifiers.js";
+import type { RelationMeta } from "../meta.js";
+import type { ConditionNode } from "../query/nodes.js";
+import type { Context } from "./context.js";
+import { compileLookup } from "./lookups.js";
+import { encodeFor } from "./operands.js";
+import { resolvePath, Scope, singleKey } from "./scope.js";
+
+/**
+ * A condition as SQL. What holds for rows of a relation to many becomes EXISTS, so that no row comes twice. `values` is
+ * the scope of expressions on the right side: `F("name")` is a field of the model that is filtered, also in there.
+ */
+export function compileCondition(node: ConditionNode, scope: Scope, context: Context, values = scope): string {
+  switch (node.type) {
+    case "lookup":
+      return compileAll([node], scope, context, values)[0]!;
+    case "and": {
+      const parts = compileAll(node.children, scope, context, values);
+      return parts.length === 0 ? "TRUE" : parts.length === 1 ? parts[0]! : `(${parts.join(" AND ")})`;
+    }
+    case "or": {
+      const parts = node.children.map((child) => context.condition(child, scope));
+      return parts.length === 0 ? "FALSE" : parts.length === 1 ? parts[0]! : `(${parts.join(" OR ")})`;
+    }
+    case "not":
+      // Null counts as false, so that a row is either in filter(x) or in exclude(x).
+      return `(${context.condition(node.child, scope)}) IS NOT TRUE`;
+    case "expression":
+      return context.expression(node.expression, scope);
+    case "member": {
+      const { meta, sourceColumn, targetColumn } = node.relation.through!;
+      const left = { sql: "", type: sourceColumn.type, column: sourceColumn, name: node.relation.name };
+      const key = context.param(encodeFor(left, node.key));
+      return `${scope.column(node.relation.targetColumn)} IN (SELECT ${quote(targetColumn.column)} FROM ${meta.sqlName} WHERE ${quote(sourceColumn.column)} = ${key})`;
+    }
+  }
+}
+
+interface ManyGroup {
+  readonly scope: Scope;
+  readonly relation: RelationMeta;
+  readonly lookups: { readonly rest: readonly string[]; readonly value: unknown }[];
+  readonly at: number;
+}
+
+/** Conditions that must all hold. Those on the same relation to many must hold for the same row of it. */
+function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Context, values: Scope): string[] {
+  const parts: string[] = [];
+  const groups = new Map<string, ManyGroup>();
+  for (const node of nodes) {
+    if (node.type !== "lookup") {
+      parts.push(context.condition(node, scope));
+      continue;
+    }
+    const found = resolvePath(scope, node.key);
+    if (found.kind === "many") {
+      const name = `${found.scope.alias}.${found.relation.name}`;
+      const group = groups.get(name);
+      if (group) group.lookups.push({ rest: found.rest, value: node.value });
+      else {
+        groups.set(name, {
+          scope: found.scope,
+          relation: found.relation,
+          lookups: [{ rest: found.rest, value: node.value }],
+          at: parts.length,
+        });
+        parts.push("");
+      }
+    } else if (found.kind === "annotation") {
+      const sql = context.expression(found.node, scope);
+      const left = { sql: `(${sql})`, type: context.typeOf(found.node, scope), column: undefined, name: node.key };
+      parts.push(compileLookup(left, found.rest, node.value, context, values));
+    } else {
+      const left = {
+        sql: found.scope.column(found.column),
+        type: found.column.type,
+        column: found.column,
+        name: `${found.scope.meta.name}.${found.column.name}`,
+      };
+      context.lookup(node);
+      parts.push(compileLookup(left, found.rest, node.value, context, values));
+    }
+  }
+  for (const group of groups.values()) parts[group.at] = compileGroup(group, context, values);
+  return parts;
+}
+
+function compileGroup(group: ManyGroup, context: Context, values: Scope): string {
+  const { scope, relation, lookups } = group;
+  // `books__isnull: true`: there is none.
+  const absent = lookups.length === 1 && lookups[0]!.rest.length === 1 && lookups[0]!.rest[0] === "isnull";
+  if (absent) {
+    const { value } = lookups[0]!;
+    if (typeof value !== "boolean") throw new FieldError(`${relation.name}__isnull takes true or false`);
+    return `${value ? "NOT " : ""}EXISTS (SELECT 1 FROM ${manySource(scope, relation, context).from})`;
+  }
+  const source = manySource(scope, relation, context);
+  const conditions = lookups.map(({ rest, value }): ConditionNode => {
+    const [first] = rest;
+    const named =
+      first !== undefined &&
+      (first === "pk" || relation.target.relations.has(first) || relation.target.column(first) !== undefined);
+    const key = named ? rest : [singleKey(relation.target).name, ...rest];
+    return { type: "lookup", key: key.join("__"), value };
+  });
+  const inner = compileCondition({ type: "and", children: conditions }, source.scope, context, values);
+  return `EXISTS (SELECT 1 FROM ${source.table}${source.scope.joins} WHERE ${source.on} AND ${inner})`;
+}
+
+export interface ManySource {
+  readonly scope: Scope;
+  /** The tables, without what the conditions may still join. */
+  readonly table: string;
+  readonly on: string;
+  /** Tables and condition together, where nothing more is joined. */
+  readonly from: string;
+}
+
+/** The rows of a relation to many that belong to a row of the scope. */
+export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
+  const inner = new Scope(relation.target, () => context.alias(), scope.outer);
+  const source = scope.column(relation.sourceColumn);
+  const { through } = relation;
+  if (through === undefined) {
+    const table = `${relation.target.sqlName} ${inner.alias}`;
+    const on = liveOnly(inner, `${inner.column(relation.targetColumn)} = ${source}`);
+    return { scope: inner, table, on, from: `${table} WHERE ${on}` };
+  }
+  const between = context.alias();
+  const table = `${through.meta.sqlName} ${between} INNER JOIN ${relation.target.sqlName} ${inner.alias} ON ${inner.column(relation.targetColumn)} = ${between}.${quote(through.targetColumn.column)}`;
+  const on = liveOnly(inner, `${between}.${quote(through.sourceColumn.column)} = ${source}`);
+  return { scope: inner, table, on, from: `${table} WHERE ${on}` };
+}
+
+/** Softly deleted rows are not there for relations either. */
+function liveOnly(scope: Scope, on: string): string {
+  const mark = scope.meta.columns.find((column) => column.softDelete);
+  return mark ? `${on} AND ${scope.column(mark)} IS NULL` : on;
+}

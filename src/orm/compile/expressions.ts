@@ -1,0 +1,274 @@
+import { ValueError } from "../../errors/value-error.js";
+import { FieldError } from "../errors.js";
+import * as columnTypes from "../fields/column-types.js";
+import type { ColumnType } from "../meta.js";
+import type { CallNode, ExpressionNode } from "../query/nodes.js";
+import { manySource } from "./conditions.js";
+import type { Context } from "./context.js";
+import { encodeFor } from "./operands.js";
+import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
+
+/** An expression as SQL. */
+export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
+  switch (node.type) {
+    case "path":
+      return compilePath(node.path, scope, context);
+    case "outer":
+      if (scope.outer === null) throw new FieldError(`outer(${shown(node.path)}) is used outside of a subquery`);
+      return compilePath(node.path, scope.outer, context);
+    case "value":
+      return compileValue(node.value, context);
+    case "fragment":
+      return compileFragment(node.fragment.parts, node.fragment.params, context);
+    case "call":
+      return compileCall(node, scope, context);
+    case "binary":
+      return `(${side(node.left, node.right, scope, context)} ${node.operator} ${side(node.right, node.left, scope, context)})`;
+    case "cast":
+      return `CAST(${context.expression(node.expression, scope)} AS ${node.sqlType})`;
+    case "extract": {
+      const type = context.typeOf(node.expression, scope);
+      const sql = context.expression(node.expression, scope);
+      const moment = type?.kind === "datetime" && type.timezone ? `(${sql} AT TIME ZONE 'UTC')` : sql;
+      return `extract(${node.part} FROM ${moment})::int`;
+    }
+    case "case": {
+      const branches = node.branches.map(
+        ({ when, value }) => `WHEN ${context.condition(when, scope)} THEN ${context.expression(value, scope)}`,
+      );
+      const otherwise = node.otherwise ? ` ELSE ${context.expression(node.otherwise, scope)}` : "";
+      return `CASE ${branches.join(" ")}${otherwise} END`;
+    }
+    case "window": {
+      const partition = node.partitionBy.map((each) => context.expression(each, scope)).join(", ");
+      const order = node.orderBy.length > 0 ? `ORDER BY ${context.order(node.orderBy, scope)}` : "";
+      const parts = [partition && `PARTITION BY ${partition}`, order, node.frame].filter(Boolean);
+      return `${context.expression(node.expression, scope)} OVER (${parts.join(" ")})`;
+    }
+    case "subquery":
+      return `(${context.subselect(node.query, scope, node.query.selection ? "values" : "key")})`;
+    case "exists":
+      return `EXISTS (${context.subselect(node.query, scope, "exists")})`;
+    case "condition":
+      return `(${context.condition(node.condition, scope)})`;
+  }
+}
+
+/** The field that an expression reads. Fields of relations to many are for aggregates. */
+function compilePath(path: string, scope: Scope, context: Context): string {
+  const found = resolvePath(scope, path);
+  if (found.kind === "many") {
+    throw new FieldError(
+      `${shown(path)} goes through ${found.relation.name}, of which there are many: use an aggregate`,
+    );
+  }
+  if (found.kind === "annotation") {
+    if (found.rest.length > 0) throw new FieldError(`${shown(path)} is not the name of a field`);
+    return `(${context.expression(found.node, scope)})`;
+  }
+  const sql = found.scope.column(found.column);
+  if (found.rest.length === 0) return sql;
+  if (found.column.type.kind !== "json") throw new FieldError(`${shown(path)} is not the name of a field`);
+  return found.rest.reduce((left, key) => `(${left} -> ${context.param(key)}::text)`, sql);
+}
+
+function compileValue(value: unknown, context: Context): string {
+  switch (typeof value) {
+    // Without a type PostgreSQL could not tell what a parameter on its own is.
+    case "string":
+      return `${context.param(columnTypes.text.encode!(value))}::text`;
+    case "number":
+      return `${context.param(value)}::${Number.isInteger(value) ? (Math.abs(value) < 2 ** 31 ? "int" : "bigint") : "float8"}`;
+    case "bigint":
+      return `${context.param(columnTypes.bigInt.encode!(value))}::bigint`;
+    case "boolean":
+      return value ? "TRUE" : "FALSE";
+    case "object":
+      if (value === null) return "NULL";
+      if (value instanceof Date) return `${context.param(columnTypes.datetime.encode!(value))}::timestamptz`;
+      return `${context.param(columnTypes.json.encode!(value))}::jsonb`;
+    default:
+      throw new ValueError(`a ${typeof value} cannot be a value in SQL`);
+  }
+}
+
+/** A side of an operator: a plain value takes the type of the other side. */
+function side(node: ExpressionNode, other: ExpressionNode, scope: Scope, context: Context): string {
+  if (node.type === "value" && node.value !== null && typeof node.value !== "boolean") {
+    const type = context.typeOf(other, scope);
+    const fits =
+      type !== undefined && ["decimal", "float", "bigInt"].includes(type.kind) && typeof node.value !== "object";
+    if (fits) {
+      const left = { sql: "", type, column: undefined, name: "a value" };
+      return `${context.param(encodeFor(left, node.value))}::${type.kind === "decimal" ? "numeric" : type.sqlType}`;
+    }
+  }
+  return context.expression(node, scope);
+}
+
+export function compileFragment(parts: readonly string[], params: readonly unknown[], context: Context): string {
+  let sql = parts[0]!;
+  for (let i = 0; i < params.length; i++) sql += context.param(params[i]) + parts[i + 1]!;
+  return `(${sql})`;
+}
+
+function compileCall(node: CallNode, scope: Scope, context: Context): string {
+  const many = node.aggregate ? manyOf(node, scope) : undefined;
+  if (many) return aggregateOfMany(node, many, scope, context);
+  const args = node.args.map((arg) => context.expression(arg, scope));
+  return callSql(node, args, scope, context);
+}
+
+function callSql(node: CallNode, args: readonly string[], scope: Scope, context: Context): string {
+  const list = node.name === "count" && args.length === 0 ? "*" : args.join(", ");
+  const distinct = node.distinct ? "DISTINCT " : "";
+  const order = node.orderBy && node.orderBy.length > 0 ? ` ORDER BY ${context.order(node.orderBy, scope)}` : "";
+  const filter = node.filter ? ` FILTER (WHERE ${context.condition(node.filter, scope)})` : "";
+  const sql = `${node.name}(${distinct}${list}${order})${filter}`;
+  // The average of integers is numeric, which would arrive as text.
+  return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
+}
+
+/** The relation to many that an aggregate's argument goes through. */
+function manyOf(node: CallNode, scope: Scope): { path: string; rest: readonly string[] } | undefined {
+  const [first] = node.args;
+  if (first?.type !== "path" || first.path.length === 0) return undefined;
+  const found = resolvePath(scope, first.path);
+  if (found.kind !== "many") return undefined;
+  return { path: first.path, rest: found.rest };
+}
+
+/** A subquery over the rows of the relation: aggregates of several relations do not multiply one another. */
+function aggregateOfMany(
+  node: CallNode,
+  many: { path: string; rest: readonly string[] },
+  scope: Scope,
+  context: Context,
+): string {
+  const found = resolvePath(scope, many.path);
+  if (found.kind !== "many") throw new FieldError(`${shown(many.path)} is not a relation to many`);
+  if (scope.grouped) {
+    const inner = found.scope.joinMany(found.relation);
+    const arg = context.expression({ type: "path", path: restPath(many.rest, inner) }, inner);
+    return callSql(node, [arg, ...node.args.slice(1).map((each) => context.expression(each, scope))], scope, context);
+  }
+  const source = manySource(found.scope, found.relation, context);
+  const path: ExpressionNode = { type: "path", path: restPath(many.rest, source.scope) };
+  const innermost = resolvePath(source.scope, path.path);
+  if (innermost.kind === "many") {
+    throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
+  }
+  // Within the subquery every field is one of the related rows.
+  const call = callSql(
+    node,
+    [context.expression(path, source.scope), ...node.args.slice(1).map((each) => context.expression(each, scope))],
+    source.scope,
+    context,
+  );
+  return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
+}
+
+function restPath(rest: readonly string[], scope: Scope): string {
+  return rest.length === 0 ? singleKey(scope.meta).name : rest.join("__");
+}
+
+const booleanType = columnTypes.bool;
+/** Counts and ranks: 64 bits, but always numbers. */
+const countType: ColumnType = { ...columnTypes.int, sqlType: "bigint", json: { type: "integer" } };
+
+/** The type of an expression's value, as far as it can be told. */
+export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Context): ColumnType | undefined {
+  switch (node.type) {
+    case "path":
+    case "outer":
+      return typeOfPath(node.path, node.type === "outer" ? scope.outer : scope, context);
+    case "value":
+      return typeOfValue(node.value);
+    case "call":
+      return typeOfCall(node, scope, context);
+    case "binary":
+      if (node.operator === "||") return columnTypes.text;
+      return context.typeOf(node.left, scope) ?? context.typeOf(node.right, scope);
+    case "cast":
+      return castTypes[node.sqlType];
+    case "extract":
+      return columnTypes.int;
+    case "case": {
+      const values = node.branches.map(({ value }) => value);
+      return [...values, ...(node.otherwise ? [node.otherwise] : [])]
+        .map((each) => context.typeOf(each, scope))
+        .find(Boolean);
+    }
+    case "window":
+      return context.typeOf(node.expression, scope);
+    case "exists":
+    case "condition":
+      return booleanType;
+    case "subquery": {
+      const [first] = node.query.selection?.fields ?? [];
+      if (node.query.selection && first === undefined) return undefined;
+      const inner = context.innerScope(node.query, scope);
+      return first ? context.typeOf(first.expression, inner) : singleKey(node.query.meta).type;
+    }
+    case "fragment":
+      return undefined;
+  }
+}
+
+const castTypes: Readonly<Record<string, ColumnType>> = {
+  integer: columnTypes.int,
+  "double precision": columnTypes.float,
+  numeric: columnTypes.decimal(undefined, undefined),
+  text: columnTypes.text,
+  boolean: booleanType,
+  date: columnTypes.date,
+  "timestamp with time zone": columnTypes.datetime,
+  jsonb: columnTypes.json,
+};
+
+function typeOfValue(value: unknown): ColumnType | undefined {
+  if (typeof value === "string") return columnTypes.text;
+  if (typeof value === "number") return Number.isInteger(value) ? columnTypes.int : columnTypes.float;
+  if (typeof value === "boolean") return booleanType;
+  return value instanceof Date ? columnTypes.datetime : undefined;
+}
+
+function typeOfPath(path: string, scope: Scope | null, context: Context): ColumnType | undefined {
+  if (scope === null) return undefined;
+  const found = resolvePath(scope, path);
+  if (found.kind === "annotation") return context.typeOf(found.node, scope);
+  if (found.kind === "column") return found.rest.length === 0 ? found.column.type : columnTypes.json;
+  const inner = manySource(found.scope, found.relation, context);
+  return typeOfPath(restPath(found.rest, inner.scope), inner.scope, context);
+}
+
+function typeOfCall(node: CallNode, scope: Scope, context: Context): ColumnType | undefined {
+  const [first] = node.args;
+  const argument = (): ColumnType | undefined => (first ? context.typeOf(first, scope) : undefined);
+  switch (node.result) {
+    case "integer":
+      return countType;
+    case "float":
+      return columnTypes.float;
+    case "text":
+      return columnTypes.text;
+    case "boolean":
+      return booleanType;
+    case "json":
+      return columnTypes.json;
+    case "date":
+      return columnTypes.date;
+    case "datetime":
+      return columnTypes.datetime;
+    case "array": {
+      const item = argument();
+      return item && columnTypes.array(item);
+    }
+    case "sum": {
+      const type = argument();
+      return type?.kind === "int" || type?.kind === "smallInt" ? countType : type;
+    }
+    default:
+      return argument();
+  }
+}

@@ -1,0 +1,70 @@
+import { DatabaseError, ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../db/errors.js";
+import { FieldError } from "../errors.js";
+import { Expression } from "../expressions/expression.js";
+import type { ColumnMeta, ColumnType, ModelConstructor } from "../meta.js";
+import type { ExpressionNode, Query } from "../query/nodes.js";
+
+/** What a lookup compares: SQL, and the type of its value when it is known. */
+export interface Left {
+  readonly sql: string;
+  /** The same as text, where a cast to text would not do. */
+  readonly text?: string;
+  readonly type: ColumnType | undefined;
+  /** The column, when the value is exactly that of one; for messages and model instances. */
+  readonly column: ColumnMeta | undefined;
+  readonly name: string;
+}
+
+/** The node of a value that is an expression; undefined for a plain value. */
+export function nodeOf(value: unknown): ExpressionNode | undefined {
+  return value instanceof Expression ? value.node : undefined;
+}
+
+/** The query of a value that is a queryset. */
+export function queryOf(value: unknown): Query | undefined {
+  if (typeof value !== "object" || value === null || !(querysetMark in value)) return undefined;
+  return (value as unknown as { query: Query }).query;
+}
+
+/** On every queryset, so that a value can be known as one without importing the class. */
+export const querysetMark: unique symbol = Symbol.for("stoa.orm.queryset");
+
+/** A plain value as a parameter of the type that is compared. */
+export function encodeFor(left: Left, value: unknown): unknown {
+  const plain = keyOfInstance(left, value);
+  if (plain === undefined) throw new ParameterTypeError(`${left.name}: the value is undefined; use null`);
+  const encode = left.type?.encode;
+  if (encode === undefined || plain === null) return plain;
+  return encodeNamed(left.name, encode, plain);
+}
+
+/** Encodes a value; a refusal names the field. */
+export function encodeNamed(name: string, encode: (value: unknown) => unknown, value: unknown): unknown {
+  try {
+    return encode(value);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const message = `${name}: ${error.message}`;
+    if (error instanceof ParameterTypeError) throw new ParameterTypeError(message, { cause: error.cause });
+    if (error instanceof ParameterRangeError) throw new ParameterRangeError(message, { cause: error.cause });
+    if (error instanceof ParameterValueError) throw new ParameterValueError(message, { cause: error.cause });
+    throw error;
+  }
+}
+
+/** A model instance stands for the key by which it is referred to. */
+export function keyOfInstance(left: Pick<Left, "column" | "name">, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { meta } = value.constructor as Partial<ModelConstructor>;
+  if (meta === undefined) return value;
+  const reference = left.column?.reference;
+  const key = reference?.column ?? (left.column?.primaryKey ? left.column : undefined);
+  if (key === undefined || (reference && reference.target.sqlName !== meta.sqlName)) {
+    throw new FieldError(`${left.name} cannot be compared with an instance of ${meta.name}`);
+  }
+  const found = (value as Record<string, unknown>)[key.attribute];
+  if (found === undefined || found === null) {
+    throw new FieldError(`the instance of ${meta.name} given for ${left.name} is not saved: it has no ${key.name}`);
+  }
+  return found;
+}

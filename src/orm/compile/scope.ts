@@ -1,0 +1,154 @@
+import { didYouMean } from "../../internal/suggest.js";
+import { FieldError } from "../errors.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
+import type { ExpressionNode } from "../query/nodes.js";
+
+/** A table in a statement, with the tables joined to it. Names are looked up here, and nowhere else. */
+export class Scope {
+  readonly meta: ModelMeta;
+  readonly alias: string;
+  /** The scope of the query around a subquery. */
+  readonly outer: Scope | null;
+  readonly annotations: Readonly<Record<string, ExpressionNode>>;
+  /** Whether there may be no row: joined through a relation that can lead nowhere. */
+  readonly optional: boolean;
+  /** Set when rows are grouped: aggregates of relations to many then join them in place of a subquery each. */
+  grouped = false;
+  readonly #root: Scope;
+  readonly #children = new Map<string, Scope>();
+  readonly #nextAlias: () => string;
+  #joins = "";
+
+  constructor(
+    meta: ModelMeta,
+    nextAlias: () => string,
+    outer: Scope | null = null,
+    annotations: Readonly<Record<string, ExpressionNode>> = {},
+    parent: Scope | null = null,
+    optional = false,
+  ) {
+    this.meta = meta;
+    this.alias = nextAlias();
+    this.outer = outer;
+    this.annotations = annotations;
+    this.optional = optional;
+    this.#nextAlias = nextAlias;
+    this.#root = parent ? parent.#root : this;
+  }
+
+  /** The joins that were needed, as they follow the first table. */
+  get joins(): string {
+    return this.#joins;
+  }
+
+  column(column: ColumnMeta): string {
+    return `${this.alias}.${quote(column.column)}`;
+  }
+
+  /** The table that a relation to one leads to; the same each time. */
+  join(relation: RelationMeta): Scope {
+    const known = this.#children.get(relation.name);
+    if (known) return known;
+    const optional = this.optional || relation.nullable;
+    const child = new Scope(relation.target, this.#nextAlias, this.outer, {}, this, optional);
+    const on = `${child.column(relation.targetColumn)} = ${this.column(relation.sourceColumn)}`;
+    this.#root.#joins += ` ${optional ? "LEFT" : "INNER"} JOIN ${relation.target.sqlName} ${child.alias} ON ${on}`;
+    this.#children.set(relation.name, child);
+    return child;
+  }
+
+  /** Joins a relation to many: one row for each on the other side. For grouped queries only. */
+  joinMany(relation: RelationMeta): Scope {
+    const known = this.#children.get(relation.name);
+    if (known) return known;
+    const child = new Scope(relation.target, this.#nextAlias, this.outer, {}, this, true);
+    const { through } = relation;
+    let source = this.column(relation.sourceColumn);
+    if (through) {
+      const between = this.#nextAlias();
+      this.#root.#joins += ` LEFT JOIN ${through.meta.sqlName} ${between} ON ${between}.${quote(through.sourceColumn.column)} = ${source}`;
+      source = `${between}.${quote(through.targetColumn.column)}`;
+    }
+    this.#root.#joins += ` LEFT JOIN ${relation.target.sqlName} ${child.alias} ON ${child.column(relation.targetColumn)} = ${source}`;
+    this.#children.set(relation.name, child);
+    return child;
+  }
+}
+
+/** What a name leads to. `rest` are the parts after it: lookups, keys of JSON. */
+export type Resolution =
+  | { readonly kind: "column"; readonly scope: Scope; readonly column: ColumnMeta; readonly rest: readonly string[] }
+  | { readonly kind: "annotation"; readonly node: ExpressionNode; readonly rest: readonly string[] }
+  | { readonly kind: "many"; readonly scope: Scope; readonly relation: RelationMeta; readonly rest: readonly string[] };
+
+/** Follows a name such as `author__country__name`; joins what it passes through. */
+export function resolvePath(scope: Scope, path: string): Resolution {
+  const parts = splitPath(path);
+  let current = scope;
+  for (let i = 0; ; i++) {
+    const part = parts[i]!;
+    const rest = parts.slice(i + 1);
+    if (i === 0 && Object.hasOwn(scope.annotations, part)) {
+      return { kind: "annotation", node: scope.annotations[part]!, rest };
+    }
+    if (part === "pk") return { kind: "column", scope: current, column: singleKey(current.meta), rest };
+    const relation = current.meta.relations.get(part);
+    if (relation === undefined) {
+      const column = current.meta.column(part);
+      if (column === undefined) throw noField(current.meta, part);
+      return { kind: "column", scope: current, column, rest };
+    }
+    if (!relation.single) return { kind: "many", scope: current, relation, rest };
+    const next = rest[0];
+    if (next === undefined || !isName(relation.target, next)) {
+      if (relation.kind !== "reverseOne")
+        return { kind: "column", scope: current, column: relation.sourceColumn, rest };
+      return { kind: "column", scope: current.join(relation), column: singleKey(relation.target), rest };
+    }
+    // The key of the other row is in this one: no join.
+    if (relation.kind !== "reverseOne" && (next === "pk" || relation.target.column(next) === relation.targetColumn)) {
+      const leadsOn =
+        relation.target.relations.has(next) &&
+        rest.length > 1 &&
+        isName(relation.target.relations.get(next)!.target, rest[1]!);
+      const isKey = next !== "pk" || singleKey(relation.target) === relation.targetColumn;
+      if (isKey && !leadsOn)
+        return { kind: "column", scope: current, column: relation.sourceColumn, rest: rest.slice(1) };
+    }
+    current = current.join(relation);
+  }
+}
+
+function isName(meta: ModelMeta, name: string): boolean {
+  return name === "pk" || meta.relations.has(name) || meta.column(name) !== undefined;
+}
+
+/** The parts of a name. Everything a client could have sent stops here, unless it is made of names. */
+export function splitPath(path: string): string[] {
+  if (typeof path !== "string") throw new FieldError("a field must be given by its name");
+  const parts = path.split("__");
+  if (path.length > 500 || parts.some((part) => part === "") || /[\p{C}]/u.test(path)) {
+    throw new FieldError(`${shown(path)} is not the name of a field`);
+  }
+  return parts;
+}
+
+export function singleKey(meta: ModelMeta): ColumnMeta {
+  if (meta.primaryKey.length === 1) return meta.primaryKey[0]!;
+  throw new FieldError(`${meta.name} has a composite key: name its fields`);
+}
+
+export function noField(meta: ModelMeta, name: string): FieldError {
+  const known = [...meta.columns.map((column) => column.name), ...meta.relations.keys()];
+  return new FieldError(`${meta.name} has no field ${shown(name)}${didYouMean(name.slice(0, 100), known)}`);
+}
+
+/** A name as a message shows it: on one line, and short. */
+export function shown(name: string): string {
+  const text = JSON.stringify(name.length > 60 ? `${name.slice(0, 57)}...` : name);
+  return text.replace(
+    /[\p{C}\u2028\u2029]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

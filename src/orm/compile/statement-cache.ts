@@ -1,0 +1,163 @@
+import type { ModelMeta } from "../meta.js";
+import type { ConditionNode, OrderNode, Query, RelatedTree } from "../query/nodes.js";
+import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
+import { jsonStatement } from "./json.js";
+import { nodeOf, queryOf } from "./operands.js";
+import type { RowPlan } from "./row-plan.js";
+
+/** Statements by the shape of their query: the same lookups with other values need not be compiled again. */
+
+interface Entry {
+  readonly text: string;
+  readonly plan: RowPlan | null;
+  readonly bindings: readonly { readonly from: number; readonly make: Binding["make"] }[];
+}
+
+const caches = new WeakMap<ModelMeta, Map<string, Entry>>();
+/** Shapes are as many as the application's queries, unless clients may make them up. */
+const mostShapes = 500;
+
+const limitPlace = -1;
+const offsetPlace = -2;
+const constantPlace = -3;
+
+export function compileSelect(query: Query): CompiledSelect {
+  return compiled("select", query, (compiler) => compiler.select(query)) as CompiledSelect;
+}
+
+export function compileJson(query: Query): Compiled {
+  return compiled("json", query, (compiler) => jsonStatement(query, compiler));
+}
+
+function compiled(
+  kind: string,
+  query: Query,
+  compile: (compiler: Compiler) => Compiled & { readonly plan?: RowPlan },
+): Compiled & { readonly plan: RowPlan | null } {
+  const lookups: Lookup[] = [];
+  const shape = shapeOf(query, lookups);
+  if (shape === null) return { plan: null, ...compile(new Compiler()) };
+  const key = kind + shape;
+  let cache = caches.get(query.meta);
+  if (cache === undefined) caches.set(query.meta, (cache = new Map()));
+  const known = cache.get(key);
+  if (known)
+    return {
+      text: known.text,
+      params: known.bindings.map(({ from, make }) => make(valueAt(from, query, lookups))),
+      plan: known.plan,
+    };
+  const compiler = new Compiler();
+  const made = compile(compiler);
+  const plan = made.plan ?? null;
+  const bindings = compiler.bindings.map(({ from, make }) => ({ from: placeOf(from, lookups), make }));
+  if (cache.size < mostShapes && bindings.every(({ from }) => from !== undefined)) {
+    cache.set(key, { text: made.text, plan, bindings: bindings as Entry["bindings"] });
+  }
+  return { text: made.text, params: made.params, plan };
+}
+
+type Lookup = Extract<ConditionNode, { type: "lookup" }>;
+
+function placeOf(from: Binding["from"], lookups: readonly Lookup[]): number | undefined {
+  if (from === "limit") return limitPlace;
+  if (from === "offset") return offsetPlace;
+  if (from === "constant") return constantPlace;
+  const at = lookups.indexOf(from as Lookup);
+  return at === -1 ? undefined : at;
+}
+
+function valueAt(place: number, query: Query, lookups: readonly Lookup[]): unknown {
+  if (place >= 0) return lookups[place]!.value;
+  return place === limitPlace ? query.limit : place === offsetPlace ? query.offset : undefined;
+}
+
+/** A text that is the same for queries with the same statement; null for queries that are too special to be kept. */
+function shapeOf(query: Query, lookups: Lookup[]): string | null {
+  if (query.combined || query.lock || query.empty || query.prefetch.length > 0) return null;
+  for (const _ in query.annotations) return null;
+  let shape = `${query.limit === null ? "" : "l"}${query.offset === null ? "" : "o"}${query.reversed ? "r" : ""}${query.deleted[0]}`;
+  if (query.distinct !== false) shape += `\nd${query.distinct === true ? "" : query.distinct.join("\n")}`;
+  if (query.columns) shape += `\nc${[...query.columns].join()}`;
+  shape += relatedShape(query.related);
+  if (query.selection) {
+    if (query.selection.grouped) return null;
+    shape += `\ns${query.selection.shape}`;
+    for (const { expression } of query.selection.fields) {
+      if (expression.type !== "path") return null;
+      shape += `\nv${expression.path}`;
+    }
+  }
+  if (query.orderBy) {
+    const order = orderShape(query.orderBy);
+    if (order === null) return null;
+    shape += order;
+  }
+  for (const condition of query.where) {
+    const part = conditionShape(condition, lookups);
+    if (part === null) return null;
+    shape += part;
+  }
+  return shape;
+}
+
+function relatedShape(tree: RelatedTree): string {
+  let shape = "";
+  for (const name in tree) shape += `\nj${name}${relatedShape(tree[name]!)}\nJ`;
+  return shape;
+}
+
+function orderShape(nodes: readonly OrderNode[]): string | null {
+  let shape = "\nO";
+  for (const { expression, descending, nulls } of nodes) {
+    if (expression.type !== "path") return null;
+    shape += `\n${descending ? "-" : "+"}${nulls ?? ""} ${expression.path}`;
+  }
+  return shape;
+}
+
+function conditionShape(node: ConditionNode, lookups: Lookup[]): string | null {
+  switch (node.type) {
+    case "lookup": {
+      const value = valueShape(node);
+      // Parts are told apart by line breaks, which no name has.
+      if (value === null || node.key.includes("\n")) return null;
+      lookups.push(node);
+      return `\n?${value}${node.key}`;
+    }
+    case "and":
+    case "or": {
+      let shape = `\n${node.type}`;
+      for (const child of node.children) {
+        const part = conditionShape(child, lookups);
+        if (part === null) return null;
+        shape += part;
+      }
+      return `${shape}\n)`;
+    }
+    case "not": {
+      const child = conditionShape(node.child, lookups);
+      return child === null ? null : `\nnot${child}\n)`;
+    }
+    default:
+      return null;
+  }
+}
+
+/** What of a value decides about the statement: null, true and false, an empty list. */
+function valueShape({ key, value }: Lookup): string | null {
+  if (value === null) return "n";
+  if (typeof value === "boolean" && key.endsWith("isnull")) return value ? "t" : "f";
+  if (typeof value !== "object") return "v";
+  if (nodeOf(value) || queryOf(value)) return null;
+  const items = Array.isArray(value) ? value : value instanceof Set ? [...value] : undefined;
+  if (items === undefined) return "v";
+  let nulls = false;
+  let plain = false;
+  for (const item of items) {
+    if (item === null) nulls = true;
+    else if (typeof item === "object" && nodeOf(item)) return null;
+    else plain = true;
+  }
+  return `${nulls ? "N" : ""}${plain ? "a" : "e"}`;
+}

@@ -1,0 +1,51 @@
+import * as columnTypes from "../fields/column-types.js";
+import type { ColumnType } from "../meta.js";
+import type { Left } from "./operands.js";
+
+/** Makes something else of a value before it is compared: the year of a date, the length of a list. Undefined when it is not one. */
+export function transform(left: Left, part: string): Left | undefined {
+  const name = `${left.name}__${part}`;
+  const { type } = left;
+  if (type?.kind === "array") return arrayPart(left, part, name);
+  const make = (sql: string, made: ColumnType): Left => ({ sql, type: made, column: undefined, name });
+  if (type?.kind === "char" || type?.kind === "text") {
+    if (part === "length") return make(`length(${left.sql})`, columnTypes.int);
+    if (part === "lower" || part === "upper") return make(`${part}(${left.sql})`, columnTypes.text);
+    return undefined;
+  }
+  if (type?.kind !== "datetime" && type?.kind !== "date" && type?.kind !== "time") return undefined;
+  // Parts of a moment are those of its date and time in UTC.
+  const moment = type.kind === "datetime" && type.timezone ? `(${left.sql} AT TIME ZONE 'UTC')` : left.sql;
+  if (type.kind === "datetime" && part === "date") return make(`${moment}::date`, columnTypes.date);
+  if (type.kind === "datetime" && part === "time") return make(`${moment}::time`, columnTypes.time);
+  const field = dateParts.get(part);
+  if (field === undefined || (type.kind === "time" && !timeParts.has(part))) return undefined;
+  return make(`extract(${field} FROM ${moment})`, columnTypes.int);
+}
+
+const timeParts = new Set(["hour", "minute", "second"]);
+const dateParts = new Map([
+  ["year", "year"],
+  ["isoYear", "isoyear"],
+  ["quarter", "quarter"],
+  ["month", "month"],
+  ["week", "week"],
+  ["day", "day"],
+  // Sunday is 0, as Date.getDay has it; isoWeekDay counts from Monday, 1.
+  ["weekDay", "dow"],
+  ["week_day", "dow"],
+  ["isoWeekDay", "isodow"],
+  ["iso_week_day", "isodow"],
+  ["yearDay", "doy"],
+  ["hour", "hour"],
+  ["minute", "minute"],
+  ["second", "second"],
+]);
+
+function arrayPart(left: Left, part: string, name: string): Left | undefined {
+  if (part === "len") return { sql: `cardinality(${left.sql})`, type: columnTypes.int, column: undefined, name };
+  // Counted from 0, as in JavaScript; PostgreSQL counts from 1.
+  if (/^\d{1,6}$/.test(part))
+    return { sql: `${left.sql}[${Number(part) + 1}]`, type: left.type?.item, column: undefined, name };
+  return undefined;
+}

@@ -1,0 +1,19 @@
+/** A field, lookup, ordering or alias that the model does not have. Nothing was sent to the database. */
+export class FieldError extends Error {
+  override name = "FieldError";
+}
+
+/** `get` found no row. Every model has its own subclass: `Book.DoesNotExist`. */
+export class DoesNotExist extends Error {
+  override name = "DoesNotExist";
+}
+
+/** `get` found more than one row. Every model has its own subclass: `Book.MultipleObjectsReturned`. */
+export class MultipleObjectsReturned extends Error {
+  override name = "MultipleObjectsReturned";
+}
+
+/** A relation that was not loaded was read while lazy loading is forbidden (`strict`). */
+export class LazyLoadError extends Error {
+  override name = "LazyLoadError";
+}

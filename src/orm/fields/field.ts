@@ -1,0 +1,376 @@
+import { ValueError } from "../../errors/value-error.js";
+import type { SnakeCase } from "../../internal/names.js";
+import { type Checks, checkOption, is, readOptions, show } from "../../internal/options.js";
+import { checkIdentifier } from "../identifiers.js";
+import type { ColumnType } from "../meta.js";
+import * as columnTypes from "./column-types.js";
+import {
+  FieldDefinition,
+  type FieldOptions,
+  type FieldSpec,
+  type ManyToManyOptions,
+  type RelationOptions,
+  type TextOptions,
+  type TimeOptions,
+} from "./definition.js";
+import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne } from "./types.js";
+
+type None = Record<never, never>;
+
+/** The options given, if every key is known: `O` is inferred, so that the compiler would not complain by itself. */
+type Exact<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never };
+
+/** What the options say about the column. */
+type FlagsFrom<O> =
+  | (O extends { readonly null: true } ? "null" | "optional" : never)
+  | (O extends { readonly primaryKey: true } ? "primary" : never)
+  | (O extends { readonly generated: string } ? "optional" | "locked" : never)
+  | (O extends { readonly readOnly: true } | { readonly autoNow: true } | { readonly autoNowAdd: true }
+      ? "readOnly"
+      : never)
+  | (O extends
+      | { readonly default: unknown }
+      | { readonly defaultSql: string }
+      | { readonly autoNow: true }
+      | { readonly autoNowAdd: true }
+      ? "optional"
+      : never);
+
+/** Any value that JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
+
+type CharLength = { readonly maxLength: number } | { readonly [K in SnakeCase<"maxLength">]: number };
+type AllCharOptions = TextOptions & { readonly maxLength?: number; readonly max_length?: number };
+
+type ManualColumn<Out, In, O, Kind extends string> = Column<Out, In, FlagsFrom<O>, Kind>;
+
+export interface CustomType<Out, In = Out> {
+  /** The type in the database: `ltree`, `geometry(Point, 4326)`. */
+  readonly sqlType: string;
+  /** Makes the parameter from a value. */
+  readonly encode?: (value: In) => unknown;
+  /** Makes the value from the text that PostgreSQL writes for the type. */
+  readonly decode?: (text: string) => Out;
+  /** Makes what stands in JSON from the value; it is the text of the type in the JSON that PostgreSQL builds. */
+  readonly toJson?: (value: Out) => unknown;
+}
+
+/** The makers of fields. Each takes an object of options. */
+export const field = {
+  /** A primary key numbered by the database, 32 bits. */
+  auto: <const O extends AutoOptions = None>(
+    options?: Exact<O, AutoOptions>,
+  ): Column<number, number, "primary" | "optional" | "readOnly", "int"> =>
+    column(columnTypes.int, { primaryKey: true, ...read("field.auto", options, autoChecks) }, { auto: true }),
+
+  /** A primary key numbered by the database, 64 bits. */
+  bigAuto: <const O extends AutoOptions = None>(
+    options?: Exact<O, AutoOptions>,
+  ): Column<bigint, bigint | number, "primary" | "optional" | "readOnly", "bigInt"> =>
+    column(columnTypes.bigInt, { primaryKey: true, ...read("field.bigAuto", options, autoChecks) }, { auto: true }),
+
+  smallInt: <const O extends FieldOptions<number> = None>(
+    options?: Exact<O, FieldOptions<number>>,
+  ): ManualColumn<number, number, O, "int"> =>
+    column(columnTypes.smallInt, read("field.smallInt", options, commonChecks)),
+
+  int: <const O extends FieldOptions<number> = None>(
+    options?: Exact<O, FieldOptions<number>>,
+  ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read("field.int", options, commonChecks)),
+
+  /** 64 bits: a `bigint`. */
+  bigInt: <const O extends FieldOptions<bigint | number> = None>(
+    options?: Exact<O, FieldOptions<bigint | number>>,
+  ): ManualColumn<bigint, bigint | number, O, "bigInt"> =>
+    column(columnTypes.bigInt, read("field.bigInt", options, commonChecks)),
+
+  float: <const O extends FieldOptions<number> = None>(
+    options?: Exact<O, FieldOptions<number>>,
+  ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read("field.float", options, commonChecks)),
+
+  /** Exact, with `precision` digits of which `scale` after the point: a string, because a number would round. */
+  decimal: <const O extends DecimalOptions = None>(
+    options?: Exact<O, DecimalOptions>,
+  ): ManualColumn<string, string | number | bigint, O, "decimal"> => {
+    const { precision, scale, ...rest } = readOptions<DecimalOptions>("field.decimal", options, decimalChecks);
+    if (precision === undefined && scale !== undefined)
+      throw new ValueError("field.decimal needs 'precision' with 'scale'");
+    return column(columnTypes.decimal(precision, scale), rest);
+  },
+
+  bool: <const O extends FieldOptions<boolean> = None>(
+    options?: Exact<O, FieldOptions<boolean>>,
+  ): ManualColumn<boolean, boolean, O, "bool"> => column(columnTypes.bool, read("field.bool", options, commonChecks)),
+
+  /** Text of at most `maxLength` characters. */
+  char: <const O extends AllCharOptions & CharLength>(
+    options: Exact<O, AllCharOptions>,
+  ): ManualColumn<string, string, O, "text"> => {
+    const { maxLength, ...rest } = readOptions<TextOptions & { maxLength: number }>("field.char", options, charChecks);
+    if (maxLength === undefined)
+      throw new ValueError("option 'maxLength' is required in field.char; use field.text for text without a limit");
+    return column(columnTypes.char(maxLength), rest);
+  },
+
+  text: <const O extends TextOptions = None>(
+    options?: Exact<O, TextOptions>,
+  ): ManualColumn<string, string, O, "text"> => column(columnTypes.text, read("field.text", options, textChecks)),
+
+  uuid: <const O extends FieldOptions<string> = None>(
+    options?: Exact<O, FieldOptions<string>>,
+  ): ManualColumn<string, string, O, "uuid"> => column(columnTypes.uuid, read("field.uuid", options, commonChecks)),
+
+  /** Any JSON value (`jsonb`). `field.json<Settings>()` says what it holds; the database does not check that. */
+  json: jsonField as JsonMaker,
+
+  /** A moment: a `Date`. With `timezone: false` the time on a clock somewhere: a string. */
+  datetime: <const O extends DatetimeOptions = None>(
+    options?: Exact<O, DatetimeOptions>,
+  ): O extends { readonly timezone: false }
+    ? ManualColumn<string, string, O, "local">
+    : ManualColumn<Date, Date | string, O, "datetime"> => {
+    const { timezone, ...rest } = readOptions<DatetimeOptions>("field.datetime", options, datetimeChecks);
+    return column(timezone === false ? columnTypes.localDatetime : columnTypes.datetime, rest);
+  },
+
+  /** A day: a string such as `2024-01-31`. */
+  date: <const O extends TimeOptions<string> = None>(
+    options?: Exact<O, TimeOptions<string>>,
+  ): ManualColumn<string, string | Date, O, "date"> =>
+    column(columnTypes.date, read("field.date", options, timeChecks)),
+
+  /** A time of day: a string such as `12:34:56`. */
+  time: <const O extends FieldOptions<string> & { readonly timezone?: boolean } = None>(
+    options?: Exact<O, FieldOptions<string> & { readonly timezone?: boolean }>,
+  ): ManualColumn<string, string, O, "time"> => {
+    const { timezone, ...rest } = readOptions<FieldOptions<string> & { timezone: boolean }>(
+      "field.time",
+      options,
+      zoneChecks,
+    );
+    return column(timezone === true ? columnTypes.zonedTime : columnTypes.time, rest);
+  },
+
+  /** A duration in ISO 8601: `P1DT2H`. */
+  interval: <const O extends FieldOptions<string> = None>(
+    options?: Exact<O, FieldOptions<string>>,
+  ): ManualColumn<string, string, O, "interval"> =>
+    column(columnTypes.interval, read("field.interval", options, commonChecks)),
+
+  bytes: <const O extends FieldOptions<Uint8Array> = None>(
+    options?: Exact<O, FieldOptions<Uint8Array>>,
+  ): ManualColumn<Uint8Array, Uint8Array, O, "bytes"> =>
+    column(columnTypes.bytes, read("field.bytes", options, commonChecks)),
+
+  /** A list whose items are of another field's type. */
+  array: <
+    Item extends Column<unknown, unknown, Flag, string>,
+    const O extends FieldOptions<readonly InOf<Item>[]> = None,
+  >(
+    item: Item,
+    options?: Exact<O, FieldOptions<readonly InOf<Item>[]>>,
+  ): ManualColumn<OutOf<Item>[], readonly InOf<Item>[], O, "array"> => {
+    const spec = item instanceof FieldDefinition ? item.spec : undefined;
+    if (spec?.form !== "column")
+      throw new ValueError(`field.array takes a field such as field.int(), not ${show(item)}`);
+    return column(columnTypes.array(spec.type), read("field.array", options, commonChecks));
+  },
+
+  /** One of some strings. With `name` it is a type of the database, else text with a check. */
+  enum: <const Values extends readonly [string, ...string[]], const O extends EnumOptions<Values[number]> = None>(
+    values: Values,
+    options?: Exact<O, EnumOptions<Values[number]>>,
+  ): ManualColumn<Values[number], Values[number], O, "enum"> => {
+    const { name, ...rest } = readOptions<EnumOptions<string>>("field.enum", options, enumChecks);
+    const wrong = values.find((value) => typeof value !== "string" || value === "");
+    if (values.length === 0 || wrong !== undefined)
+      throw new ValueError("field.enum takes a list of non-empty strings");
+    if (new Set(values).size !== values.length) throw new ValueError("field.enum has the same value twice");
+    return column(columnTypes.enumeration([...values], name), rest);
+  },
+
+  /** What full text search looks in, usually `generated` from other columns. */
+  searchVector: <const O extends FieldOptions<string> = None>(
+    options?: Exact<O, FieldOptions<string>>,
+  ): ManualColumn<string, string, O, "searchVector"> =>
+    column(columnTypes.searchVector, {
+      hidden: true,
+      readOnly: true,
+      ...read("field.searchVector", options, commonChecks),
+    }),
+
+  /** A type of the database that is not among the others. */
+  custom: customField as CustomMaker,
+
+  /** A reference to one row of another model, or of this one. */
+  foreignKey: <Target, const O extends RelationOptions = None>(
+    target: () => Target,
+    options?: Exact<O, RelationOptions>,
+  ): ToOne<Target, FlagsFrom<O>> => toOne("field.foreignKey", target, options, false),
+
+  /** A reference that no other row has. */
+  oneToOne: <Target, const O extends RelationOptions = None>(
+    target: () => Target,
+    options?: Exact<O, RelationOptions>,
+  ): ToOne<Target, FlagsFrom<O>> => toOne("field.oneToOne", target, options, true),
+
+  /** Any number of rows on both sides, by a table between them. */
+  manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {
+    checkTarget("field.manyToMany", target);
+    const given = readOptions<ManyToManyOptions>("field.manyToMany", options, manyToManyChecks);
+    return define({ form: "manyToMany", target, options: given });
+  },
+
+  /** The way back of a foreign key: the rows of another model whose field `via` refers to this one. */
+  reverse: <Target>(target: () => Target, via: string): ToMany<Target> => {
+    checkTarget("field.reverse", target);
+    return define({ form: "reverse", target, via: checkIdentifier("the field of field.reverse", via), one: false });
+  },
+
+  /** The way back of a one-to-one relation: a row, or null. */
+  reverseOne: <Target>(target: () => Target, via: string): ReverseOne<Target> => {
+    checkTarget("field.reverseOne", target);
+    return define({ form: "reverse", target, via: checkIdentifier("the field of field.reverseOne", via), one: true });
+  },
+};
+
+type AutoOptions = Pick<FieldOptions<number>, "column" | "comment" | "renamedFrom" | "hidden">;
+type DecimalOptions = FieldOptions<string | number | bigint> & { readonly precision?: number; readonly scale?: number };
+type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean };
+type EnumOptions<In> = FieldOptions<In> & { readonly name?: string };
+
+/** Where the type is named, as in `field.json<T>()`, the options cannot be inferred beside it: overloads tell what they say. */
+export interface JsonMaker {
+  <T = Json>(options: FieldOptions<T> & { readonly null: true }): Column<T, T, "null" | "optional", "json">;
+  <T = Json>(
+    options: FieldOptions<T> & ({ readonly default: T | (() => T) } | { readonly defaultSql: string }),
+  ): Column<T, T, "optional", "json">;
+  <T = Json>(options?: FieldOptions<T> & { readonly null?: false }): Column<T, T, never, "json">;
+}
+
+export interface CustomMaker {
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options: FieldOptions<In> & { readonly null: true },
+  ): Column<Out, In, "null" | "optional", "custom">;
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options: FieldOptions<In> & ({ readonly default: In | (() => In) } | { readonly defaultSql: string }),
+  ): Column<Out, In, "optional", "custom">;
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options?: FieldOptions<In> & { readonly null?: false },
+  ): Column<Out, In, never, "custom">;
+}
+
+function customField(type: CustomType<unknown>, options?: FieldOptions<unknown>): unknown {
+  return column(customType(type), read("field.custom", options, commonChecks));
+}
+
+function jsonField(options?: FieldOptions<unknown>): unknown {
+  return column(columnTypes.json, read("field.json", options, commonChecks));
+}
+
+const commonChecks: Checks<FieldOptions<unknown>> = {
+  null: is.boolean,
+  default: is.anything,
+  defaultSql: is.text,
+  unique: is.boolean,
+  index: is.boolean,
+  primaryKey: is.boolean,
+  column: is.text,
+  readOnly: is.boolean,
+  hidden: is.boolean,
+  check: is.text,
+  generated: is.text,
+  comment: is.string,
+  renamedFrom: is.text,
+};
+const textChecks: Checks<TextOptions> = { ...commonChecks, collation: is.text };
+const charChecks: Checks<TextOptions & { maxLength: number }> = { ...textChecks, maxLength: is.integer(1, 10_485_760) };
+const decimalChecks: Checks<DecimalOptions> = {
+  ...commonChecks,
+  precision: is.integer(1, 1000),
+  scale: is.integer(0, 1000),
+};
+const timeChecks: Checks<TimeOptions<unknown>> = { ...commonChecks, autoNow: is.boolean, autoNowAdd: is.boolean };
+const datetimeChecks: Checks<DatetimeOptions> = { ...timeChecks, timezone: is.boolean };
+const zoneChecks: Checks<FieldOptions<string> & { timezone: boolean }> = { ...commonChecks, timezone: is.boolean };
+const enumChecks: Checks<EnumOptions<string>> = { ...commonChecks, name: is.text };
+const autoChecks: Checks<AutoOptions> = {
+  column: is.text,
+  comment: is.string,
+  renamedFrom: is.text,
+  hidden: is.boolean,
+};
+const action = is.oneOf("cascade", "restrict", "set null", "set default", "no action");
+const relationChecks: Checks<RelationOptions> = {
+  null: is.boolean,
+  default: is.anything,
+  unique: is.boolean,
+  index: is.boolean,
+  primaryKey: is.boolean,
+  column: is.text,
+  readOnly: is.boolean,
+  hidden: is.boolean,
+  comment: is.string,
+  renamedFrom: is.text,
+  relatedName: is.text,
+  to: is.text,
+  onDelete: action,
+  onUpdate: action,
+  deferred: is.boolean,
+  constraint: is.boolean,
+};
+const manyToManyChecks: Checks<ManyToManyOptions> = {
+  relatedName: is.text,
+  through: is.function,
+  throughFields: is.strings,
+  table: is.text,
+};
+
+function read<O extends object>(owner: string, options: unknown, checks: Checks<O>): Partial<O> {
+  return readOptions<O>(owner, options, checks);
+}
+
+function column<F>(type: ColumnType, options: FieldOptions<never> | object, more: { auto?: boolean } = {}): F {
+  const given = options as TextOptions & TimeOptions<unknown>;
+  const values = ["default", "defaultSql", "generated", "autoNow", "autoNowAdd"] as const;
+  const set = values.filter((name) => given[name] !== undefined && given[name] !== false);
+  if (set.length > 1) throw new ValueError(`a field cannot have both '${set[0]}' and '${set[1]}'`);
+  if (given.primaryKey === true && given.null === true) throw new ValueError("a primary key cannot be null");
+  return define({ form: "column", type, options: given, ...more });
+}
+
+function toOne<F>(owner: string, target: () => unknown, options: unknown, one: boolean): F {
+  checkTarget(owner, target);
+  const given = readOptions<RelationOptions>(owner, options, relationChecks);
+  if (given.onDelete === "set null" && given.null !== true)
+    throw new ValueError(`${owner}: onDelete 'set null' needs null: true`);
+  return define({ form: "toOne", target, one, options: given });
+}
+
+function checkTarget(owner: string, target: unknown): void {
+  checkOption(owner, "target", target, (value) =>
+    typeof value === "function" && !("meta" in value) ? undefined : "a function that returns the model: () => Author",
+  );
+}
+
+/** The type of a field exists for the compiler only; what is there at run time is its definition. */
+export function define<F>(spec: FieldSpec): F {
+  return new FieldDefinition(spec) as F;
+}
+
+function customType(type: CustomType<unknown>): ColumnType {
+  const { sqlType, encode, decode, toJson } = type;
+  return {
+    kind: "custom",
+    sqlType: checkIdentifier("the sqlType of field.custom", sqlType),
+    json: {},
+    selectSql: (name) => `${name}::text`,
+    ...(encode ? { encode } : {}),
+    ...(decode ? { decode: (value: unknown) => decode(String(value)) } : {}),
+    ...(toJson ? { toJson } : {}),
+    jsonSql: (name) => `${name}::text`,
+  };
+}

@@ -1,0 +1,85 @@
+/** The types of fields, and what they say about the rows of a model. Nothing here exists at run time. */
+
+declare const types: unique symbol;
+export declare const fieldsOf: unique symbol;
+export declare const presence: unique symbol;
+
+/** What a field says beyond its type. */
+export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
+
+/** A column: `Out` is what a row holds, `In` what may be written, `Flags` what else is known. */
+export interface Column<Out, In, Flags extends Flag, Kind extends string> {
+  readonly [types]: { readonly out: Out; readonly in: In; readonly flags: Flags; readonly kind: Kind };
+}
+
+export interface ToOne<Target, Flags extends Flag> {
+  readonly [types]: { readonly kind: "toOne"; readonly target: Target; readonly flags: Flags };
+}
+
+export interface ToMany<Target> {
+  readonly [types]: { readonly kind: "toMany"; readonly target: Target };
+}
+
+/** The other side of a one-to-one relation: there may be no row. */
+export interface ReverseOne<Target> {
+  readonly [types]: { readonly kind: "reverseOne"; readonly target: Target };
+}
+
+export type TypesOf<Field> = Field extends { readonly [types]: infer Types } ? Types : never;
+
+/** The instances of a class. */
+export type InstanceOf<Class> = Class extends abstract new (...args: never[]) => infer Instance ? Instance : never;
+
+/** The fields of a model, found through its instances. */
+export type FieldsOf<M> = M extends { readonly [fieldsOf]?: infer Fields } ? NonNullable<Fields> : never;
+
+/** The fields of the model that a relation leads to. */
+export type TargetFields<Field> = FieldsOf<TargetOf<Field>>;
+
+/** The instances that a relation leads to. */
+export type TargetOf<Field> = TypesOf<Field> extends { readonly target: infer Target } ? InstanceOf<Target> : never;
+
+export type FlagsOf<Field> = TypesOf<Field> extends { readonly flags: infer Flags } ? Flags : never;
+export type KindOf<Field> = TypesOf<Field> extends { readonly kind: infer Kind } ? Kind : never;
+export type InOf<Field> = TypesOf<Field> extends { readonly in: infer In } ? In : never;
+
+/** What a row holds in a column. */
+export type OutOf<Field> =
+  TypesOf<Field> extends { readonly out: infer Out; readonly flags: infer Flags }
+    ? "null" extends Flags
+      ? Out | null
+      : Out
+    : never;
+
+export type Relational = "toOne" | "toMany" | "reverseOne";
+
+/** The names of the columns that are no relations. */
+export type ColumnNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? never : K }[keyof F] & string;
+export type RelationNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? K : never }[keyof F] & string;
+export type ToOneNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" ? K : never }[keyof F] & string;
+
+/** The property that holds the key of a relation: `author` has `authorId`, `parent_book` has `parent_book_id`. */
+export type KeyAttribute<Name extends string> = Name extends `${string}_${string}` ? `${Name}_id` : `${Name}Id`;
+
+/** The relation whose key a property holds; never when it is none. */
+export type RelationOfAttribute<F, Name extends string> = Name extends `${infer Relation}Id` | `${infer Relation}_id`
+  ? Relation extends ToOneNames<F>
+    ? KeyAttribute<Relation> extends Name
+      ? Relation
+      : never
+    : never
+  : never;
+
+/** The type of a model's primary key. */
+export type PrimaryKey<F> = {
+  [K in keyof F]: "primary" extends FlagsOf<F[K]> ? KeyValue<F[K]> : never;
+}[keyof F];
+
+/** What a key column holds: its own value, or the key of the row that a foreign key refers to. */
+type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<Field>> : OutOf<Field>;
+
+/** What a foreign key's column holds. */
+export type ForeignKeyValue<Field> =
+  "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
+
+export type PrimaryKeyNames<F> = { [K in keyof F]: "primary" extends FlagsOf<F[K]> ? K : never }[keyof F] & string;

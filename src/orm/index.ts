@@ -1,0 +1,84 @@
+export type { ModelBody, PartialModelBody } from "./body/body-types.js";
+export { partial } from "./body/partial.js";
+export { bindDatabase, strictRelations } from "./database.js";
+export { createTables, createTablesSql, dropTables } from "./ddl.js";
+export { DoesNotExist, FieldError, LazyLoadError, MultipleObjectsReturned } from "./errors.js";
+export {
+  arrayAgg,
+  avg,
+  boolAnd,
+  boolOr,
+  count,
+  max,
+  min,
+  stddev,
+  stringAgg,
+  sum,
+  variance,
+} from "./expressions/aggregates.js";
+export { Expression, F, type Ordering, raw, test, value } from "./expressions/expression.js";
+export {
+  abs,
+  castTo,
+  ceil,
+  coalesce,
+  concat,
+  denseRank,
+  exists,
+  extract,
+  firstValue,
+  floor,
+  fn,
+  greatest,
+  lag,
+  lastValue,
+  lead,
+  least,
+  length,
+  lower,
+  now,
+  nullIf,
+  outer,
+  rank,
+  replace,
+  round,
+  rowNumber,
+  searchRank,
+  subquery,
+  substring,
+  type TimeUnit,
+  trim,
+  truncate,
+  upper,
+  when,
+} from "./expressions/functions.js";
+export { type Condition, Q } from "./expressions/q.js";
+export type { FieldOptions, ManyToManyOptions, RelationOptions } from "./fields/definition.js";
+export { type CustomType, field, type Json } from "./fields/field.js";
+export { mix, softDelete, timestamps } from "./fields/mixins.js";
+export type {
+  CheckMeta,
+  ColumnDefault,
+  ColumnKind,
+  ColumnMeta,
+  ColumnReference,
+  ColumnType,
+  IndexMeta,
+  JsonShape,
+  ModelConstructor,
+  ModelMeta,
+  ReferentialAction,
+  RelationMeta,
+  UniqueMeta,
+} from "./meta.js";
+export { Model, type ModelClass, type ModelInstance } from "./model/model.js";
+export type { IndexOptions, ModelOptions, UniqueOptions } from "./model/options.js";
+export { prefetch } from "./query/builders.js";
+export { type Manager, QuerySet } from "./query/queryset.js";
+export type { CreateInput, UpdateInput } from "./query/row-types.js";
+export type { Lazy } from "./relations/lazy.js";
+export { RelatedSet } from "./relations/related-set.js";
+export type { BulkCreateOptions } from "./run/bulk.js";
+export type { HookContext, HookEvent } from "./run/hooks.js";
+export { JsonText } from "./run/json.js";
+export type { KeysetPage, Page } from "./run/paginate.js";

@@ -1,0 +1,204 @@
+// biome-ignore-all lint/complexity/noThisInStatic: a model is the class that extends this one.
+import { inspect } from "node:util";
+import type { Queries, Statement } from "../../db/database.js";
+import { jsonResponse, type Response } from "../../http/response.js";
+import { toResponseSymbol } from "../../http/to-response.js";
+import {
+  type BodyResult,
+  bodyValidatorSymbol,
+  jsonSchemaSymbol,
+  type NamedJsonSchema,
+} from "../../validation/body-validator.js";
+import { modelBodyReader } from "../body/model-body.js";
+import { modelSchema } from "../body/model-schema.js";
+import { DoesNotExist, FieldError, MultipleObjectsReturned } from "../errors.js";
+import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
+import { rootQuery } from "../query/nodes.js";
+import { QuerySet } from "../query/queryset.js";
+import { LazyRelation } from "../relations/lazy.js";
+import { RelatedSet } from "../relations/related-set.js";
+import { addHook, type Hook, type HookEvent } from "../run/hooks.js";
+import { instanceJson, standardJson } from "../run/json.js";
+import { load } from "../run/load.js";
+import { assign, keyQuery, metaOf, missing, remove, restore, type SaveOptions, save } from "../run/persist.js";
+import { rawRows } from "../run/raw.js";
+import { setRelated, stateOf, Tracked, type Values } from "../run/state.js";
+import { metaFor } from "./declarations.js";
+
+interface ErrorClasses {
+  readonly DoesNotExist: typeof DoesNotExist;
+  readonly MultipleObjectsReturned: typeof MultipleObjectsReturned;
+}
+
+const managers = new WeakMap<object, QuerySet<object>>();
+const errorClasses = new WeakMap<object, ErrorClasses>();
+
+/** What all models have at run time; their types are in model.ts. */
+export class BaseModel extends Tracked {
+  constructor(values?: object) {
+    super();
+    if (values !== undefined) assign(this, metaOf(this), values);
+  }
+
+  static get meta(): ModelMeta {
+    return metaFor(this, defineRelation);
+  }
+
+  static get objects(): QuerySet<object> {
+    let manager = managers.get(this);
+    if (manager === undefined) managers.set(this, (manager = new QuerySet(rootQuery(this.meta))));
+    return manager;
+  }
+
+  static get DoesNotExist(): typeof DoesNotExist {
+    return errorsOf(this).DoesNotExist;
+  }
+
+  static get MultipleObjectsReturned(): typeof MultipleObjectsReturned {
+    return errorsOf(this).MultipleObjectsReturned;
+  }
+
+  static on(event: HookEvent, hook: Hook): () => void {
+    return addHook(this, event, hook);
+  }
+
+  static raw(
+    statement: Statement,
+    params?: readonly unknown[],
+    options: { readonly using?: Queries } = {},
+  ): Promise<object[]> {
+    return rawRows(this.meta, statement, params, options.using ?? null);
+  }
+
+  /** What makes `{ body: Book }` of a route read its bodies as this model. */
+  static [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<Values> {
+    return modelBodyReader(this.meta, "whole")(bytes);
+  }
+
+  static [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema {
+    return modelSchema(this.meta, direction);
+  }
+
+  get pk(): unknown {
+    const keys = metaOf(this).primaryKey.map((column) => (this as unknown as Values)[column.attribute]);
+    return keys.length === 1 ? keys[0] : keys;
+  }
+
+  async save(options?: SaveOptions): Promise<this> {
+    await save(this, options);
+    return this;
+  }
+
+  async delete(): Promise<void> {
+    await remove(this, false);
+  }
+
+  async hardDelete(): Promise<void> {
+    await remove(this, true);
+  }
+
+  async restore(): Promise<this> {
+    await restore(this);
+    return this;
+  }
+
+  async refresh(): Promise<this> {
+    const meta = metaOf(this);
+    const state = stateOf(this);
+    const [fresh] = (await load(keyQuery(this, meta, state.db))) as Values[];
+    if (fresh === undefined) throw missing(meta, "is no longer in the database");
+    for (const column of meta.columns) (this as unknown as Values)[column.attribute] = fresh[column.attribute];
+    const { saved, offset } = stateOf(fresh);
+    Object.assign(state, { saved, offset, related: null, shown: [] });
+    return this;
+  }
+
+  related(name: string): RelatedSet<object> {
+    const relation = relationNamed(this, name);
+    if (relation.single) throw new FieldError(`${relation.source.name}.${name} leads to one row, not to many`);
+    return new RelatedSet(this, relation);
+  }
+
+  toJSON(): Values {
+    return instanceJson(this, metaOf(this));
+  }
+
+  [toResponseSymbol](): Response {
+    return jsonResponse(JSON.stringify(this), 200);
+  }
+
+  /** As it is in logs: the values and what was loaded, not the machinery. */
+  [inspect.custom](_depth: number, options: object, show: typeof inspect): string {
+    const meta = metaOf(this);
+    const values = { ...this } as unknown as Values;
+    for (const column of meta.columns)
+      if (column.hidden && column.attribute in values) values[column.attribute] = "(hidden)";
+    for (const [name, value] of stateOf(this).related ?? []) values[name] = value;
+    return `${meta.name} ${show(values, options)}`;
+  }
+}
+
+standardJson(BaseModel.prototype.toJSON);
+
+function errorsOf(model: typeof BaseModel): ErrorClasses {
+  const own = errorClasses.get(model);
+  if (own) return own;
+  const classes: ErrorClasses = {
+    DoesNotExist: class extends DoesNotExist {},
+    MultipleObjectsReturned: class extends MultipleObjectsReturned {},
+  };
+  errorClasses.set(model, classes);
+  return classes;
+}
+
+function relationNamed(instance: object, name: string): RelationMeta {
+  const relation = metaOf(instance).relations.get(name);
+  if (relation === undefined) throw new FieldError(`${metaOf(instance).name} has no relation '${name}'`);
+  return relation;
+}
+
+/** A property that gives what was loaded, or what loads it. Shared by all instances: rows hold their columns only. */
+function defineRelation(prototype: object, name: string): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    get(this: object): unknown {
+      // The prototype itself is looked at by tools that list properties.
+      if (this === prototype || (this.constructor as Partial<ModelConstructor>).meta === undefined) return undefined;
+      return readRelation(this, relationNamed(this, name));
+    },
+    set(this: object, value: unknown) {
+      writeRelation(this, relationNamed(this, name), value);
+    },
+  });
+}
+
+function readRelation(instance: object, relation: RelationMeta): unknown {
+  const { related, shown } = stateOf(instance);
+  // A list is there only when the query asked for it; what was loaded lazily is kept, but must be awaited again.
+  if (!relation.single)
+    return shown.includes(relation.name) ? related!.get(relation.name) : new RelatedSet(instance, relation);
+  const loaded = related?.get(relation.name);
+  const owned = relation.kind === "foreignKey" || relation.kind === "oneToOne";
+  const key = owned ? (instance as Values)[relation.sourceColumn.attribute] : undefined;
+  if (related?.has(relation.name)) {
+    // The key may have been changed since.
+    const stale =
+      owned && loaded !== null && loaded !== undefined && (loaded as Values)[relation.targetColumn.attribute] !== key;
+    if (!stale) return loaded;
+    related.delete(relation.name);
+  }
+  if (owned && (key === null || key === undefined)) return null;
+  return new LazyRelation(instance, relation);
+}
+
+function writeRelation(instance: object, relation: RelationMeta, value: unknown): void {
+  if (relation.kind !== "foreignKey" && relation.kind !== "oneToOne") {
+    throw new FieldError(`${relation.source.name}.${relation.name} cannot be assigned: use its set()`);
+  }
+  if (value === null) {
+    (instance as Values)[relation.sourceColumn.attribute] = null;
+    setRelated(instance, relation.name, null);
+    return;
+  }
+  assign(instance, relation.source, { [relation.name]: value });
+}

@@ -1,0 +1,102 @@
+import { ValueError } from "../../errors/value-error.js";
+import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
+import { buildMeta, type Meta } from "./build-meta.js";
+import type { ModelOptions } from "./options.js";
+import { backOf } from "./relations.js";
+
+/** What `Model` was called with. */
+export interface Declaration {
+  readonly table: string;
+  readonly fields: object;
+  readonly options: Partial<ModelOptions>;
+}
+
+type DefineRelation = (prototype: object, name: string) => void;
+
+const declarations = new Map<object, Declaration>();
+const built = new WeakMap<object, Meta>();
+const metas = new WeakMap<object, ModelMeta>();
+/** Base classes whose `relatedName`s are not yet on the other models. */
+const pending = new Set<object>();
+
+export function declare(base: object, declaration: Declaration): void {
+  declarations.set(base, declaration);
+  pending.add(base);
+}
+
+/**
+ * The metadata of a model's class. It is built when it is first asked for: by then all modules are loaded, and relations
+ * can be followed.
+ */
+export function metaFor(model: object, define: DefineRelation): ModelMeta {
+  const known = metas.get(model);
+  if (known && pending.size === 0) return known;
+  const meta = known ?? register(model, define);
+  settle(define);
+  return meta;
+}
+
+function register(model: object, define: DefineRelation): ModelMeta {
+  const base = baseOf(model);
+  const meta = build(base, define);
+  const first = Object.getPrototypeOf(model) === base && (meta.model as unknown as object) === base;
+  if (first) meta.model = model as unknown as ModelConstructor;
+  const own = first || model === base ? meta : meta.withModel(model as unknown as ModelConstructor);
+  metas.set(model, own);
+  return own;
+}
+
+/** The class that `Model` made, of which this one is a descendant. */
+function baseOf(model: object): object {
+  for (let each: object | null = model; each !== null; each = Object.getPrototypeOf(each)) {
+    if (declarations.has(each)) return each;
+  }
+  throw new ValueError("a model is a class that extends Model(...)");
+}
+
+function build(base: object, define: DefineRelation): Meta {
+  const known = built.get(base);
+  if (known) return known;
+  const { table, fields, options } = declarations.get(base)!;
+  const meta = buildMeta(table, fields, options, base as unknown as ModelConstructor);
+  built.set(base, meta);
+  for (const name of meta.specs.keys()) define((base as { prototype: object }).prototype, name);
+  return meta;
+}
+
+/** Puts the ways back named by `relatedName` on the models they lead to. */
+function settle(define: DefineRelation): void {
+  if (settling) return;
+  settling = true;
+  try {
+    for (const base of pending) settleOne(base, define);
+  } finally {
+    settling = false;
+  }
+}
+
+/** Following relations asks for metadata again. */
+let settling = false;
+
+function settleOne(base: object, define: DefineRelation): void {
+  try {
+    addBacks(build(base, define), define);
+    pending.delete(base);
+  } catch (error) {
+    // A module that is not loaded yet will be when a model is next asked for. Any other fault is that model's own: it is
+    // thrown where the model is used, not where another one is.
+    if (!(error instanceof ReferenceError)) pending.delete(base);
+  }
+}
+
+function addBacks(meta: Meta, define: DefineRelation): void {
+  for (const [name, spec] of meta.specs) {
+    const relatedName = spec.form === "toOne" || spec.form === "manyToMany" ? spec.options.relatedName : undefined;
+    if (relatedName === undefined) continue;
+    const relation = meta.relations.get(name) as RelationMeta;
+    const target = baseOf(relation.target.model);
+    if (build(target, define).addReverse(relatedName, () => backOf(relation, relatedName))) {
+      define((target as { prototype: object }).prototype, relatedName);
+    }
+  }
+}

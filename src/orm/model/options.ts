@@ -1,0 +1,83 @@
+import { type Checks, is, readOptions } from "../../internal/options.js";
+import type { IndexMeta } from "../meta.js";
+
+/** An index over fields or expressions. A field with `-` in front is kept in descending order. */
+export interface IndexOptions<Name extends string = string> {
+  readonly fields?: readonly (Name | `-${Name}`)[] | undefined;
+  /** SQL expressions: `lower(title)`. */
+  readonly expressions?: readonly string[] | undefined;
+  readonly name?: string | undefined;
+  readonly unique?: boolean | undefined;
+  readonly method?: IndexMeta["method"] | undefined;
+  /** Keeps only rows for which this SQL holds. */
+  readonly where?: string | undefined;
+  readonly include?: readonly Name[] | undefined;
+  /** The operator class of every part: `gin_trgm_ops`. */
+  readonly operatorClass?: string | undefined;
+}
+
+export interface UniqueOptions<Name extends string = string> {
+  readonly fields: readonly Name[];
+  readonly name?: string | undefined;
+  /** Whether two nulls are the same; PostgreSQL 15. */
+  readonly nullsNotDistinct?: boolean | undefined;
+}
+
+/** What a model says about its table beyond the fields. */
+export interface ModelOptions<Name extends string = string> {
+  readonly schema?: string | undefined;
+  /** The fields of a composite primary key. */
+  readonly primaryKey?: readonly Name[] | undefined;
+  readonly indexes?: readonly (IndexOptions<Name> | readonly Name[])[] | undefined;
+  readonly unique?: readonly (UniqueOptions<Name> | readonly Name[])[] | undefined;
+  /** Conditions on rows, as SQL. */
+  readonly checks?: readonly (string | { readonly name: string; readonly sql: string })[] | undefined;
+  /** The order of querysets that ask for none. */
+  readonly ordering?: readonly (Name | `-${Name}`)[] | undefined;
+  readonly comment?: string | undefined;
+  /** False: migrations leave the table alone. */
+  readonly managed?: boolean | undefined;
+  /** The table's former name; a migration renames it. */
+  readonly renamedFrom?: string | undefined;
+}
+
+const optionChecks: Checks<ModelOptions> = {
+  schema: is.text,
+  primaryKey: is.strings,
+  indexes: is.list(is.object),
+  unique: is.list(is.object),
+  checks: is.list(is.either(is.text, is.object)),
+  ordering: is.strings,
+  comment: is.string,
+  managed: is.boolean,
+  renamedFrom: is.text,
+};
+
+const indexChecks: Checks<IndexOptions> = {
+  fields: is.strings,
+  expressions: is.strings,
+  name: is.text,
+  unique: is.boolean,
+  method: is.oneOf("btree", "hash", "gin", "gist", "brin", "spgist"),
+  where: is.text,
+  include: is.strings,
+  operatorClass: is.text,
+};
+
+const uniqueChecks: Checks<UniqueOptions> = { fields: is.strings, name: is.text, nullsNotDistinct: is.boolean };
+
+export function readModelOptions(table: string, given: unknown): Partial<ModelOptions> {
+  return readOptions<ModelOptions>(`the model of ${table}`, given, optionChecks);
+}
+
+export function readIndex(table: string, given: IndexOptions | readonly string[]): Partial<IndexOptions> {
+  return Array.isArray(given)
+    ? { fields: given as string[] }
+    : readOptions<IndexOptions>(`an index of ${table}`, given, indexChecks);
+}
+
+export function readUnique(table: string, given: UniqueOptions | readonly string[]): Partial<UniqueOptions> {
+  return Array.isArray(given)
+    ? { fields: given as string[] }
+    : readOptions<UniqueOptions>(`a unique constraint of ${table}`, given, uniqueChecks);
+}

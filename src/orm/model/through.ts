@@ -1,0 +1,103 @@
+import { ValueError } from "../../errors/value-error.js";
+import { snakeCase } from "../../internal/names.js";
+import type { ManyToManyOptions } from "../fields/definition.js";
+import { qualified, shortName } from "../identifiers.js";
+import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
+import { foreignColumn, targetMeta } from "./columns.js";
+
+/** The table between the two sides of a many-to-many relation: the model named by `through`, or one made for it. */
+export function throughTable(
+  source: ModelMeta,
+  target: ModelMeta,
+  name: string,
+  options: ManyToManyOptions,
+): NonNullable<RelationMeta["through"]> {
+  const owner = `${source.name}.${name}`;
+  if (options.through === undefined) return automaticTable(source, target, name, options.table);
+  const meta = targetMeta(`${owner} (through)`, options.through);
+  const [first, second] = options.throughFields ?? [undefined, undefined];
+  const sourceColumn = keyTo(owner, meta, source, first, undefined);
+  const targetColumn = keyTo(owner, meta, target, second, sourceColumn);
+  return { meta, sourceColumn, targetColumn, own: false };
+}
+
+function keyTo(
+  owner: string,
+  through: ModelMeta,
+  to: ModelMeta,
+  field: string | undefined,
+  taken: ColumnMeta | undefined,
+): ColumnMeta {
+  const leads = (column: ColumnMeta | undefined): boolean => column?.reference?.target.sqlName === to.sqlName;
+  if (field !== undefined) {
+    const column = through.column(field);
+    if (column && leads(column)) return column;
+    throw new ValueError(`${owner}: ${through.name}.${field} is no foreign key to ${to.name}`);
+  }
+  const found = through.columns.filter((column) => column !== taken && leads(column));
+  if (found.length === 1) return found[0]!;
+  throw new ValueError(
+    found.length === 0
+      ? `${owner}: ${through.name} has no foreign key to ${to.name}`
+      : `${owner}: ${through.name} has several foreign keys to ${to.name}: name the two with 'throughFields'`,
+  );
+}
+
+function automaticTable(
+  source: ModelMeta,
+  target: ModelMeta,
+  name: string,
+  table: string | undefined,
+): NonNullable<RelationMeta["through"]> {
+  const tableName = table ?? shortName(`${source.table}_${snakeCase(name)}`);
+  const self = source.sqlName === target.sqlName;
+  const make = (side: string, index: number, to: ModelMeta): ColumnMeta =>
+    foreignColumn(tableName, side, index, {
+      form: "toOne",
+      target: () => to.model,
+      one: false,
+      // The first column leads the primary key's index already.
+      options: { primaryKey: true, index: false },
+    });
+  const sourceColumn = make(self ? "from" : lowerFirst(source.name), 0, source);
+  const targetColumn = make(self ? "to" : lowerFirst(target.name), 1, target);
+  const columns = [sourceColumn, targetColumn];
+  const meta: ModelMeta = {
+    name: tableName,
+    table: tableName,
+    schema: source.schema,
+    sqlName: qualified(source.schema, tableName),
+    columns,
+    primaryKey: columns,
+    relations: new Map(),
+    indexes: [
+      {
+        name: shortName(`${tableName}_${targetColumn.column}_idx`),
+        parts: [{ column: targetColumn.column }],
+        unique: false,
+        method: "btree",
+        where: undefined,
+        include: [],
+      },
+    ],
+    checks: [],
+    uniques: [],
+    ordering: [],
+    comment: undefined,
+    managed: source.managed,
+    renamedFrom: undefined,
+    automatic: true,
+    column: (wanted) =>
+      columns.find((each) => each.name === wanted || each.attribute === wanted || each.column === wanted),
+    get model(): never {
+      throw new ValueError(
+        `${tableName} was made for ${source.name}.${name} and has no class; name one with 'through'`,
+      );
+    },
+  };
+  return { meta, sourceColumn, targetColumn, own: true };
+}
+
+function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}

@@ -1,0 +1,258 @@
+import { ValueError } from "../../errors/value-error.js";
+import { isAggregate } from "../compile/aggregation.js";
+import { Compiler } from "../compile/compiler.js";
+import { noField, resolvePath, shown, splitPath } from "../compile/scope.js";
+import { FieldError } from "../errors.js";
+import { Expression, orderNode, type Subqueryable } from "../expressions/expression.js";
+import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames } from "../fields/types.js";
+import type { ColumnMeta, ModelMeta } from "../meta.js";
+import { checkFieldName } from "../model/field-names.js";
+import { fromClient } from "./client-values.js";
+import type { ConditionNode, LockNode, OrderNode, PrefetchNode, Query, RelatedTree, Selection } from "./nodes.js";
+import type { ColumnName } from "./row-types.js";
+
+/** Each gives a new query. What can be wrong is found here, before anything is sent. */
+
+export function filter(query: Query, condition: ConditionNode): Query {
+  if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
+  if (query.limit !== null || query.offset !== null)
+    throw new FieldError("a limited queryset cannot be filtered: filter before limit and offset");
+  return { ...query, where: [...query.where, condition] };
+}
+
+export function filterFrom(
+  query: Query,
+  input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
+  allowed: readonly string[],
+): Query {
+  const entries =
+    Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
+  const scope = new Compiler().scope(query);
+  const children = entries.map(([key, value]): ConditionNode => {
+    if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
+    return { type: "lookup", key, value: fromClient(scope, key, value) };
+  });
+  return children.length === 0 ? query : filter(query, { type: "and", children });
+}
+
+export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {
+  for (const { expression } of orderBy) if (expression.type === "path") checkOrder(query, expression.path);
+  return { ...query, orderBy, reversed: false };
+}
+
+/** Paths that were found to exist; few, because every one of them is a path of the model. */
+const knownOrders = new WeakMap<ModelMeta, Set<string>>();
+const mostOrders = 1000;
+
+function checkOrder(query: Query, path: string): void {
+  let known = knownOrders.get(query.meta);
+  if (known === undefined) knownOrders.set(query.meta, (known = new Set()));
+  if (known.has(path)) return;
+  checkPathExists(new Compiler().scope(query), path, query);
+  const special = query.selection !== null || Object.hasOwn(query.annotations, path.split("__", 1)[0]!);
+  if (!special && known.size < mostOrders) known.add(path);
+}
+
+function checkPathExists(scope: ReturnType<Compiler["scope"]>, path: string, query: Query): void {
+  const names = query.selection?.fields.map((field) => field.name) ?? [];
+  if (names.includes(path)) return;
+  const found = resolvePath(scope, path);
+  if (found.kind === "many")
+    throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
+  const json = found.kind === "column" && found.column.type.kind === "json";
+  if (found.rest.length > 0 && !json) throw new FieldError(`${shown(path)} is not the name of a field`);
+}
+
+export function orderFrom(
+  query: Query,
+  input: string | readonly string[] | null | undefined,
+  allowed: readonly string[],
+): Query {
+  if (input === null || input === undefined || input.length === 0) return query;
+  const names = typeof input === "string" ? input.split(",") : input;
+  for (const name of names) {
+    const plain = String(name).replace(/^-/, "");
+    if (!allowed.includes(plain)) throw new FieldError(`${shown(plain)} is not among the allowed orders`);
+  }
+  return orderBy(query, names.map(orderNode));
+}
+
+export function distinct(query: Query, names: readonly string[]): Query {
+  const scope = new Compiler().scope(query);
+  for (const name of names) checkPathExists(scope, name, query);
+  return { ...query, distinct: names.length === 0 ? true : names };
+}
+
+export function annotate(query: Query, given: Readonly<Record<string, unknown>>): Query {
+  if (query.combined) throw new FieldError("a union cannot be annotated: annotate its parts");
+  const annotations = { ...query.annotations };
+  const added: Selection["fields"][number][] = [];
+  for (const [name, expression] of Object.entries(given)) {
+    checkAlias(query.meta, name);
+    if (!(expression instanceof Expression))
+      throw new FieldError(`the annotation '${name}' must be an expression such as count("books")`);
+    annotations[name] = expression.node;
+    added.push({ name, expression: expression.node });
+  }
+  if (query.selection === null) return { ...query, annotations };
+  const fields = [...query.selection.fields.filter(({ name }) => !Object.hasOwn(given, name)), ...added];
+  const grouped = query.selection.grouped || added.some(({ expression }) => isAggregate(expression, query.annotations));
+  return { ...query, annotations, selection: { ...query.selection, fields, grouped } };
+}
+
+/** A name of the application's own in a result: it may not hide a field, nor be anything but a plain name. */
+export function checkAlias(meta: ModelMeta, name: string): void {
+  try {
+    checkFieldName(meta.table, name);
+  } catch {
+    throw new FieldError(`${shown(name)} cannot be the name of an annotation`);
+  }
+  if (meta.column(name) || meta.relations.has(name))
+    throw new FieldError(`the annotation '${name}' has the name of a field of ${meta.name}`);
+}
+
+export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
+  const scope = new Compiler().scope(query);
+  const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
+  const fields = (names.length === 0 ? all : names).map((name) => {
+    splitPath(name);
+    checkPathExists(scope, name, { ...query, selection: null });
+    return { name, expression: { type: "path", path: name } as const };
+  });
+  return { ...query, selection: { fields, shape, grouped: false }, columns: null, related: {}, prefetch: [] };
+}
+
+/** The row with the fields that were loaded: the others are not there. */
+export type Only<M, Row, K> = Omit<Row, Exclude<ColumnName<M>, K | PrimaryKeyNames<FieldsOf<M>> | Attributes<M, K>>>;
+type Attributes<M, K> = K extends ToOneNames<FieldsOf<M>> ? KeyAttribute<K> : never;
+
+export function only(query: Query, names: readonly string[]): Query {
+  const columns = new Set(
+    [...query.meta.primaryKey, ...names.map((name) => columnNamed(query.meta, name))].map((column) => column.index),
+  );
+  return { ...query, columns };
+}
+
+export function defer(query: Query, names: readonly string[]): Query {
+  const left = new Set(names.map((name) => columnNamed(query.meta, name)));
+  for (const column of query.meta.primaryKey) left.delete(column);
+  const kept = query.meta.columns.filter((column) => !left.has(column) && (query.columns?.has(column.index) ?? true));
+  return { ...query, columns: new Set(kept.map((column) => column.index)) };
+}
+
+function columnNamed(meta: ModelMeta, name: string): ColumnMeta {
+  const column = meta.column(name);
+  if (column === undefined) throw noField(meta, String(name));
+  return column;
+}
+
+export function selectRelated(query: Query, paths: readonly string[]): Query {
+  if (query.selection) throw new FieldError("selectRelated loads models, but values were asked for");
+  return {
+    ...query,
+    related: paths.reduce((tree, path) => addRelated(query.meta, tree, splitPath(path)), query.related),
+  };
+}
+
+function addRelated(meta: ModelMeta, tree: RelatedTree, parts: readonly string[]): RelatedTree {
+  const [name, ...rest] = parts;
+  if (name === undefined) return tree;
+  const relation = meta.relations.get(name);
+  if (relation === undefined) throw noField(meta, name);
+  if (!relation.single) throw new FieldError(`${meta.name}.${name} leads to many: use prefetchRelated`);
+  const inner = Object.hasOwn(tree, name) ? tree[name]! : {};
+  return { ...tree, [name]: addRelated(relation.target, inner, rest) };
+}
+
+declare const prefetchPath: unique symbol;
+
+/** A relation to load with a query of its own: `prefetch("books", Book.objects.filter({ year__gte: 2000 }))`. */
+export interface Prefetch<Path extends string> {
+  readonly [prefetchPath]: Path;
+}
+
+interface PrefetchRequest {
+  readonly path: string;
+  readonly query: Query;
+}
+
+class PrefetchWithQuery implements PrefetchRequest {
+  readonly path: string;
+  readonly query: Query;
+
+  constructor(path: string, query: Query) {
+    this.path = path;
+    this.query = query;
+  }
+}
+
+export function prefetch<const Path extends string>(path: Path, queryset: Subqueryable): Prefetch<Path> {
+  return new PrefetchWithQuery(path, queryset.query) as unknown as Prefetch<Path>;
+}
+
+export function prefetchRelated(query: Query, paths: readonly unknown[]): Query {
+  if (query.selection) throw new FieldError("prefetchRelated loads models, but values were asked for");
+  let nodes = query.prefetch;
+  for (const given of paths) {
+    const request = given instanceof PrefetchWithQuery ? given : { path: given as string, query: undefined };
+    nodes = addPrefetch(query.meta, nodes, splitPath(request.path), request.query);
+  }
+  return { ...query, prefetch: nodes };
+}
+
+function addPrefetch(
+  meta: ModelMeta,
+  nodes: readonly PrefetchNode[],
+  parts: readonly string[],
+  query: Query | undefined,
+): PrefetchNode[] {
+  const [name, ...rest] = parts as [string, ...string[]];
+  const relation = meta.relations.get(name);
+  if (relation === undefined) throw noField(meta, name);
+  const here = rest.length === 0 && query ? withColumn(query, relation.targetColumn) : undefined;
+  if (here && here.meta.sqlName !== relation.target.sqlName)
+    throw new FieldError(
+      `${meta.name}.${name} leads to ${relation.target.name}, but the query is for ${here.meta.name}`,
+    );
+  const known = nodes.find((node) => node.relation === name);
+  const nested =
+    rest.length === 0 ? (known?.nested ?? []) : addPrefetch(relation.target, known?.nested ?? [], rest, query);
+  const node: PrefetchNode = { relation: name, query: here ?? known?.query, nested, as: undefined };
+  return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
+}
+
+/** What was loaded is told apart by this column, so that it cannot be left out. */
+function withColumn(query: Query, column: ColumnMeta): Query {
+  return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
+}
+
+export function combine(operator: NonNullable<Query["combined"]>["operator"], queries: readonly Query[]): Query {
+  const [first] = queries as [Query];
+  if (queries.some((query) => query.meta.sqlName !== first.meta.sqlName && !(query.selection && first.selection))) {
+    throw new FieldError("only querysets of the same model, or of values, can be combined");
+  }
+  if (queries.some((query) => query.prefetch.length > 0))
+    throw new FieldError("querysets with prefetchRelated cannot be combined");
+  // A part that matches nothing is still a part: EXCEPT and INTERSECT depend on it.
+  return {
+    ...first,
+    where: [],
+    orderBy: null,
+    reversed: false,
+    limit: null,
+    offset: null,
+    distinct: false,
+    lock: null,
+    empty: false,
+    deleted: "shown",
+    combined: { operator, queries },
+  };
+}
+
+const strengths: readonly LockNode["strength"][] = ["update", "no key update", "share", "key share"];
+
+export function checkStrength(strength: LockNode["strength"]): LockNode["strength"] {
+  if (!strengths.includes(strength))
+    throw new ValueError(`the strength of a lock must be one of ${strengths.join(", ")}`);
+  return strength;
+}

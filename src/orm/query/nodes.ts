@@ -1,0 +1,148 @@
+import type { Queries } from "../../db/database.js";
+import type { SqlFragment } from "../../db/sql.js";
+import type { ModelMeta, RelationMeta } from "../meta.js";
+
+/** A query as data: immutable, made by querysets and expressions, read by the compiler. */
+
+export type ExpressionNode =
+  /** A field of the model, through relations: `author__name`. */
+  | { readonly type: "path"; readonly path: string }
+  /** A field of the query around a subquery. */
+  | { readonly type: "outer"; readonly path: string }
+  | { readonly type: "value"; readonly value: unknown }
+  /** SQL written by the application. */
+  | { readonly type: "fragment"; readonly fragment: SqlFragment }
+  | CallNode
+  | {
+      readonly type: "binary";
+      readonly operator: string;
+      readonly left: ExpressionNode;
+      readonly right: ExpressionNode;
+    }
+  | { readonly type: "cast"; readonly expression: ExpressionNode; readonly sqlType: string }
+  | { readonly type: "extract"; readonly part: string; readonly expression: ExpressionNode }
+  | {
+      readonly type: "case";
+      readonly branches: readonly { readonly when: ConditionNode; readonly value: ExpressionNode }[];
+      readonly otherwise: ExpressionNode | undefined;
+    }
+  | {
+      readonly type: "window";
+      readonly expression: ExpressionNode;
+      readonly partitionBy: readonly ExpressionNode[];
+      readonly orderBy: readonly OrderNode[];
+      readonly frame: string | undefined;
+    }
+  | { readonly type: "subquery"; readonly query: Query }
+  | { readonly type: "exists"; readonly query: Query }
+  | { readonly type: "condition"; readonly condition: ConditionNode };
+
+export interface CallNode {
+  readonly type: "call";
+  readonly name: string;
+  readonly args: readonly ExpressionNode[];
+  readonly aggregate: boolean;
+  readonly distinct?: boolean;
+  /** Counts or collects only rows for which this holds. */
+  readonly filter?: ConditionNode;
+  readonly orderBy?: readonly OrderNode[];
+  /** The type of the result, where it is not that of the first argument. */
+  readonly result?: "integer" | "float" | "text" | "boolean" | "json" | "array" | "sum" | "date" | "datetime";
+}
+
+export type ConditionNode =
+  | { readonly type: "lookup"; readonly key: string; readonly value: unknown }
+  | { readonly type: "and" | "or"; readonly children: readonly ConditionNode[] }
+  | { readonly type: "not"; readonly child: ConditionNode }
+  | { readonly type: "expression"; readonly expression: ExpressionNode }
+  /** Rows at the other end of a many-to-many relation of the row with this key. */
+  | { readonly type: "member"; readonly relation: RelationMeta; readonly key: unknown };
+
+export interface OrderNode {
+  readonly expression: ExpressionNode;
+  readonly descending: boolean;
+  readonly nulls?: "first" | "last" | undefined;
+}
+
+export interface LockNode {
+  readonly strength: "update" | "no key update" | "share" | "key share";
+  readonly wait: "wait" | "nowait" | "skip locked";
+}
+
+/** Relations loaded with a row, by name; nested. */
+export interface RelatedTree {
+  readonly [relation: string]: RelatedTree;
+}
+
+export interface PrefetchNode {
+  readonly relation: string;
+  /** What is loaded, when it is not everything. */
+  readonly query: Query | undefined;
+  readonly nested: readonly PrefetchNode[];
+  /** The property it is put into, when it is not the relation's. */
+  readonly as: string | undefined;
+}
+
+export interface Selection {
+  /** Names of the result and what they are. */
+  readonly fields: readonly { readonly name: string; readonly expression: ExpressionNode }[];
+  readonly shape: "object" | "list" | "single";
+  /** One row for each combination of the fields that are no aggregates. */
+  readonly grouped: boolean;
+}
+
+export interface Query {
+  readonly meta: ModelMeta;
+  /** Runs the query; null for the database that the models are bound to. */
+  readonly db: Queries | null;
+  readonly where: readonly ConditionNode[];
+  readonly orderBy: readonly OrderNode[] | null;
+  readonly reversed: boolean;
+  readonly limit: number | null;
+  readonly offset: number | null;
+  readonly distinct: boolean | readonly string[];
+  readonly annotations: Readonly<Record<string, ExpressionNode>>;
+  /** Plain values in place of models. */
+  readonly selection: Selection | null;
+  /** The only columns to load, by index; null for all. */
+  readonly columns: ReadonlySet<number> | null;
+  readonly related: RelatedTree;
+  readonly prefetch: readonly PrefetchNode[];
+  readonly lock: LockNode | null;
+  readonly combined: {
+    readonly operator: "UNION" | "UNION ALL" | "INTERSECT" | "EXCEPT";
+    readonly queries: readonly Query[];
+  } | null;
+  readonly strict: boolean;
+  readonly deleted: "hidden" | "shown" | "only";
+  /** Matches nothing, and is never sent. */
+  readonly empty: boolean;
+}
+
+export function rootQuery(meta: ModelMeta): Query {
+  return {
+    meta,
+    db: null,
+    where: [],
+    orderBy: null,
+    reversed: false,
+    limit: null,
+    offset: null,
+    distinct: false,
+    annotations: Object.freeze({}),
+    selection: null,
+    columns: null,
+    related: Object.freeze({}),
+    prefetch: [],
+    lock: null,
+    combined: null,
+    strict: false,
+    deleted: "hidden",
+    empty: false,
+  };
+}
+
+/** All rows at the other end of a relation. A row that is referred to is there even when it was deleted softly. */
+export function relatedQuery(relation: RelationMeta): Query {
+  return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden" };
+}

@@ -1,0 +1,108 @@
+import type { PathRef, PathsOf, ResultOf } from "../expressions/expression.js";
+import type {
+  ColumnNames,
+  FieldsOf,
+  ForeignKeyValue,
+  KeyAttribute,
+  KindOf,
+  OutOf,
+  PrimaryKey,
+  RelationNames,
+  RelationOfAttribute,
+  TargetFields,
+  ToOneNames,
+} from "../fields/types.js";
+
+/** What a name such as `author__country__name` stands for. Costs the compiler only what is written, not what could be. */
+
+/** A name that does not exist; the compiler shows this in its message. */
+export interface NoSuchField<Name extends string> {
+  readonly "no such field": Name;
+}
+
+/** The value at the end of a path. `F` are the fields of the model, `A` its annotations. */
+export type PathValue<F, A, Path extends string> = Path extends keyof A
+  ? A[Path]
+  : Path extends "pk"
+    ? PrimaryKey<F>
+    : Path extends keyof F
+      ? FieldValue<F[Path]>
+      : RelationOfAttribute<F, Path> extends infer Relation extends keyof F & string
+        ? [Relation] extends [never]
+          ? ThroughRelation<F, Path>
+          : ForeignKeyValue<F[Relation]>
+        : ThroughRelation<F, Path>;
+
+type FieldValue<Field> =
+  KindOf<Field> extends "toOne"
+    ? ForeignKeyValue<Field>
+    : KindOf<Field> extends "toMany" | "reverseOne"
+      ? PrimaryKey<TargetFields<Field>> | null
+      : OutOf<Field>;
+
+type ThroughRelation<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+  ? Head extends RelationNames<F>
+    ? KindOf<F[Head]> extends "toOne"
+      ? MaybeNull<F[Head], PathValue<TargetFields<F[Head]>, unknown, Rest>>
+      : PathValue<TargetFields<F[Head]>, unknown, Rest> | null
+    : Head extends ColumnNames<F>
+      ? KindOf<F[Head]> extends "json"
+        ? JsonValue<OutOf<F[Head]>, Rest>
+        : NoSuchField<Path>
+      : NoSuchField<Path>
+  : NoSuchField<Path>;
+
+type MaybeNull<Field, Value> = null extends ForeignKeyValue<Field> ? Value | null : Value;
+
+/** What lies at a path of keys inside of a JSON value; unknown when its type does not tell. */
+export type JsonValue<T, Path extends string> = unknown extends T
+  ? unknown
+  : Path extends `${infer Head}__${infer Rest}`
+    ? JsonValue<JsonMember<T, Head>, Rest>
+    : JsonMember<T, Path>;
+
+type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
+  ? Key extends `${number}`
+    ? Item
+    : never
+  : T extends object
+    ? Key extends keyof T
+      ? T[Key]
+      : string extends keyof T
+        ? T[keyof T]
+        : never
+    : never;
+
+/** A path if it exists, else what makes the compiler complain. */
+export type CheckedPath<F, A, Path> = Path extends string
+  ? PathValue<F, A, Path> extends NoSuchField<string>
+    ? NoSuchField<Path>
+    : Path
+  : Path;
+
+/** Paths for `orderBy`: with `-` in front for descending; `?` is random. */
+export type CheckedOrder<F, A, Path> = Path extends "?"
+  ? Path
+  : Path extends `-${infer Name}`
+    ? CheckedPath<F, A, Name> extends Name
+      ? Path
+      : NoSuchField<Name>
+    : Path extends string
+      ? CheckedPath<F, A, Path>
+      : CheckedExpression<F, A, Path>;
+
+/** An expression if every field it reads exists. */
+export type CheckedExpression<F, A, E> = [PathsOf<E>] extends [never]
+  ? E
+  : { [P in PathsOf<E>]: CheckedPath<F, A, P> }[PathsOf<E>] extends PathsOf<E>
+    ? E
+    : NoSuchField<PathsOf<E>>;
+
+/** What an expression gives on a model: references to fields are looked up there. */
+export type ExpressionValue<F, A, E> = Deref<F, A, ResultOf<E>>;
+
+type Deref<F, A, T> =
+  T extends PathRef<infer Path> ? PathValue<F, A, Path> : T extends PathRef<infer Path>[] ? PathValue<F, A, Path>[] : T;
+
+/** The names that come to mind first: shown by editors. */
+export type OwnNames<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;

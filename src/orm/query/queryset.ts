@@ -1,0 +1,391 @@
+import type { Queries } from "../../db/database.js";
+import { ValueError } from "../../errors/value-error.js";
+import type { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import { toResponseSymbol } from "../../http/to-response.js";
+import { querysetMark } from "../compile/operands.js";
+import { compileSelect } from "../compile/statement-cache.js";
+import type { Expression, Ordering, Subqueryable } from "../expressions/expression.js";
+import { orderNode } from "../expressions/expression.js";
+import { type Condition, conditionOf } from "../expressions/q.js";
+import type { FieldsOf } from "../fields/types.js";
+import type { BulkCreateOptions } from "../run/bulk.js";
+import { type JsonText, queryJson } from "../run/json.js";
+import { load } from "../run/load.js";
+import { checkCount, type KeysetPage, type Page } from "../run/paginate.js";
+import type { Prefetch } from "./builders.js";
+import * as build from "./builders.js";
+import type { LockNode, Query } from "./nodes.js";
+import type {
+  CheckedExpression,
+  CheckedOrder,
+  CheckedPath,
+  ExpressionValue,
+  OwnNames,
+  PathValue,
+} from "./path-types.js";
+import * as read from "./read.js";
+import type { ColumnName, CreateInput, RelationPath, ToOnePath, UpdateInput, WithRelated } from "./row-types.js";
+import type { CheckedCondition } from "./where-types.js";
+import * as write from "./write.js";
+
+type Hint<T extends string> = T | (string & Record<never, never>);
+type Annotations = Readonly<Record<string, Expression<unknown, string>>>;
+type Annotated<M, A, E> = { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> };
+
+declare const rowType: unique symbol;
+
+/**
+ * A query for rows of a model. Nothing is sent until it is awaited, iterated, or one of the calls that return a promise is
+ * made; every other call gives a new queryset. `M` is the model, `Row` what comes out, `A` the annotations.
+ */
+export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Subqueryable {
+  declare readonly [rowType]: Row;
+  readonly query: Query;
+
+  constructor(query: Query) {
+    this.query = query;
+  }
+
+  get [querysetMark](): true {
+    return true;
+  }
+
+  // Building
+
+  /** Keeps rows for which the condition holds. */
+  filter<const C extends Condition>(condition: C & CheckedCondition<M, A, C>): QuerySet<M, Row, A> {
+    return new QuerySet(build.filter(this.query, conditionOf(condition)));
+  }
+
+  /** Leaves out rows for which the condition holds; a row for which it is null stays. */
+  exclude<const C extends Condition>(condition: C & CheckedCondition<M, A, C>): QuerySet<M, Row, A> {
+    return new QuerySet(build.filter(this.query, { type: "not", child: conditionOf(condition) }));
+  }
+
+  /**
+   * Filters by what a client sent: only the lookups named in `allowed` are taken, anything else is a `FieldError`.
+   * Strings become numbers, booleans and dates as the field needs them.
+   */
+  filterFrom(
+    input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
+    allowed: readonly string[],
+  ): QuerySet<M, Row, A> {
+    return new QuerySet(build.filterFrom(this.query, input, allowed));
+  }
+
+  /** The order of rows: `orderBy("-year", "author__name")`. Without arguments: none. */
+  orderBy<
+    const K extends readonly (Hint<OwnNames<M> | `-${OwnNames<M>}`> | Ordering<string> | Expression<unknown, string>)[],
+  >(...keys: { readonly [I in keyof K]: K[I] & CheckedOrder<FieldsOf<M>, A, K[I]> }): QuerySet<M, Row, A> {
+    return new QuerySet(
+      build.orderBy(this.query, (keys as unknown as Parameters<typeof orderNode>[0][]).map(orderNode)),
+    );
+  }
+
+  /** Orders by what a client asked for: only the fields named in `allowed` are taken, with or without `-`. */
+  orderFrom(input: string | readonly string[] | null | undefined, allowed: readonly string[]): QuerySet<M, Row, A> {
+    return new QuerySet(build.orderFrom(this.query, input, allowed));
+  }
+
+  reverse(): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, reversed: !this.query.reversed });
+  }
+
+  limit(count: number): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, limit: checkCount("limit", count) });
+  }
+
+  offset(count: number): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, offset: checkCount("offset", count) });
+  }
+
+  /** Each row once; or, with fields, the first row of each combination of them. */
+  distinct<const K extends readonly Hint<OwnNames<M>>[]>(
+    ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
+  ): QuerySet<M, Row, A> {
+    const names = fields as unknown as readonly string[];
+    return new QuerySet(build.distinct(this.query, names));
+  }
+
+  /** Adds computed values to each row: `annotate({ bookCount: count("books") })`. */
+  annotate<const E extends Annotations>(
+    annotations: E & { readonly [K in keyof E]: CheckedExpression<FieldsOf<M>, A, E[K]> },
+  ): QuerySet<M, Row & Annotated<M, A, E>, A & Annotated<M, A, E>> {
+    return new QuerySet(build.annotate(this.query, annotations));
+  }
+
+  /** Plain objects with these fields in place of models. Aggregates annotated afterwards are grouped by them. */
+  values<const K extends readonly Hint<OwnNames<M>>[]>(
+    ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
+  ): QuerySet<M, { -readonly [P in K[number]]: PathValue<FieldsOf<M>, A, P> }, A> {
+    return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "object"));
+  }
+
+  /** Lists with the values of these fields. */
+  valuesList<const K extends readonly Hint<OwnNames<M>>[]>(
+    ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
+  ): QuerySet<M, { -readonly [I in keyof K]: PathValue<FieldsOf<M>, A, K[I] & string> }, A> {
+    return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "list"));
+  }
+
+  /** The values of one field. */
+  flat<const P extends Hint<OwnNames<M>>>(
+    field: P & CheckedPath<FieldsOf<M>, A, P>,
+  ): QuerySet<M, PathValue<FieldsOf<M>, A, P>, A> {
+    return new QuerySet(build.values(this.query, [field], "single"));
+  }
+
+  /** Loads only these fields, and the primary key. */
+  only<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, build.Only<M, Row, K>, A> {
+    return new QuerySet(build.only(this.query, fields));
+  }
+
+  /** Loads all fields but these. */
+  defer<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, Omit<Row, K>, A> {
+    return new QuerySet(build.defer(this.query, fields));
+  }
+
+  /** Loads relations to one with a join: `selectRelated("author", "author__country")`. */
+  selectRelated<const P extends string>(
+    ...paths: readonly (P & ToOnePath<FieldsOf<M>, P>)[]
+  ): QuerySet<M, WithRelated<FieldsOf<M>, Row, P>, A> {
+    return new QuerySet(build.selectRelated(this.query, paths));
+  }
+
+  /** Loads relations of any kind with a query each: `prefetchRelated("books", "books__tags")`. */
+  prefetchRelated<const P extends string>(
+    ...paths: readonly ((P & RelationPath<FieldsOf<M>, P>) | Prefetch<P>)[]
+  ): QuerySet<M, WithRelated<FieldsOf<M>, Row, P>, A> {
+    return new QuerySet(build.prefetchRelated(this.query, paths));
+  }
+
+  /** Locks the rows until the transaction ends. */
+  forUpdate(
+    options: {
+      readonly nowait?: boolean;
+      readonly skipLocked?: boolean;
+      readonly strength?: LockNode["strength"];
+    } = {},
+  ): QuerySet<M, Row, A> {
+    if (options.nowait && options.skipLocked) throw new ValueError("forUpdate takes nowait or skipLocked, not both");
+    const wait = options.nowait ? "nowait" : options.skipLocked ? "skip locked" : "wait";
+    return new QuerySet({ ...this.query, lock: { strength: build.checkStrength(options.strength ?? "update"), wait } });
+  }
+
+  /** The rows of several querysets of the same columns. Only `orderBy`, `limit` and `offset` may follow. */
+  union(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
+    return new QuerySet(build.combine("UNION", [this.query, ...others.map((other) => other.query)]));
+  }
+
+  unionAll(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
+    return new QuerySet(build.combine("UNION ALL", [this.query, ...others.map((other) => other.query)]));
+  }
+
+  intersection(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
+    return new QuerySet(build.combine("INTERSECT", [this.query, ...others.map((other) => other.query)]));
+  }
+
+  difference(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
+    return new QuerySet(build.combine("EXCEPT", [this.query, ...others.map((other) => other.query)]));
+  }
+
+  /** All rows: the same queryset, for those who like to say so. */
+  all(): QuerySet<M, Row, A> {
+    return new QuerySet(this.query);
+  }
+
+  /** No rows, and nothing is sent. */
+  none(): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, empty: true });
+  }
+
+  /** Softly deleted rows too. */
+  withDeleted(): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, deleted: "shown" });
+  }
+
+  onlyDeleted(): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, deleted: "only" });
+  }
+
+  /** Reading a relation that was not loaded throws, in place of loading it. */
+  strict(strict = true): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, strict });
+  }
+
+  /** Runs on this database or transaction. */
+  using(db: Queries): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, db });
+  }
+
+  // Reading
+
+  // biome-ignore lint/suspicious/noThenProperty: a queryset is awaited for its rows.
+  then<B = Row[], C = never>(
+    onFulfilled?: ((rows: Row[]) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: unknown) => C | PromiseLike<C>) | null,
+  ): Promise<B | C> {
+    return this.toArray().then(onFulfilled, onRejected);
+  }
+
+  async toArray(): Promise<Row[]> {
+    return (await load(this.query)) as Row[];
+  }
+
+  /** The one row that matches. Throws `DoesNotExist` or `MultipleObjectsReturned`. */
+  async get<const C extends Condition = Record<never, never>>(condition?: C & CheckedCondition<M, A, C>): Promise<Row> {
+    return (await read.get(this.#narrowed(condition))) as Row;
+  }
+
+  /** The one row that matches, or null. Throws `MultipleObjectsReturned`. */
+  async getOrNull<const C extends Condition = Record<never, never>>(
+    condition?: C & CheckedCondition<M, A, C>,
+  ): Promise<Row | null> {
+    return (await read.getOrNull(this.#narrowed(condition))) as Row | null;
+  }
+
+  /** The first row in order, by primary key when there is none; null without rows. */
+  async first(): Promise<Row | null> {
+    return (await read.first(this.query)) as Row | null;
+  }
+
+  async last(): Promise<Row | null> {
+    return (await read.first({ ...this.query, reversed: !this.query.reversed })) as Row | null;
+  }
+
+  async count(): Promise<number> {
+    return read.count(this.query);
+  }
+
+  async exists(): Promise<boolean> {
+    return read.exists(this.query);
+  }
+
+  /** Values over all rows: `aggregate({ total: sum("price"), newest: max("createdAt") })`. */
+  async aggregate<const E extends Annotations>(
+    aggregates: E & { readonly [K in keyof E]: CheckedExpression<FieldsOf<M>, A, E[K]> },
+  ): Promise<Annotated<M, A, E>> {
+    return (await read.aggregate(this.query, aggregates)) as Annotated<M, A, E>;
+  }
+
+  /** Rows by the value of a unique field, the primary key by default. */
+  async inBulk<const P extends ColumnName<M> & string>(
+    keys: readonly unknown[],
+    field?: P,
+  ): Promise<Map<unknown, Row>> {
+    return (await read.inBulk(this.query, keys, field)) as Map<unknown, Row>;
+  }
+
+  /** Rows one after the other through a cursor of the database, without holding them all in memory. */
+  iterator(options: { readonly batch?: number } = {}): AsyncIterableIterator<Row> {
+    return read.iterate(this.query, options.batch) as AsyncIterableIterator<Row>;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<Row> {
+    return this.iterator();
+  }
+
+  /** A page by number, from 1. */
+  async page(page: number, pageSize: number): Promise<Page<Row>> {
+    return (await read.page(this.query, page, pageSize)) as Page<Row>;
+  }
+
+  /** A page after (or before) the cursor of another. The order must be by the model's own fields that cannot be null. */
+  async keyset(options: {
+    readonly size: number;
+    readonly after?: string | null | undefined;
+    readonly before?: string | null | undefined;
+  }): Promise<KeysetPage<Row>> {
+    return (await read.keyset(this.query, options)) as KeysetPage<Row>;
+  }
+
+  /** The rows as JSON that PostgreSQL writes, ready to be returned from a handler. */
+  async json(): Promise<JsonText> {
+    return queryJson(this.query);
+  }
+
+  /** The statement, without running it. */
+  toSql(): { readonly text: string; readonly params: readonly unknown[] } {
+    const { text, params } = compileSelect(this.query);
+    return { text, params };
+  }
+
+  /** The plan by which PostgreSQL runs it. */
+  async explain(options: { readonly analyze?: boolean } = {}): Promise<string> {
+    return read.explain(this.query, options.analyze === true);
+  }
+
+  // Writing
+
+  async create(values: CreateInput<M>): Promise<M> {
+    return (await write.create(this.query, values as object)) as M;
+  }
+
+  /** Inserts many rows with one statement. With `onConflict: "ignore"` only the new ones come back. */
+  async bulkCreate(items: readonly (CreateInput<M> | M)[], options: BulkCreateOptions = {}): Promise<M[]> {
+    return (await write.bulkCreate(this.query, items as readonly object[], options)) as M[];
+  }
+
+  /** Writes fields of many instances with one statement. */
+  async bulkUpdate(
+    instances: readonly M[],
+    fields: readonly (ColumnName<M> & string)[],
+    options: { readonly batchSize?: number } = {},
+  ): Promise<number> {
+    return write.bulkUpdate(this.query, instances as readonly object[], fields, options.batchSize);
+  }
+
+  /** The row that matches, or a new one of the lookups and `defaults`: `[row, created]`. Right under races where the lookups are unique. */
+  async getOrCreate<const C extends Readonly<Record<string, unknown>>>(
+    where: C & CheckedCondition<M, A, C>,
+    defaults: UpdateInput<M> = {} as UpdateInput<M>,
+  ): Promise<[row: M, created: boolean]> {
+    return (await write.getOrCreate(this.query, where, defaults)) as [M, boolean];
+  }
+
+  /** Updates the row that matches with `defaults`, or makes it of lookups, `defaults` and `create`. */
+  async updateOrCreate<const C extends Readonly<Record<string, unknown>>>(
+    where: C & CheckedCondition<M, A, C>,
+    defaults: UpdateInput<M>,
+    create: UpdateInput<M> = {} as UpdateInput<M>,
+  ): Promise<[row: M, created: boolean]> {
+    return (await write.updateOrCreate(this.query, where, defaults, create)) as [M, boolean];
+  }
+
+  /** Updates all rows with one statement; returns how many. Calls no hooks. */
+  async update(values: UpdateInput<M>): Promise<number> {
+    return write.update(this.query, values);
+  }
+
+  /** Updates all rows with one statement and returns them. */
+  async updateReturning(values: UpdateInput<M>): Promise<M[]> {
+    return (await write.updateReturning(this.query, values)) as M[];
+  }
+
+  /** Deletes all rows with one statement, softly where the model says so; returns how many. Calls no hooks. */
+  async delete(): Promise<number> {
+    return write.remove(this.query, false);
+  }
+
+  /** Deletes rows for good, of a model that deletes softly too. */
+  async hardDelete(): Promise<number> {
+    return write.remove(this.query, true);
+  }
+
+  /** Brings softly deleted rows back. */
+  async restore(): Promise<number> {
+    return write.restore(this.query);
+  }
+
+  async [toResponseSymbol](_request: Request): Promise<Response> {
+    return (await queryJson(this.query))[toResponseSymbol]();
+  }
+
+  #narrowed(condition: unknown): Query {
+    return condition === undefined ? this.query : build.filter(this.query, conditionOf(condition));
+  }
+}
+
+/** What `Model.objects` is: declare it in a class that has members of its own, `declare static objects: Manager<Book>`. */
+export type Manager<M> = QuerySet<M>;

@@ -1,0 +1,250 @@
+import { Compiler } from "../compile/compiler.js";
+import type { RowPlan } from "../compile/row-plan.js";
+import { noField, singleKey } from "../compile/scope.js";
+import { connectionFor, strictByDefault } from "../database.js";
+import { FieldError, MultipleObjectsReturned } from "../errors.js";
+import { Expression } from "../expressions/expression.js";
+import type { ModelMeta } from "../meta.js";
+import { decodeExtra, hydrate } from "../run/hydrate.js";
+import { load, prefetch, valuesReader } from "../run/load.js";
+import {
+  checkCount,
+  type KeysetPage,
+  keyParts,
+  keysetCondition,
+  keysetOrder,
+  type Page,
+  writeCursor,
+} from "../run/paginate.js";
+import { missing } from "../run/persist.js";
+import type { Values } from "../run/state.js";
+import { checkAlias } from "./builders.js";
+import type { Query } from "./nodes.js";
+
+export async function get(query: Query): Promise<unknown> {
+  const found = await getOrNull(query);
+  if (found === null) throw missing(query.meta, "matching the query does not exist");
+  return found;
+}
+
+export async function getOrNull(query: Query): Promise<unknown> {
+  // A limit of two is enough to know that there is more than one.
+  const rows = await load(query.limit === null ? { ...query, limit: 2 } : query);
+  if (rows.length > 1) throw several(query.meta);
+  return rows[0] ?? null;
+}
+
+function several(meta: ModelMeta): Error {
+  const own = (meta.model as unknown as { MultipleObjectsReturned?: typeof MultipleObjectsReturned })
+    .MultipleObjectsReturned;
+  return new (own ?? MultipleObjectsReturned)(`more than one ${meta.name} matches the query`);
+}
+
+export async function first(query: Query): Promise<unknown> {
+  const ordered = (query.orderBy ?? query.meta.ordering).length > 0 || query.selection?.grouped || query.combined;
+  const byKey = query.meta.primaryKey.map((column) => ({
+    expression: { type: "path", path: column.attribute } as const,
+    descending: false,
+  }));
+  const [row] = await load({
+    ...(ordered ? query : { ...query, orderBy: byKey }),
+    limit: Math.min(query.limit ?? 1, 1),
+  });
+  return row ?? null;
+}
+
+export async function count(query: Query): Promise<number> {
+  if (query.empty) return 0;
+  const compiler = new Compiler();
+  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null });
+  const { text } = isSimple(bare)
+    ? { text: simpleCount(compiler, bare) }
+    : { text: `SELECT count(*) FROM (${inner(compiler, bare)}) c` };
+  return Number(await connectionFor(query.db).fetchval(text, compiler.params));
+}
+
+/** Whether counting the rows of the table that match is counting the rows of the query. */
+function isSimple(query: Query): boolean {
+  return (
+    query.limit === null &&
+    query.offset === null &&
+    query.distinct === false &&
+    query.combined === null &&
+    !query.selection?.grouped
+  );
+}
+
+function simpleCount(compiler: Compiler, query: Query): string {
+  return compiler.assemble({ ...query, selection: null }, compiler.scope(query), "count(*)");
+}
+
+function inner(compiler: Compiler, query: Query): string {
+  if (query.combined || query.selection || query.distinct !== false)
+    return compiler.select(query, !query.combined).text;
+  return compiler.assemble(query, compiler.scope(query), "1");
+}
+
+/** An order decides which rows a limit or DISTINCT ON keeps; otherwise it does not matter for counting. */
+function unordered(query: Query): Query {
+  const keep = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
+  return keep ? query : { ...query, orderBy: [], reversed: false };
+}
+
+export async function exists(query: Query): Promise<boolean> {
+  if (query.empty) return false;
+  const compiler = new Compiler();
+  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null });
+  const text = `SELECT EXISTS (${inner(compiler, bare.limit === null ? bare : { ...bare })})`;
+  return (await connectionFor(query.db).fetchval(text, compiler.params)) === true;
+}
+
+export async function aggregate(query: Query, given: Readonly<Record<string, unknown>>): Promise<Values> {
+  const entries = Object.entries(given).map(([name, expression]) => {
+    checkAlias({ ...query.meta, column: () => undefined, relations: new Map() }, name);
+    if (!(expression instanceof Expression))
+      throw new FieldError(`the aggregate '${name}' must be an expression such as sum("price")`);
+    return [name, expression.node] as const;
+  });
+  const compiler = new Compiler();
+  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null, selection: null });
+  const scope = compiler.scope(bare);
+  scope.grouped = true;
+  const types = entries.map(([, node]) => compiler.typeOf(node, scope));
+  const list = entries.map(([, node], index) => {
+    const sql = compiler.expression(node, scope);
+    return types[index]?.selectSql ? types[index].selectSql(sql) : sql;
+  });
+  let text: string;
+  if (isSimple(bare)) text = compiler.assemble(bare, scope, list.join(", "));
+  else {
+    // The rows first; what is computed over them names the columns of the same table.
+    const innerScope = compiler.scope(bare);
+    const rows = bare.combined
+      ? combinedRows(compiler, bare)
+      : compiler.assemble(bare, innerScope, `${innerScope.alias}.*`);
+    text = `SELECT ${list.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`;
+  }
+  const { rows } = await connectionFor(query.db).fetchArrays(text, compiler.params);
+  const row = rows[0] ?? [];
+  return Object.fromEntries(
+    entries.map(([name], at) => [name, decodeExtra({ name, at, type: types[at] }, row) ?? null]),
+  );
+}
+
+function combinedRows(compiler: Compiler, query: Query): string {
+  const { operator, queries } = query.combined!;
+  return queries
+    .map((each) => {
+      const scope = compiler.scope(each);
+      return `(${compiler.assemble(each, scope, `${scope.alias}.*`)})`;
+    })
+    .join(` ${operator} `);
+}
+
+export async function inBulk(
+  query: Query,
+  keys: readonly unknown[],
+  field: string | undefined,
+): Promise<Map<unknown, unknown>> {
+  const column = field === undefined ? singleKey(query.meta) : query.meta.column(field);
+  if (column === undefined) throw noField(query.meta, String(field));
+  if (!column.unique && !(column.primaryKey && query.meta.primaryKey.length === 1))
+    throw new FieldError(`${query.meta.name}.${column.name} is not unique`);
+  const rows = await load({
+    ...query,
+    where: [...query.where, { type: "lookup", key: `${column.attribute}__in`, value: keys }],
+  });
+  return new Map(rows.map((row) => [(row as Values)[column.attribute], row]));
+}
+
+const defaultBatch = 200;
+
+/**
+ * Reads through a cursor; relations are prefetched batch by batch. The embedded database has one connection, which an
+ * open cursor would keep from everything else in the loop: there, and where no transaction is open, all rows are read
+ * first. They are in this process anyway.
+ */
+export async function* iterate(query: Query, batch: number = defaultBatch): AsyncGenerator<unknown, void, undefined> {
+  if (query.empty) return;
+  const size = checkCount("batch", batch) || defaultBatch;
+  const connection = connectionFor(query.db);
+  if (connection.engine === "pglite" && !("depth" in connection)) {
+    yield* await load(query);
+    return;
+  }
+  const { text, params, plan } = new Compiler().select(query, !query.combined);
+  const cursor = connection.cursor<Values>(text, params, { batch: size });
+  try {
+    for (;;) {
+      const rows = (await cursor.read(size)).map((row) => Object.values(row));
+      if (rows.length === 0) return;
+      if (query.selection) yield* rows.map(valuesReader(query.selection.shape, plan.extras));
+      else yield* await batchOf(query, rows, plan);
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** Siblings are the rows of a batch, not all that were ever read. */
+async function batchOf(query: Query, rows: unknown[][], plan: RowPlan): Promise<object[]> {
+  const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
+  if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);
+  return instances;
+}
+
+export async function page(query: Query, number: number, pageSize: number): Promise<Page<unknown>> {
+  if (checkCount("page", number) < 1) throw new FieldError("pages are numbered from 1");
+  if (checkCount("pageSize", pageSize) < 1) throw new FieldError("a page has at least one row");
+  if (query.limit !== null || query.offset !== null) throw new FieldError("a limited queryset has no pages");
+  const [total, items] = await Promise.all([
+    count(query),
+    load({ ...query, limit: pageSize, offset: (number - 1) * pageSize }),
+  ]);
+  const pages = Math.ceil(total / pageSize);
+  return { items, page: number, pageSize, total, pages, hasNext: number < pages, hasPrevious: number > 1 && total > 0 };
+}
+
+export async function keyset(
+  query: Query,
+  options: {
+    readonly size: number;
+    readonly after?: string | null | undefined;
+    readonly before?: string | null | undefined;
+  },
+): Promise<KeysetPage<unknown>> {
+  const size = checkCount("size", options.size);
+  if (size < 1) throw new FieldError("a page has at least one row");
+  const after = options.after ?? undefined;
+  const before = options.before ?? undefined;
+  if (after !== undefined && before !== undefined)
+    throw new FieldError("a page is after a cursor or before one, not both");
+  const backward = before !== undefined;
+  const parts = keyParts(query);
+  const cursor = after ?? before;
+  const where = cursor === undefined ? query.where : [...query.where, keysetCondition(parts, cursor, backward)];
+  // One row more tells whether there is another page.
+  const rows = (await load({
+    ...query,
+    where,
+    orderBy: keysetOrder(parts, backward),
+    reversed: false,
+    limit: size + 1,
+  })) as object[];
+  const more = rows.length > size;
+  const items = more ? rows.slice(0, size) : rows;
+  if (backward) items.reverse();
+  const hasNext = backward ? true : more;
+  const hasPrevious = backward ? more : after !== undefined;
+  return {
+    items,
+    next: hasNext && items.length > 0 ? writeCursor(parts, items.at(-1)!) : null,
+    previous: hasPrevious && items.length > 0 ? writeCursor(parts, items[0]!) : null,
+  };
+}
+
+export async function explain(query: Query, analyze: boolean): Promise<string> {
+  const { text, params } = new Compiler().select(query);
+  const { rows } = await connectionFor(query.db).fetchArrays(`EXPLAIN ${analyze ? "ANALYZE " : ""}${text}`, params);
+  return rows.map(([line]) => String(line)).join("\n");
+}

@@ -1,0 +1,45 @@
+import { LazyLoadError } from "../errors.js";
+import type { presence } from "../fields/types.js";
+import type { RelationMeta } from "../meta.js";
+import { loadForSiblings } from "../run/load.js";
+import { stateOf } from "../run/state.js";
+
+/** A relation to one that is not loaded: `await` loads it, for all instances of the same query at once. */
+export interface Lazy<T> extends PromiseLike<T> {
+  readonly [presence]: "promised";
+}
+
+export class LazyRelation implements PromiseLike<unknown> {
+  readonly #instance: object;
+  readonly #relation: RelationMeta;
+
+  constructor(instance: object, relation: RelationMeta) {
+    this.#instance = instance;
+    this.#relation = relation;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting it is what it is for.
+  then<A = unknown, B = never>(
+    onFulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return loadLazily(this.#instance, this.#relation).then(onFulfilled, onRejected);
+  }
+
+  /** A promise in JSON would be empty braces; nothing is more honest. */
+  toJSON(): undefined {
+    return undefined;
+  }
+}
+
+export async function loadLazily(instance: object, relation: RelationMeta): Promise<unknown> {
+  const { related, siblings } = stateOf(instance);
+  if (related?.has(relation.name)) return related.get(relation.name);
+  if (siblings?.strict) {
+    throw new LazyLoadError(
+      `${relation.source.name}.${relation.name} was not loaded: add ${relation.single ? "selectRelated" : "prefetchRelated"}("${relation.name}") to the query`,
+    );
+  }
+  await loadForSiblings(instance, relation);
+  return stateOf(instance).related?.get(relation.name);
+}

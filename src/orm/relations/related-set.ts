@@ -1,0 +1,174 @@
+import { encodeColumn } from "../compile/write.js";
+import { connectionFor } from "../database.js";
+import { FieldError } from "../errors.js";
+import { array } from "../fields/encode.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, RelationMeta } from "../meta.js";
+import { type ConditionNode, rootQuery } from "../query/nodes.js";
+import { QuerySet } from "../query/queryset.js";
+import type { CreateInput, KeyOf } from "../query/row-types.js";
+import { metaOf, save } from "../run/persist.js";
+import { stateOf, type Values } from "../run/state.js";
+import { loadLazily } from "./lazy.js";
+
+/**
+ * The rows at the other end of a relation to many. It is a queryset of them; awaited as it is, it loads them for all
+ * instances of the same query at once.
+ */
+export class RelatedSet<M> extends QuerySet<M> {
+  readonly #owner: object;
+  readonly #relation: RelationMeta;
+
+  constructor(owner: object, relation: RelationMeta) {
+    super({ ...rootQuery(relation.target), db: stateOf(owner).db, where: [condition(owner, relation)] });
+    this.#owner = owner;
+    this.#relation = relation;
+  }
+
+  override async toArray(): Promise<M[]> {
+    return (await loadLazily(this.#owner, this.#relation)) as M[];
+  }
+
+  /** Makes a row that belongs here: the key that leads back is set by itself. */
+  override async create(values: Partial<CreateInput<M>>): Promise<M> {
+    const { through, targetColumn } = this.#relation;
+    if (through) {
+      const made = await super.create(values as CreateInput<M>);
+      await this.add(made);
+      return made;
+    }
+    this.#forget();
+    return super.create({
+      ...values,
+      [targetColumn.attribute]: keyOf(this.#owner, this.#relation.sourceColumn),
+    } as unknown as CreateInput<M>);
+  }
+
+  /** Relates rows to this one; those that are related already stay so. */
+  async add(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
+    this.#forget();
+    if (items.length === 0) return;
+    const { through } = this.#relation;
+    if (through) return this.#addThrough(items);
+    for (const item of items) await save(this.#claimed(item));
+  }
+
+  /** Ends the relation to rows. A foreign key that cannot be null does not allow it: delete the rows. */
+  async remove(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
+    this.#forget();
+    if (items.length === 0) return;
+    const { through, targetColumn, target } = this.#relation;
+    const db = connectionFor(this.query.db);
+    if (through) {
+      const text = `DELETE FROM ${through.meta.sqlName} WHERE ${quote(through.sourceColumn.column)} = $1 AND ${quote(through.targetColumn.column)} = ANY($2)`;
+      await db.execute(text, [this.#ownerKey(), this.#keys(items)]);
+      return;
+    }
+    if (!targetColumn.nullable)
+      throw new FieldError(
+        `${target.name}.${targetColumn.name} cannot be null: delete the rows in place of removing them`,
+      );
+    const keys = items.map((item) => itemKey(item, target.primaryKey[0]!));
+    const key = target.primaryKey[0]!.attribute;
+    await new QuerySet<M>({
+      ...this.query,
+      where: [...this.query.where, { type: "lookup", key: `${key}__in`, value: keys }],
+    }).update({
+      [targetColumn.attribute]: null,
+    } as never);
+  }
+
+  async clear(): Promise<void> {
+    this.#forget();
+    const { through, targetColumn, target } = this.#relation;
+    if (through) {
+      const text = `DELETE FROM ${through.meta.sqlName} WHERE ${quote(through.sourceColumn.column)} = $1`;
+      await connectionFor(this.query.db).execute(text, [this.#ownerKey()]);
+      return;
+    }
+    if (!targetColumn.nullable)
+      throw new FieldError(
+        `${target.name}.${targetColumn.name} cannot be null: delete the rows in place of removing them`,
+      );
+    await this.update({ [targetColumn.attribute]: null } as never);
+  }
+
+  /** Makes these the related rows, and no others; in one transaction. */
+  async set(items: readonly (M | KeyOf<M>)[]): Promise<void> {
+    await connectionFor(this.query.db).transaction(async (tx) => {
+      const inside = new RelatedSet<M>(this.#owner, this.#relation);
+      Object.defineProperty(inside, "query", { value: { ...this.query, db: tx } });
+      if (this.#relation.through) await inside.clear();
+      else {
+        const key = this.#relation.target.primaryKey[0]!;
+        const kept = items.map((item) => itemKey(item, key));
+        const others = new QuerySet<M>({
+          ...inside.query,
+          where: [
+            ...inside.query.where,
+            { type: "not", child: { type: "lookup", key: `${key.attribute}__in`, value: kept } },
+          ],
+        });
+        const gone = await others.toArray();
+        await inside.remove(...gone);
+      }
+      await inside.add(...items);
+    });
+    this.#forget();
+  }
+
+  async #addThrough(items: readonly (M | KeyOf<M>)[]): Promise<void> {
+    const { meta, sourceColumn, targetColumn, own } = this.#relation.through!;
+    if (!own && meta.columns.some((column) => !column.optional && column !== sourceColumn && column !== targetColumn)) {
+      throw new FieldError(`${meta.name} needs more than the two keys: create its rows in place of add()`);
+    }
+    const text = `INSERT INTO ${meta.sqlName} (${quote(sourceColumn.column)}, ${quote(targetColumn.column)}) SELECT $1, u FROM unnest($2::${targetColumn.type.sqlType}[]) u ON CONFLICT DO NOTHING`;
+    await connectionFor(this.query.db).execute(text, [this.#ownerKey(), this.#keys(items)]);
+  }
+
+  /** An instance whose foreign key leads to the owner. */
+  #claimed(item: M | KeyOf<M>): object {
+    const { target, targetColumn, sourceColumn } = this.#relation;
+    if (typeof item !== "object" || item === null || metaOf(item).sqlName !== target.sqlName) {
+      throw new FieldError(`${this.#relation.name} takes instances of ${target.name}`);
+    }
+    (item as Values)[targetColumn.attribute] = keyOf(this.#owner, sourceColumn);
+    return item;
+  }
+
+  #ownerKey(): unknown {
+    const { through, sourceColumn } = this.#relation;
+    return encodeColumn(this.#relation.source, through!.sourceColumn, keyOf(this.#owner, sourceColumn));
+  }
+
+  #keys(items: readonly unknown[]): string {
+    const { targetColumn } = this.#relation;
+    return array(targetColumn.type.encode)(items.map((item) => itemKey(item, targetColumn)));
+  }
+
+  /** What was loaded is no longer right. */
+  #forget(): void {
+    const state = stateOf(this.#owner);
+    state.related?.delete(this.#relation.name);
+    state.shown = state.shown.filter((name) => name !== this.#relation.name);
+  }
+}
+
+function itemKey(item: unknown, column: ColumnMeta): unknown {
+  if (typeof item !== "object" || item === null || !("meta" in item.constructor)) return item;
+  return keyOf(item, column);
+}
+
+function keyOf(instance: object, column: ColumnMeta): unknown {
+  const key = (instance as Values)[column.attribute];
+  if (key === undefined || key === null)
+    throw new FieldError(`the instance of ${metaOf(instance).name} is not saved: it has no ${column.name}`);
+  return key;
+}
+
+function condition(owner: object, relation: RelationMeta): ConditionNode {
+  const key = keyOf(owner, relation.sourceColumn);
+  return relation.through
+    ? { type: "member", relation, key }
+    : { type: "lookup", key: relation.targetColumn.attribute, value: key };
+}

@@ -1,0 +1,216 @@
+import type { Queries } from "../../db/database.js";
+import { ValueError } from "../../errors/value-error.js";
+import { noField } from "../compile/scope.js";
+import {
+  type Assignment,
+  arrayTypeOf,
+  assignments,
+  type ConflictClause,
+  conflictSql,
+  encodeColumn,
+  returningPlan,
+} from "../compile/write.js";
+import { connectionFor } from "../database.js";
+import { FieldError } from "../errors.js";
+import { array } from "../fields/encode.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, ModelMeta } from "../meta.js";
+import { absorb } from "./hydrate.js";
+import { metaOf } from "./persist.js";
+import { stateOf, type Values } from "./state.js";
+
+export interface BulkCreateOptions {
+  /** `ignore`: rows that conflict are left out. `update`: they are updated. */
+  readonly onConflict?: "ignore" | "update" | undefined;
+  /** The fields that conflict: the columns of a unique constraint. Needed for `update`. */
+  readonly conflictFields?: readonly string[] | undefined;
+  /** What `update` writes; all given fields but those that conflict, by default. */
+  readonly updateFields?: readonly string[] | undefined;
+  readonly batchSize?: number | undefined;
+}
+
+/** Inserts many rows with few statements: one array parameter for each column, whatever the number of rows. */
+export async function bulkCreate(
+  meta: ModelMeta,
+  items: readonly object[],
+  options: BulkCreateOptions,
+  db: Queries | null,
+): Promise<object[]> {
+  const instances = items.map((item) => (item instanceof meta.model ? item : new meta.model(item)));
+  const batchSize = batchSizeFor(meta, options.batchSize);
+  const made: object[] = [];
+  for (const group of bySameColumns(meta, instances)) {
+    for (let i = 0; i < group.length; i += batchSize) {
+      made.push(...(await insertBatch(meta, group.slice(i, i + batchSize), options, db)));
+    }
+  }
+  if (made.length < instances.length) return made;
+  return instances;
+}
+
+interface Prepared {
+  readonly instance: object;
+  readonly values: readonly Assignment[];
+}
+
+/** Rows in which the same columns are given, so that defaults of the database hold for the others. */
+function bySameColumns(meta: ModelMeta, instances: readonly object[]): Prepared[][] {
+  const groups = new Map<string, Prepared[]>();
+  for (const instance of instances) {
+    const own: Values = {};
+    for (const column of meta.columns) {
+      const value = (instance as Values)[column.attribute];
+      if (value !== undefined && column.generated === undefined) own[column.attribute] = value;
+    }
+    const values = assignments(meta, own, "create").toSorted(([a], [b]) => a.index - b.index);
+    const shape = values.map(([column]) => column.index).join(",");
+    const group = groups.get(shape);
+    if (group) group.push({ instance, values });
+    else groups.set(shape, [{ instance, values }]);
+  }
+  return [...groups.values()];
+}
+
+async function insertBatch(
+  meta: ModelMeta,
+  rows: readonly Prepared[],
+  options: BulkCreateOptions,
+  db: Queries | null,
+): Promise<object[]> {
+  const columns = rows[0]!.values.map(([column]) => column);
+  const tail = conflictSql(conflictOf(meta, columns, options));
+  const plan = returningPlan(meta);
+  const source = rowSource(
+    meta,
+    columns,
+    rows.map(({ values }) => values.map(([, value]) => value)),
+  );
+  const into = columns.length === 0 ? "" : ` (${columns.map((column) => quote(column.column)).join(", ")})`;
+  const text = `INSERT INTO ${meta.sqlName}${into} ${source.text}${tail} RETURNING ${plan.list}`;
+  const result = await connectionFor(db).fetchArrays(text, source.params);
+  // Rows that were left out cannot be told from the others: what came back is new instances then.
+  const complete = result.rows.length === rows.length;
+  return result.rows.map((row, index) => {
+    const instance = complete ? rows[index]!.instance : new meta.model();
+    absorb(instance, row, plan, db);
+    return instance;
+  });
+}
+
+function conflictOf(
+  meta: ModelMeta,
+  given: readonly ColumnMeta[],
+  options: BulkCreateOptions,
+): ConflictClause | undefined {
+  if (options.onConflict === undefined) return undefined;
+  const find = (name: string): ColumnMeta => {
+    const column = meta.column(name);
+    if (column === undefined) throw noField(meta, name);
+    return column;
+  };
+  const columns = (options.conflictFields ?? []).map(find);
+  if (options.onConflict === "ignore") return { columns, update: undefined };
+  if (options.onConflict !== "update") throw new ValueError("onConflict must be 'ignore' or 'update'");
+  if (columns.length === 0) throw new ValueError("onConflict 'update' needs 'conflictFields'");
+  const update =
+    options.updateFields?.map(find) ?? given.filter((column) => !columns.includes(column) && !column.primaryKey);
+  const automatic = meta.columns.filter((column) => column.autoNow && !update.includes(column));
+  return { columns, update: [...update, ...automatic] };
+}
+
+/** The rows as a source of SQL: columns in arrays, or a list of VALUES where a column itself holds arrays. */
+function rowSource(
+  meta: ModelMeta,
+  columns: readonly ColumnMeta[],
+  rows: readonly (readonly unknown[])[],
+): { text: string; params: unknown[] } {
+  if (columns.length === 0) {
+    return { text: `SELECT FROM generate_series(1, $1::int)`, params: [rows.length] };
+  }
+  if (columns.some((column) => column.type.kind === "array")) {
+    const params: unknown[] = [];
+    const lists = rows.map(
+      (row) => `(${row.map((value, i) => `$${params.push(encodeColumn(meta, columns[i]!, value))}`).join(", ")})`,
+    );
+    return { text: `VALUES ${lists.join(", ")}`, params };
+  }
+  const params = columns.map((column, i) => array(undefined)(rows.map((row) => encodeColumn(meta, column, row[i]))));
+  return {
+    text: `SELECT * FROM unnest(${columns.map((column, i) => `$${i + 1}::${arrayTypeOf(column.type)}`).join(", ")})`,
+    params,
+  };
+}
+
+/** Writes fields of many instances with one statement. Returns how many rows were there. */
+export async function bulkUpdate(
+  meta: ModelMeta,
+  instances: readonly object[],
+  fields: readonly string[],
+  batchSize: number | undefined,
+  db: Queries | null,
+): Promise<number> {
+  if (fields.length === 0) throw new ValueError("bulkUpdate needs at least one field");
+  const columns = fields.map((name) => {
+    const column = meta.column(name);
+    if (column === undefined) throw noField(meta, name);
+    if (column.primaryKey || column.generated !== undefined)
+      throw new FieldError(`${meta.name}.${name} cannot be updated`);
+    return column;
+  });
+  const size = batchSizeFor(meta, batchSize);
+  let count = 0;
+  for (let i = 0; i < instances.length; i += size)
+    count += await updateBatch(meta, instances.slice(i, i + size), columns, db);
+  return count;
+}
+
+async function updateBatch(
+  meta: ModelMeta,
+  instances: readonly object[],
+  columns: readonly ColumnMeta[],
+  db: Queries | null,
+): Promise<number> {
+  const all = [...meta.primaryKey, ...columns];
+  const rows = instances.map((instance) => {
+    if (metaOf(instance).sqlName !== meta.sqlName)
+      throw new FieldError(`bulkUpdate of ${meta.name} was given an instance of ${metaOf(instance).name}`);
+    return all.map((column) => {
+      const value = (instance as Values)[column.attribute];
+      if (value === undefined) throw new FieldError(`an instance of ${meta.name} has no ${column.name}`);
+      return value;
+    });
+  });
+  const source = rowSource(meta, all, rows);
+  const names = all.map((_, index) => `c${index}`);
+  // A list of VALUES has no types of its own.
+  const typed = !source.text.startsWith("VALUES");
+  const cast = (column: ColumnMeta, name: string): string =>
+    typed ? `v.${name}` : `v.${name}::${column.type.sqlType}`;
+  const set = columns.map(
+    (column, i) => `${quote(column.column)} = ${cast(column, names[meta.primaryKey.length + i]!)}`,
+  );
+  for (const column of meta.columns) {
+    if (column.autoNow && !columns.includes(column)) set.push(`${quote(column.column)} = now()`);
+  }
+  const on = meta.primaryKey.map((column, i) => `t.${quote(column.column)} = ${cast(column, names[i]!)}`);
+  const text = `UPDATE ${meta.sqlName} t SET ${set.join(", ")} FROM (${source.text}) AS v(${names.join(", ")}) WHERE ${on.join(" AND ")}`;
+  const { rowCount } = await connectionFor(db).execute(text, source.params);
+  for (const instance of instances) markSaved(instance, columns);
+  return rowCount;
+}
+
+function markSaved(instance: object, columns: readonly ColumnMeta[]): void {
+  const state = stateOf(instance);
+  if (state.saved === null) return;
+  for (const column of columns) state.saved[state.offset + column.index] = (instance as Values)[column.attribute];
+}
+
+/** Rows for one statement. Where each value is a parameter, a statement can have 65535 of them. */
+function batchSizeFor(meta: ModelMeta, size: number | undefined): number {
+  if (size !== undefined && (!Number.isInteger(size) || size < 1))
+    throw new ValueError("batchSize must be a positive integer");
+  const most = meta.columns.some((column) => column.type.kind === "array")
+    ? Math.floor(60_000 / meta.columns.length)
+    : 5000;
+  return Math.min(size ?? most, most);
+}

@@ -1,0 +1,107 @@
+import type { Queries } from "../../db/database.js";
+import type { ExtraPlan, RelatedPlan, RowPlan } from "../compile/row-plan.js";
+import { type Siblings, setState, stateOf, type Values } from "./state.js";
+
+export interface Origin {
+  readonly db: Queries | null;
+  readonly strict: boolean;
+}
+
+/** Builds the instances of rows. Rows are kept by them, as what is in the database. */
+export function hydrate(rows: unknown[][], plan: RowPlan, origin: Origin): object[] {
+  const build = builder(plan, origin);
+  const instances = new Array<object>(rows.length);
+  for (let i = 0; i < rows.length; i++) instances[i] = build(rows[i]!);
+  return instances;
+}
+
+interface Prepared {
+  readonly names: readonly string[];
+  readonly decoders: readonly (((value: unknown) => unknown) | undefined)[];
+  readonly whole: boolean;
+  readonly extraNames: readonly string[];
+  readonly relatedNames: readonly string[];
+}
+
+const preparations = new WeakMap<RowPlan, Prepared>();
+
+/** What is the same for all rows of a statement. */
+function prepare(plan: RowPlan): Prepared {
+  let prepared = preparations.get(plan);
+  if (prepared === undefined) {
+    prepared = {
+      names: plan.columns.map((column) => column.attribute),
+      decoders: plan.columns.map((column) => column.type.decode),
+      whole: plan.columns.length === plan.meta.columns.length,
+      extraNames: plan.extras.map((extra) => extra.name),
+      relatedNames: plan.related.map((each) => each.relation.name),
+    };
+    preparations.set(plan, prepared);
+  }
+  return prepared;
+}
+
+function builder(plan: RowPlan, origin: Origin): (row: unknown[]) => object {
+  const Class = plan.meta.model;
+  const { at, extras } = plan;
+  const { names, decoders, whole, extraNames, relatedNames } = prepare(plan);
+  const nested = plan.related.map((each) => ({ plan: each, build: builder(each, origin) }));
+  const siblings: Siblings = { instances: [], strict: origin.strict, loading: new Map() };
+  return (row) => {
+    const instance = new Class() as Values;
+    for (let i = 0; i < names.length; i++) {
+      let value = row[at + i];
+      const decode = decoders[i];
+      if (decode !== undefined && value !== null) row[at + i] = value = decode(value);
+      instance[names[i]!] = value;
+    }
+    for (let i = 0; i < extras.length; i++) instance[extraNames[i]!] = decodeExtra(extras[i]!, row);
+    setState(instance, {
+      saved: whole ? row : spread(row, plan),
+      offset: whole ? at : 0,
+      related: nested.length === 0 ? null : loadNested(nested, row),
+      shown: relatedNames,
+      extras: extraNames,
+      siblings,
+      db: origin.db,
+    });
+    siblings.instances.push(instance);
+    return instance;
+  };
+}
+
+function loadNested(
+  nested: readonly { plan: RelatedPlan; build: (row: unknown[]) => object }[],
+  row: unknown[],
+): Map<string, unknown> {
+  const related = new Map<string, unknown>();
+  for (const { plan, build } of nested) related.set(plan.relation.name, row[plan.keyAt] === null ? null : build(row));
+  return related;
+}
+
+/** Values of a part of the columns, each in its column's place. */
+function spread(row: unknown[], plan: RowPlan): unknown[] {
+  const saved = new Array<unknown>(plan.meta.columns.length);
+  for (let i = 0; i < plan.columns.length; i++) saved[plan.columns[i]!.index] = row[plan.at + i];
+  return saved;
+}
+
+export function decodeExtra(extra: ExtraPlan, row: readonly unknown[]): unknown {
+  const value = row[extra.at];
+  return extra.type?.decode !== undefined && value !== null && value !== undefined ? extra.type.decode(value) : value;
+}
+
+/** Writes what the database returned into an instance that was saved. */
+export function absorb(instance: object, row: unknown[], plan: RowPlan, db: Queries | null): void {
+  const values = instance as Values;
+  for (let i = 0; i < plan.columns.length; i++) {
+    const column = plan.columns[i]!;
+    const value = row[i];
+    values[column.attribute] = row[i] =
+      column.type.decode !== undefined && value !== null ? column.type.decode(value) : value;
+  }
+  const state = stateOf(instance);
+  state.saved = row;
+  state.offset = 0;
+  state.db = db;
+}

@@ -1,0 +1,161 @@
+import { encodeNamed } from "../compile/operands.js";
+import type { ExtraPlan } from "../compile/row-plan.js";
+import { compileSelect } from "../compile/statement-cache.js";
+import { connectionFor, strictByDefault } from "../database.js";
+import { FieldError } from "../errors.js";
+import { array } from "../fields/encode.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, RelationMeta } from "../meta.js";
+import { type PrefetchNode, type Query, relatedQuery } from "../query/nodes.js";
+import { decodeExtra, hydrate } from "./hydrate.js";
+import { setRelated, stateOf, type Values } from "./state.js";
+
+/** Runs a query: its rows as instances, or as plain values when it selects some. */
+export async function load(query: Query): Promise<unknown[]> {
+  if (query.empty) return [];
+  const { text, params, plan } = compileSelect(query);
+  const { rows } = await connectionFor(query.db).fetchArrays(text, params);
+  if (query.selection === null) {
+    const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
+    if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);
+    return instances;
+  }
+  return rows.map(valuesReader(query.selection.shape, plan.extras));
+}
+
+/** Makes what is asked for of a row of plain values. */
+export function valuesReader(
+  shape: "object" | "list" | "single",
+  extras: readonly ExtraPlan[],
+): (row: unknown[]) => unknown {
+  if (shape === "single") return (row) => decodeExtra(extras[0]!, row);
+  if (shape === "list") return (row) => extras.map((extra) => decodeExtra(extra, row));
+  return (row) => {
+    const values: Values = {};
+    for (const extra of extras) values[extra.name] = decodeExtra(extra, row);
+    return values;
+  };
+}
+
+/** Loads relations for instances that are there: one query for each relation (two for a many-to-many one). */
+export async function prefetch(
+  instances: readonly object[],
+  query: Query,
+  nodes: readonly PrefetchNode[],
+): Promise<void> {
+  for (const node of nodes) {
+    const relation = query.meta.relations.get(node.relation)!;
+    const wanted = withNested(node.query ?? { ...relatedQuery(relation), strict: query.strict }, node.nested);
+    await loadRelation(instances, relation, { ...wanted, db: wanted.db ?? query.db }, node.as ?? relation.name, true);
+  }
+}
+
+function withNested(query: Query, nested: readonly PrefetchNode[]): Query {
+  return nested.length === 0 ? query : { ...query, prefetch: [...query.prefetch, ...nested] };
+}
+
+/** Loads a relation of instances and puts it into each under `name`. */
+export async function loadRelation(
+  instances: readonly object[],
+  relation: RelationMeta,
+  query: Query,
+  name: string,
+  shown: boolean,
+): Promise<void> {
+  if (query.limit !== null || query.offset !== null)
+    throw new FieldError(`the query for ${relation.name} is limited, which would hold for all rows together`);
+  if (query.selection !== null) throw new FieldError(`the query for ${relation.name} must give models, not values`);
+  const source = relation.sourceColumn;
+  const keys = new Set<unknown>();
+  for (const instance of instances) {
+    const key = (instance as Values)[source.attribute];
+    if (key !== null && key !== undefined) keys.add(key);
+  }
+  const found = keys.size === 0 ? new Map<string, object[]>() : await fetchRelated(relation, query, [...keys]);
+  for (const instance of instances) {
+    const rows = found.get(keyText((instance as Values)[source.attribute])) ?? [];
+    setRelated(instance, name, relation.single ? (rows[0] ?? null) : rows, shown);
+  }
+}
+
+/** The related instances, by the key of the instance they belong to. */
+async function fetchRelated(
+  relation: RelationMeta,
+  query: Query,
+  keys: readonly unknown[],
+): Promise<Map<string, object[]>> {
+  const column = relation.targetColumn;
+  const grouped = new Map<string, object[]>();
+  const add = (key: unknown, row: object): void => {
+    const text = keyText(key);
+    const rows = grouped.get(text);
+    if (rows) rows.push(row);
+    else grouped.set(text, [row]);
+  };
+  if (relation.through === undefined) {
+    const rows = (await load(narrowed(query, column, keys))) as object[];
+    for (const row of rows) add((row as Values)[column.attribute], row);
+    return grouped;
+  }
+  const pairs = await fetchPairs(relation, query, keys);
+  const owners = new Map<string, unknown[]>();
+  for (const [owner, target] of pairs) {
+    const text = keyText(target);
+    const list = owners.get(text);
+    if (list) list.push(owner);
+    else owners.set(text, [owner]);
+  }
+  if (pairs.length === 0) return grouped;
+  const targets = (await load(narrowed(query, column, [...new Set(pairs.map(([, target]) => target))]))) as object[];
+  for (const target of targets) {
+    for (const owner of owners.get(keyText((target as Values)[column.attribute])) ?? []) add(owner, target);
+  }
+  return grouped;
+}
+
+function narrowed(query: Query, column: ColumnMeta, keys: readonly unknown[]): Query {
+  return { ...query, where: [...query.where, { type: "lookup", key: `${column.attribute}__in`, value: keys }] };
+}
+
+async function fetchPairs(
+  relation: RelationMeta,
+  query: Query,
+  keys: readonly unknown[],
+): Promise<[unknown, unknown][]> {
+  const { meta, sourceColumn, targetColumn } = relation.through!;
+  const [source, target] = [quote(sourceColumn.column), quote(targetColumn.column)];
+  const list = encodeNamed(relation.name, array(sourceColumn.type.encode), [...keys]);
+  const text = `SELECT ${source}, ${target} FROM ${meta.sqlName} WHERE ${source} = ANY($1)`;
+  const { rows } = await connectionFor(query.db).fetchArrays(text, [list]);
+  const decode = (column: ColumnMeta, value: unknown): unknown =>
+    column.type.decode && value !== null ? column.type.decode(value) : value;
+  return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);
+}
+
+/** Keys as they are the same whatever their type: dates and bytes are not equal by identity. */
+function keyText(key: unknown): string {
+  return key instanceof Date ? key.toISOString() : String(key);
+}
+
+/** Loads a relation for an instance and all its siblings that do not have it. */
+export function loadForSiblings(instance: object, relation: RelationMeta): Promise<void> {
+  const state = stateOf(instance);
+  const { siblings } = state;
+  const load = (instances: readonly object[]): Promise<void> =>
+    loadRelation(
+      instances,
+      relation,
+      { ...relatedQuery(relation), db: state.db, strict: siblings?.strict === true },
+      relation.name,
+      false,
+    );
+  if (siblings === null) return load([instance]);
+  const running = siblings.loading.get(relation.name);
+  if (running) return running;
+  const without = siblings.instances.filter((each) => stateOf(each).related?.has(relation.name) !== true);
+  const loading = load(without.includes(instance) ? without : [...without, instance]).finally(() =>
+    siblings.loading.delete(relation.name),
+  );
+  siblings.loading.set(relation.name, loading);
+  return loading;
+}

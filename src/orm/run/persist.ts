@@ -1,0 +1,179 @@
+import type { Queries } from "../../db/database.js";
+import { softDeleteColumn } from "../compile/compiler.js";
+import {
+  type Assignment,
+  assignments,
+  deleteStatement,
+  encodeColumn,
+  insertStatement,
+  returningPlan,
+  updateStatement,
+} from "../compile/write.js";
+import { connectionFor } from "../database.js";
+import { DoesNotExist, FieldError } from "../errors.js";
+import type { ColumnMeta, ModelConstructor, ModelMeta } from "../meta.js";
+import { type ConditionNode, type Query, rootQuery } from "../query/nodes.js";
+import { runHooks } from "./hooks.js";
+import { absorb } from "./hydrate.js";
+import { savedValue, setRelated, stateOf, type Values } from "./state.js";
+
+export interface SaveOptions {
+  /** Only these fields are written. */
+  readonly fields?: readonly string[] | undefined;
+  readonly using?: Queries | undefined;
+}
+
+export function metaOf(instance: object): ModelMeta {
+  return (instance.constructor as unknown as ModelConstructor).meta;
+}
+
+/** Makes an instance of given values and inserts it. */
+export async function create(meta: ModelMeta, values: object, db: Queries | null): Promise<object> {
+  const instance = new meta.model(values);
+  stateOf(instance).db = db;
+  await save(instance);
+  return instance;
+}
+
+/** Inserts a new row, or updates what changed of one that is there. */
+export async function save(instance: object, options: SaveOptions = {}): Promise<void> {
+  const meta = metaOf(instance);
+  const state = stateOf(instance);
+  const db = options.using ?? state.db;
+  const created = state.saved === null;
+  await runHooks(instance, "beforeSave", { created });
+  if (created) await insert(instance, meta, db);
+  else await update(instance, meta, db, options.fields);
+  await runHooks(instance, "afterSave", { created });
+}
+
+async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
+  const { text, params } = insertStatement(meta, assignments(meta, columnValues(instance, meta), "create"));
+  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  absorb(instance, rows[0]!, returningPlan(meta), db);
+}
+
+/** The values of columns that an instance has, and none of its other properties. */
+function columnValues(instance: object, meta: ModelMeta): Values {
+  const values: Values = {};
+  for (const column of meta.columns) {
+    const value = (instance as Values)[column.attribute];
+    if (value !== undefined && column.generated === undefined) values[column.attribute] = value;
+  }
+  return values;
+}
+
+async function update(
+  instance: object,
+  meta: ModelMeta,
+  db: Queries | null,
+  fields: readonly string[] | undefined,
+): Promise<void> {
+  const changes = fields ? named(instance, meta, fields) : changed(instance, meta);
+  if (changes.length === 0) return;
+  const { text, params } = updateStatement(keyQuery(instance, meta, db), changes, true);
+  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  if (rows[0] === undefined) throw missing(meta, "is no longer in the database");
+  const stale = changes.filter(([column]) => column.reference !== undefined);
+  absorb(instance, rows[0], returningPlan(meta), db);
+  for (const [column] of stale) forgetRelation(instance, column);
+}
+
+/** A relation that was loaded for another key is loaded anew. */
+function forgetRelation(instance: object, column: ColumnMeta): void {
+  const { related } = stateOf(instance);
+  const loaded = related?.get(column.name) as Values | null | undefined;
+  const key = (instance as Values)[column.attribute];
+  if (loaded && loaded[column.reference!.column.attribute] !== key) related!.delete(column.name);
+}
+
+function named(instance: object, meta: ModelMeta, fields: readonly string[]): Assignment[] {
+  return fields.map((name): Assignment => {
+    const column = meta.column(name);
+    if (column === undefined) throw new FieldError(`${meta.name} has no field '${name}'`);
+    return [column, (instance as Values)[column.attribute] ?? null];
+  });
+}
+
+/** What differs from the database. Lists, bytes and JSON may have changed in place, so that they always count. */
+function changed(instance: object, meta: ModelMeta): Assignment[] {
+  const state = stateOf(instance);
+  const changes: Assignment[] = [];
+  for (const column of meta.columns) {
+    const value = (instance as Values)[column.attribute];
+    if (
+      value === undefined ||
+      column.generated !== undefined ||
+      (column.autoNow && value === savedValue(state, column))
+    )
+      continue;
+    const mutable = typeof value === "object" && value !== null && !(value instanceof Date);
+    if (mutable || value !== savedValue(state, column)) changes.push([column, value]);
+  }
+  return changes;
+}
+
+/** A query for the row of an instance, by the key under which it is in the database. */
+export function keyQuery(instance: object, meta: ModelMeta, db: Queries | null): Query {
+  const state = stateOf(instance);
+  const where = meta.primaryKey.map((column): ConditionNode => {
+    const value = savedValue(state, column) ?? (instance as Values)[column.attribute];
+    if (value === undefined || value === null)
+      throw new FieldError(`the instance of ${meta.name} has no ${column.name}: it was not saved or not loaded`);
+    return { type: "lookup", key: column.attribute, value };
+  });
+  return { ...rootQuery(meta), db, where, deleted: "shown" };
+}
+
+export async function remove(instance: object, hard: boolean): Promise<void> {
+  const meta = metaOf(instance);
+  const state = stateOf(instance);
+  if (state.saved === null)
+    throw new FieldError(`the instance of ${meta.name} was not saved, and so cannot be deleted`);
+  await runHooks(instance, "beforeDelete", { created: false });
+  const mark = hard ? undefined : softDeleteColumn(meta);
+  if (mark) {
+    await writeMark(instance, meta, mark, new Date());
+  } else {
+    const { text, params } = deleteStatement(keyQuery(instance, meta, state.db));
+    await connectionFor(state.db).execute(text, params);
+    state.saved = null;
+  }
+  await runHooks(instance, "afterDelete", { created: false });
+}
+
+/** Brings a softly deleted row back. */
+export async function restore(instance: object): Promise<void> {
+  const meta = metaOf(instance);
+  const mark = softDeleteColumn(meta);
+  if (mark === undefined) throw new FieldError(`${meta.name} is not deleted softly: nothing can be restored`);
+  await writeMark(instance, meta, mark, null);
+}
+
+async function writeMark(instance: object, meta: ModelMeta, mark: ColumnMeta, value: Date | null): Promise<void> {
+  const state = stateOf(instance);
+  const { text, params } = updateStatement(keyQuery(instance, meta, state.db), [[mark, value]], true);
+  const { rows } = await connectionFor(state.db).fetchArrays(text, params);
+  if (rows[0] === undefined) throw missing(meta, "is no longer in the database");
+  absorb(instance, rows[0], returningPlan(meta), state.db);
+}
+
+export function missing(meta: ModelMeta, what: string): Error {
+  const Missing = (meta.model as unknown as { DoesNotExist?: typeof DoesNotExist }).DoesNotExist ?? DoesNotExist;
+  return new Missing(`${meta.name} ${what}`);
+}
+
+/** Sets values of an instance from an object: columns, and relations with their instances. */
+export function assign(instance: object, meta: ModelMeta, values: object): void {
+  for (const [column, value] of assignments(meta, values, "update")) {
+    const isInstance = typeof value === "object" && value !== null && "meta" in value.constructor;
+    (instance as Values)[column.attribute] = isInstance ? keyValue(meta, column, value) : value;
+    if (isInstance) setRelated(instance, column.name, value);
+  }
+}
+
+/** The key of an instance that a foreign key refers to, as the application has it. */
+function keyValue(meta: ModelMeta, column: ColumnMeta, value: object): unknown {
+  encodeColumn(meta, column, value);
+  return (value as Values)[column.reference!.column.attribute];
+}

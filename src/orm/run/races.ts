@@ -1,0 +1,97 @@
+import type { Queries } from "../../db/database.js";
+import { assignments, insertStatement, returningPlan } from "../compile/write.js";
+import { connectionFor } from "../database.js";
+import { FieldError } from "../errors.js";
+import type { ModelMeta } from "../meta.js";
+import type { Query } from "../query/nodes.js";
+import { runHooks } from "./hooks.js";
+import { absorb } from "./hydrate.js";
+import { load } from "./load.js";
+import { assign, save } from "./persist.js";
+import { stateOf, type Values } from "./state.js";
+
+/**
+ * `getOrCreate` and `updateOrCreate` for many at once. The insert gives way to a row that is already there (ON CONFLICT
+ * DO NOTHING), so that losing a race is no error and does not break a transaction; the row is then read again.
+ */
+
+const attempts = 5;
+
+export async function getOrCreate(query: Query, where: object, defaults: object): Promise<[object, boolean]> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const found = await one(query);
+    if (found) return [found, false];
+    const made = await insertUnlessThere(query.meta, { ...plainValues(query.meta, where), ...defaults }, query.db);
+    if (made) return [made, true];
+  }
+  throw new FieldError(
+    `${query.meta.name}: a row conflicts with the new one but is not found by ${Object.keys(where).join(", ")}`,
+  );
+}
+
+export async function updateOrCreate(
+  query: Query,
+  where: object,
+  defaults: object,
+  creating: object,
+): Promise<[object, boolean]> {
+  return connectionFor(query.db).transaction(async (tx) => {
+    const locked: Query = { ...query, db: tx, lock: { strength: "update", wait: "wait" } };
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const found = await one(locked);
+      if (found) {
+        assign(found, query.meta, defaults);
+        await save(found);
+        stateOf(found).db = query.db;
+        return [found, false] as [object, boolean];
+      }
+      const values = { ...plainValues(query.meta, where), ...defaults, ...creating };
+      const made = await insertUnlessThere(query.meta, values, tx);
+      if (made) {
+        stateOf(made).db = query.db;
+        return [made, true] as [object, boolean];
+      }
+    }
+    throw new FieldError(
+      `${query.meta.name}: a row conflicts with the new one but is not found by ${Object.keys(where).join(", ")}`,
+    );
+  });
+}
+
+async function one(query: Query): Promise<object | undefined> {
+  const [first, second] = (await load({ ...query, limit: 2 })) as object[];
+  if (second) {
+    const { MultipleObjectsReturned } = query.meta.model as unknown as {
+      MultipleObjectsReturned: new (message: string) => Error;
+    };
+    throw new MultipleObjectsReturned(`more than one ${query.meta.name} matches`);
+  }
+  return first;
+}
+
+/** Null when a row that is there stands in the way. */
+async function insertUnlessThere(meta: ModelMeta, values: object, db: Queries | null): Promise<object | null> {
+  const instance = new meta.model(values);
+  await runHooks(instance, "beforeSave", { created: true });
+  const own: Values = {};
+  for (const column of meta.columns) {
+    const value = (instance as Values)[column.attribute];
+    if (value !== undefined && column.generated === undefined) own[column.attribute] = value;
+  }
+  const { text, params } = insertStatement(meta, assignments(meta, own, "create"), { columns: [], update: undefined });
+  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  if (rows[0] === undefined) return null;
+  absorb(instance, rows[0], returningPlan(meta), db);
+  await runHooks(instance, "afterSave", { created: true });
+  return instance;
+}
+
+/** The lookups that are also values of a new row: `{ name: "x" }`, but not `{ year__gte: 2000 }`. */
+function plainValues(meta: ModelMeta, where: object): Values {
+  const values: Values = {};
+  for (const [key, value] of Object.entries(where)) {
+    const name = key.endsWith("__exact") ? key.slice(0, -7) : key;
+    if (meta.column(name)) values[name] = value;
+  }
+  return values;
+}

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mayLoseDigits, NumberText, parseExactly } from "../../../src/orm/body/exact-numbers.js";
+import { modelBodyReader } from "../../../src/orm/body/model-body.js";
+import { Sample, sample } from "./models.js";
+
+const read = modelBodyReader(Sample.meta, "whole");
+const readPartial = modelBodyReader(Sample.meta, "partial");
+const order = new Map(Object.keys(sample).map((key, index) => [key, index]));
+
+/** Values that are nearly right more often than chance would make them. */
+const value = fc.oneof(
+  fc.jsonValue(),
+  fc.string({ unit: "binary" }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.bigInt(-(2n ** 70n), 2n ** 70n).map(String),
+  fc.date({ noInvalidDate: true }).map((date) => date.toJSON()),
+  fc.stringMatching(/^[+-]?[\d_.:eTPZ -]{0,30}$/),
+  fc.uuid(),
+  fc.constantFrom(...Object.values(sample), null, true, "\u0000", "true", "P1D", "12:00"),
+  fc.array(fc.oneof(fc.integer(), fc.string(), fc.constant(null))),
+);
+const body = fc.record(Object.fromEntries(Object.keys(sample).map((key) => [key, value])), { requiredKeys: [] });
+const text = (given: unknown): Uint8Array => Buffer.from(JSON.stringify(given));
+
+describe("reading a body", () => {
+  it("never throws and answers any bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const result = read(bytes);
+        expect(result.issues === undefined || result.status === 400).toBe(true);
+      }),
+    );
+  });
+
+  it("tells each field once, in the order of the model, with loc, msg and type only", () => {
+    fc.assert(
+      fc.property(body, (given) => {
+        const { issues = [] } = read(text(given));
+        const fields = issues.map(({ loc }) => order.get(loc[0] as string)!);
+        expect(fields).toEqual(fields.toSorted((a, b) => a - b));
+        for (const issue of issues) expect(Object.keys(issue).sort()).toEqual(["loc", "msg", "type"]);
+        const whole = issues.filter(({ loc }) => loc.length === 1);
+        expect(new Set(whole.map(({ loc }) => loc[0])).size).toBe(whole.length);
+      }),
+    );
+  });
+
+  it("does not depend on the order of the keys", () => {
+    fc.assert(
+      fc.property(body, (given) => {
+        const turned = Object.fromEntries(Object.entries(given).reverse());
+        expect(read(text(turned))).toEqual(read(text(given)));
+      }),
+    );
+  });
+
+  it("never echoes the input", () => {
+    fc.assert(
+      fc.property(
+        body,
+        fc.stringMatching(/^[a-z]{12}[ -~]{8}$/),
+        fc.constantFrom(...order.keys()),
+        (given, mark, key) => {
+          for (const wrong of [mark, [mark], { [mark]: mark }, `2024-01-31T${mark}`, `1${mark}`]) {
+            const { issues } = read(text({ ...given, [key]: wrong, [mark]: mark }));
+            expect(JSON.stringify(issues ?? [])).not.toContain(mark.slice(0, 12));
+          }
+        },
+      ),
+    );
+  });
+
+  it("finds the same wrong in a part as in the whole, but nothing missing", () => {
+    fc.assert(
+      fc.property(body, (given) => {
+        const { issues = [] } = read(text(given));
+        const { issues: part = [] } = readPartial(text(given));
+        expect(part).toEqual(issues.filter(({ type }) => type !== "missing"));
+      }),
+    );
+  });
+
+  it("takes what it gave, as JSON, again for the same", () => {
+    const json = (_: string, item: unknown) => (typeof item === "bigint" ? item.toString() : item);
+    fc.assert(
+      fc.property(body, (given) => {
+        const { raw: _, ...rest } = given;
+        const first = readPartial(text(rest));
+        if (first.issues) return;
+        const second = readPartial(Buffer.from(JSON.stringify(first.value, json)));
+        expect(second).toEqual(first);
+      }),
+    );
+  });
+});
+
+describe("numbers as they were written", () => {
+  const whole = fc.bigInt(-(10n ** 40n), 10n ** 40n).map(String);
+
+  it("are found wherever they stand, and all else is as JSON.parse has it", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (given) => {
+        const source = JSON.stringify(given, null, 1);
+        expect(rounded(parseExactly(source))).toEqual(JSON.parse(source));
+      }),
+    );
+    function rounded(item: unknown): unknown {
+      if (item instanceof NumberText) return Number(item.text);
+      if (Array.isArray(item)) return item.map(rounded);
+      if (typeof item !== "object" || item === null) return item;
+      return Object.fromEntries(Object.entries(item).map(([key, each]) => [key, rounded(each)]));
+    }
+  });
+
+  it("lose no digit", () => {
+    fc.assert(
+      fc.property(whole, fc.string(), (number, key) => {
+        fc.pre(key !== "__proto__");
+        const found = (parseExactly(`{${JSON.stringify(key)}: [1, ${number}]}`) as Record<string, unknown[]>)[key]![1];
+        expect(found instanceof NumberText ? found.text : String(BigInt(found as number))).toBe(number);
+        expect(mayLoseDigits(number) || Number.isSafeInteger(Number(number))).toBe(true);
+      }),
+    );
+  });
+
+  it("of 64 bits are read exactly", () => {
+    fc.assert(
+      fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.boolean(), (number, quoted) => {
+        const sent = quoted ? `"${number}"` : `${number}`;
+        expect(readPartial(Buffer.from(`{"big":${sent},"counts":[${sent}]}`))).toEqual({
+          value: { big: number, counts: [number] },
+        });
+      }),
+    );
+  });
+});
