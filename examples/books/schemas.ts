@@ -1,0 +1,33 @@
+import { z } from "zod";
+
+const fields = {
+  title: z
+    .string()
+    .trim()
+    .min(1)
+    .meta({ examples: ["Emma"] }),
+  author: z
+    .string()
+    .trim()
+    .min(1)
+    .meta({ examples: ["Jane Austen"] }),
+  genre: z
+    .string()
+    .trim()
+    .min(1)
+    .meta({ examples: ["Novel"] }),
+  year: z
+    .int()
+    .nullable()
+    .meta({ examples: [1815] }),
+};
+
+export const Book = z.object({ id: z.int(), ...fields }).meta({ id: "Book" });
+export const BookChanges = z.object(fields).partial().meta({ id: "BookChanges" });
+export const NewBook = BookChanges.extend({ title: fields.title }).meta({ id: "NewBook" });
+export const BookList = z.object({ books: z.array(Book), total: z.int() }).meta({ id: "BookList" });
+export const Deleted = z.object({ deleted: z.literal(true), id: z.int() }).meta({ id: "Deleted" });
+export const ErrorBody = z.object({ error: z.string() }).meta({ id: "Error" });
+
+/** What stands in the path is text; as the schema says that it is an integer, it becomes one. */
+export const BookId = z.object({ id: z.int().positive() });

@@ -1,0 +1,3 @@
+import { chatApp } from "./app.js";
+
+await chatApp().run();

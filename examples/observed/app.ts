@@ -1,0 +1,38 @@
+import { App, Response } from "stoa";
+
+/** A queue of jobs that can be looked at from all sides: probes, metrics, and a page that shows what goes on. */
+export function observedApp(): App {
+  const app = new App();
+  const queue: string[] = [];
+
+  app.enableHealthChecks({ version: "1.0.0" }).enableMetrics().enableLivePage();
+
+  app.healthCheck("queue", () => {
+    if (queue.length < 100) return { status: "UP", message: `${queue.length} jobs wait` };
+    return { status: queue.length < 1000 ? "DEGRADED" : "DOWN", message: `${queue.length} jobs wait` };
+  });
+
+  const taken = app.metrics.counter("jobs_taken_total", { help: "Jobs taken from the queue.", labels: ["outcome"] });
+  const work = app.metrics.histogram("job_duration_seconds", { help: "Time that a job took." });
+  app.metrics.gauge("jobs_waiting", { help: "Jobs in the queue.", collect: () => queue.length });
+
+  app.post("/jobs", { tags: ["jobs"], summary: "Add a job", status: 202 }, (request) => {
+    queue.push(request.text() || "untitled");
+    return { waiting: queue.length };
+  });
+
+  app.post("/jobs/next", { tags: ["jobs"], summary: "Work on the next job" }, async () => {
+    const job = queue.shift();
+    if (job === undefined) {
+      taken.inc({ outcome: "none" });
+      return Response.noContent();
+    }
+    const done = work.startTimer();
+    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
+    done();
+    taken.inc({ outcome: "done" });
+    return { job };
+  });
+
+  return app;
+}

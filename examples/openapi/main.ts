@@ -1,0 +1,3 @@
+import { shopApp } from "./app.js";
+
+await shopApp().run();

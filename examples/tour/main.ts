@@ -1,0 +1,3 @@
+import { tourApp } from "./app.js";
+
+await tourApp().run();

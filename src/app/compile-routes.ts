@@ -1,0 +1,115 @@
+import type { Container } from "../di/container.js";
+import { httpError } from "../errors/http-error.js";
+import { type Guard, guardStage } from "../guards/guard.js";
+import type { Request } from "../http/request.js";
+import { Response } from "../http/response.js";
+import { compile, type OnError, type Run } from "../pipeline/compile.js";
+import { Deadlines } from "../pipeline/deadlines.js";
+import { type AnyHandler, endpoint, type Step } from "../pipeline/endpoint.js";
+import { forRoute, type Middleware, type RouteInfo } from "../pipeline/middleware.js";
+import type { Pattern } from "../routing/pattern.js";
+import { parsePattern } from "../routing/pattern.js";
+import type { RouteTable } from "../routing/table.js";
+import { type ResponseValidationError, respondingTo } from "../validation/response.js";
+import { validationStep } from "../validation/validate.js";
+import { type RouteDefinition, settingsOf, toMiddleware } from "./route.js";
+
+/** A route in the table; its pipeline is compiled at start. */
+export interface AppRoute {
+  readonly definition: RouteDefinition;
+  readonly pattern: Pattern;
+  run: Run;
+}
+
+export interface CompileParts {
+  readonly middleware: readonly Middleware[];
+  readonly guards: readonly Guard[];
+  readonly container: Container;
+  readonly onError: OnError;
+  readonly requestTimeout: number;
+  /** Told of a result that breaks its schema and is sent all the same; null when that is an error. */
+  readonly onInvalidResponse: ((error: ResponseValidationError) => void) | null;
+  /** Makes the endpoint of a WebSocket route. */
+  readonly websocket: (route: RouteDefinition) => AnyHandler;
+}
+
+export function appRoute(definition: RouteDefinition): AppRoute {
+  return { definition, pattern: parsePattern(definition.path), run: notCompiled };
+}
+
+/** Gives every route its pipeline. */
+export function compileRoutes(routes: readonly AppRoute[], parts: CompileParts): void {
+  const deadlines = new Map<number, Deadlines>();
+  parts.container.check();
+  for (const route of routes) route.run = compileRoute(route.definition, parts, deadlines);
+}
+
+function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
+  const { options, scopes, websocket, methods, path, internal = false } = definition;
+  const owner = `${methods.join(", ")} ${path}`;
+  const guards = [...parts.guards, ...scopes.flatMap((scope) => scope.guards), ...(options.guards ?? [])];
+  const middleware = [
+    ...parts.middleware,
+    ...scopes.flatMap((scope) => scope.middleware),
+    ...(options.middleware ?? []).map(toMiddleware),
+  ];
+  if (guards.length > 0 && !internal) middleware.push(guardStage(guards));
+  const steps: Step[] = [];
+  const validation = validationStep(options, owner);
+  if (validation) steps.push(validation);
+  if (options.inject) steps.push(parts.container.step(options.inject, owner));
+  let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
+  if (options.response !== undefined) handler = respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+  const streams = options.stream === true || websocket;
+  const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);
+  return compile({
+    middleware: forRoute(middleware, { pattern: path, methods, websocket, options: settingsOf(definition), internal }),
+    endpoint: endpoint(handler, steps, options.status ?? 0, parts.onError),
+    onError: parts.onError,
+    readBody: !streams,
+    bodyLimit: options.bodyLimit ?? null,
+    deadlines: seconds > 0 ? deadlinesOf(deadlines, seconds * 1000) : null,
+  });
+}
+
+const unrouted: RouteInfo = { pattern: null, methods: [], websocket: false, options: {}, internal: false };
+
+/** The pipeline of a request that no route answers: the application's middleware sees it like any other. */
+export function compileUnrouted(table: RouteTable<AppRoute>, parts: CompileParts): Run {
+  return compile({
+    middleware: forRoute(parts.middleware, unrouted),
+    endpoint: (request) => {
+      if (request.path === "*") return new Response(null, 204);
+      return parts.onError(request, routingError(table, request), "sync");
+    },
+    onError: parts.onError,
+    readBody: false,
+    bodyLimit: null,
+    deadlines: null,
+  });
+}
+
+function routingError(table: RouteTable<AppRoute>, request: Request): unknown {
+  try {
+    table.find(request.method, request.path);
+    const methods = table.methodsAt(request.path);
+    if (methods.length > 0)
+      return httpError("METHOD_NOT_ALLOWED", undefined, { headers: { Allow: methods.join(", ") } });
+    if (table.hasWebSocketAt(request.path)) {
+      return httpError("UPGRADE_REQUIRED", undefined, { headers: { Upgrade: "websocket", Connection: "Upgrade" } });
+    }
+    return httpError("NOT_FOUND");
+  } catch (error) {
+    return error;
+  }
+}
+
+function deadlinesOf(known: Map<number, Deadlines>, milliseconds: number): Deadlines {
+  let deadlines = known.get(milliseconds);
+  if (!deadlines) known.set(milliseconds, (deadlines = new Deadlines(milliseconds)));
+  return deadlines;
+}
+
+const notCompiled: Run = () => {
+  throw new Error("the application has not been started");
+};

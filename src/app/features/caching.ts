@@ -1,0 +1,64 @@
+import { ValueError } from "../../errors/value-error.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { show } from "../../internal/options.js";
+import { MemoryCacheStore } from "../../middleware/cache/memory-store.js";
+import { type CacheOptions, readCacheCall } from "../../middleware/cache/options.js";
+import { ResponseCache } from "../../middleware/cache/response-cache.js";
+import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
+import { settingsOf } from "../route.js";
+import { keepsPerProcess, sharedStores } from "../shared-state.js";
+
+export interface CachingFeature {
+  /** Keeps answers to GET and HEAD, and gives them again to others who ask the same. */
+  enableCaching(
+    ...given:
+      | [options?: EitherSpelling<CacheOptions>]
+      | [ttl: number, methods?: readonly string[], excludePaths?: readonly string[]]
+  ): this;
+  /**
+   * Forgets every answer that carries one of the tags; those that are being made are not kept either. Gives the number of
+   * answers forgotten: at once, or as a promise where the store is shared.
+   */
+  invalidateCache(tags: readonly string[] | string): number | Promise<number>;
+}
+
+export const cachingFeature: FeatureMethods<CachingFeature> = {
+  enableCaching(...given) {
+    this.assertOpen("enableCaching()");
+    stateOf(this).general = readCacheCall(given);
+    return this;
+  },
+  invalidateCache(tags) {
+    const list = typeof tags === "string" ? [tags] : tags;
+    if (!Array.isArray(list) || !list.every((tag) => typeof tag === "string")) {
+      throw new ValueError(`invalidateCache() takes a list of tags, not ${show(tags)}`);
+    }
+    const done = stateOf(this).cache?.invalidate(list) ?? 0;
+    // Who waits for it is told of a failure; who does not must not bring the process down.
+    if (done instanceof Promise)
+      done.catch((error: unknown) => this.logger.error("invalidateCache() failed", { error }));
+    return done;
+  },
+};
+
+interface State {
+  general: CacheOptions | null;
+  cache: ResponseCache | null;
+}
+
+function stateOf(host: FeatureHost): State {
+  return slot(host, cachingFeature, () => ({ general: null, cache: null }));
+}
+
+/** Routes may be cached where the application is not, so it is known only at the start whether there are any. */
+export function startCaching(host: FeatureHost): void {
+  const state = stateOf(host);
+  const { general } = state;
+  if (general === null && !host.routes.some((route) => settingsOf(route)["cache"])) return;
+  const shared = general?.store ?? sharedStores(host).cache;
+  if (shared === null) keepsPerProcess(host, "response cache");
+  const store = shared ?? new MemoryCacheStore(general?.maxSize ?? 67_108_864);
+  const cache = new ResponseCache(store, general, host.settings.requestTimeout, host.logger);
+  state.cache = cache;
+  host.addFeature({ name: "cache", slot: "cache", early: true, forRoute: (route) => cache.forRoute(route) });
+}

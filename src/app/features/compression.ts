@@ -1,0 +1,25 @@
+import type { EitherSpelling } from "../../internal/names.js";
+import { type CompressionOptions, readCompressionOptions } from "../../middleware/compression/options.js";
+import { type FeatureMethods, slot } from "../feature.js";
+
+export interface CompressionFeature {
+  /** Compresses bodies from `minSize` bytes on, 1024 unless given, for clients that take them so. */
+  enableCompression(...given: [options?: EitherSpelling<CompressionOptions>] | [minSize: number]): this;
+}
+
+export const compressionFeature: FeatureMethods<CompressionFeature> = {
+  enableCompression(...given) {
+    this.assertOpen("enableCompression()");
+    const options = readCompressionOptions(given);
+    const enabled = slot(this, compressionFeature, () => {
+      // node:zlib takes milliseconds to load, which a start without compression need not wait for.
+      this.onPrepare(async () => {
+        const { compression } = await import("../../middleware/compression/compression.js");
+        this.addFeature(compression(enabled.options));
+      });
+      return { options };
+    });
+    enabled.options = options;
+    return this;
+  },
+};

@@ -1,0 +1,62 @@
+import type { EitherSpelling } from "../../internal/names.js";
+import type { Api } from "../../openapi/document.js";
+import {
+  defaultOpenapi,
+  type OpenapiOptions,
+  type OpenapiSettings,
+  readOpenapiOptions,
+} from "../../openapi/options.js";
+import type { OpenApiDocument } from "../../openapi/types.js";
+import type { FeatureHost, FeatureMethods } from "../feature.js";
+import { circuitBreakerFeature } from "./circuit-breaker.js";
+import { csrfFeature } from "./csrf.js";
+import { rateLimitFeature } from "./rate-limit.js";
+
+export interface OpenapiFeature {
+  /** Documents the application: `/openapi.json`, and two pages that show it, `/docs` and `/redoc`. */
+  enableOpenapi(...given: [options?: EitherSpelling<OpenapiOptions>] | [title: string, version?: string]): this;
+  /** The OpenAPI document of the routes there are now. */
+  openapi(): Promise<OpenApiDocument>;
+}
+
+export const openapiFeature: FeatureMethods<OpenapiFeature> = {
+  enableOpenapi(...given) {
+    this.assertOpen("enableOpenapi()");
+    const settings = readOpenapiOptions(given);
+    if (!this.slots.has(openapiFeature)) this.onPrepare(() => serveDocumentation(this, settingsIn(this)));
+    this.slots.set(openapiFeature, settings);
+    return this;
+  },
+  async openapi() {
+    const { openApiDocument } = await import("../../openapi/document.js");
+    return openApiDocument(apiOf(this), settingsIn(this));
+  },
+};
+
+function settingsIn(host: FeatureHost): OpenapiSettings {
+  return (host.slots.get(openapiFeature) as OpenapiSettings | undefined) ?? defaultOpenapi;
+}
+
+function apiOf({ routes, middleware, scope, slots }: FeatureHost): Api {
+  const breaker = slots.get(circuitBreakerFeature) as { readonly general?: unknown } | undefined;
+  const enabled = {
+    rateLimit: slots.has(rateLimitFeature),
+    circuitBreaker: Boolean(breaker?.general),
+    csrf: slots.has(csrfFeature),
+  };
+  return { routes, middleware, guards: scope.guards, enabled };
+}
+
+/** Loaded only where it is enabled, and the document is made only when it is first asked for: no start waits for it. */
+async function serveDocumentation(host: FeatureHost, settings: OpenapiSettings): Promise<void> {
+  const [{ checkOperationIds, openApiDocument }, { documentationRoutes }] = await Promise.all([
+    import("../../openapi/document.js"),
+    import("../../openapi/serve.js"),
+  ]);
+  checkOperationIds(host.routes);
+  const routes = documentationRoutes(settings, () => JSON.stringify(openApiDocument(apiOf(host), settings)));
+  for (const { path, handler } of routes) {
+    host.accept({ methods: ["GET"], path, websocket: false, options: { hidden: true }, handler, scopes: [] });
+  }
+  host.addLink("Docs", settings.docsPath || settings.redocPath || settings.openapiPath);
+}

@@ -1,0 +1,14 @@
+import { requestContext } from "../../pipeline/request-context.js";
+import type { FeatureMethods } from "../feature.js";
+
+export interface RequestContextFeature {
+  /** Makes `currentRequest()` work in everything that runs on behalf of a request. */
+  enableRequestContext(): this;
+}
+
+export const requestContextFeature: FeatureMethods<RequestContextFeature> = {
+  enableRequestContext() {
+    this.addFeature(requestContext);
+    return this;
+  },
+};

@@ -1,0 +1,40 @@
+import type { EitherSpelling } from "../../internal/names.js";
+import { StaticFilesConfig, type StaticFilesOptions } from "../../middleware/static-files/config.js";
+import { staticFiles } from "../../middleware/static-files/static-files.js";
+import { joinPaths } from "../../routing/pattern.js";
+import type { FeatureMethods } from "../feature.js";
+import type { RouteDefinition } from "../route.js";
+
+export interface StaticFilesFeature {
+  /** Serves the files of a directory below a prefix, `/static` unless given. May be called for several. */
+  enableStaticFiles(
+    ...given:
+      | [config: StaticFilesConfig | EitherSpelling<StaticFilesOptions>]
+      | [directory: string | URL, prefix?: string, indexFile?: string, cacheMaxAge?: number]
+  ): this;
+}
+
+/** Files are routes: a wildcard, so that any other route below the prefix goes before them. */
+export const staticFilesFeature: FeatureMethods<StaticFilesFeature> = {
+  enableStaticFiles(...given) {
+    this.assertOpen("enableStaticFiles()");
+    const config = StaticFilesConfig.from(given);
+    const handler = staticFiles(config);
+    const route = (path: string): RouteDefinition => ({
+      methods: ["GET"],
+      path,
+      websocket: false,
+      options: { hidden: true, cache: false },
+      handler,
+      scopes: [],
+    });
+    this.accept(route(joinPaths(config.prefix, "/{path:*}")));
+    if (config.prefix !== "/") {
+      this.onPrepare(() => {
+        const taken = this.routes.some(({ methods, path }) => path === config.prefix && methods.includes("GET"));
+        if (!taken) this.accept(route(config.prefix));
+      });
+    }
+    return this;
+  },
+};

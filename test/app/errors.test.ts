@@ -1,0 +1,183 @@
+import { App, ForbiddenError, GuardError, HttpError, type Logger, Response, UnauthorizedError } from "stoa";
+import { describe, expect, it } from "vitest";
+
+class Animal extends Error {}
+class Dog extends Animal {}
+
+function appWith(env: "development" | "production" = "development") {
+  const app = new App();
+  const lines: { message: string; fields: Record<string, unknown> | undefined }[] = [];
+  const log = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
+  const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
+  app.logger = logger;
+  app.configure({ env, debug: env === "development", logs: false, requestTimeout: 30, workers: 1 });
+  app.get("/sync", () => {
+    throw new RangeError("secret 1");
+  });
+  app.get("/async", async () => {
+    throw new RangeError("secret 2");
+  });
+  return { app, lines };
+}
+
+describe("an error nobody expected", () => {
+  it("shows its class and message in debug, and whether the handler was async", async () => {
+    const { app } = appWith();
+    const sync = await app.request("/sync");
+    expect(sync.status).toBe(500);
+    expect(await sync.json()).toEqual({ error: "Handler error: RangeError: secret 1", status: 500 });
+    expect(await (await app.request("/async")).json()).toEqual({
+      error: "Async handler error: RangeError: secret 2",
+      status: 500,
+    });
+  });
+
+  it("shows nothing of itself in production, and goes to the log with method and path", async () => {
+    const { app, lines } = appWith("production");
+    for (const path of ["/sync", "/async"]) {
+      const response = await app.request(path, { headers: { accept: "text/html" } });
+      expect(response.status).toBe(500);
+      expect(await response.text()).toBe('{"error":"Internal Server Error","status":500}');
+    }
+    expect(lines.map((line) => line.message)).toEqual(["GET /sync failed", "GET /async failed"]);
+    expect(lines[0]!.fields!["error"]).toBeInstanceOf(RangeError);
+  });
+
+  it("is a page for a browser in debug", async () => {
+    const { app } = appWith();
+    const response = await app.request("/sync", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+    expect(response.status).toBe(500);
+    expect(response.headers.get("content-type")).toContain("text/html");
+    expect(await response.text()).toContain("RangeError");
+  });
+
+  it.each([
+    ["null", null],
+    ["undefined", undefined],
+    ["a string", "oops"],
+    [
+      "an object whose toString throws",
+      Object.create({
+        toString: () => {
+          throw new Error("no");
+        },
+      }),
+    ],
+    [
+      "a proxy that throws",
+      new Proxy(
+        {},
+        {
+          get() {
+            throw new Error("no");
+          },
+        },
+      ),
+    ],
+  ])("may be %s: still 500", async (_name, thrown) => {
+    const { app } = appWith();
+    app.get("/odd", () => {
+      throw thrown;
+    });
+    app.get("/odd-async", () => Promise.reject(thrown));
+    expect((await app.request("/odd")).status).toBe(500);
+    expect((await app.request("/odd-async")).status).toBe(500);
+  });
+});
+
+describe("an HttpError", () => {
+  it("answers with its status as a problem, headers and extensions included", async () => {
+    const { app } = appWith();
+    app.get("/", () => {
+      throw new HttpError(409, "Already there", { headers: { "X-A": "b" }, extensions: { errors: [1] } });
+    });
+    const response = await app.request("/");
+    expect(response.status).toBe(409);
+    expect(response.headers.get("x-a")).toBe("b");
+    expect(await response.json()).toEqual({
+      type: "/errors/conflict",
+      title: "Conflict",
+      status: 409,
+      detail: "Already there",
+      error: "Conflict",
+      errors: [1],
+    });
+  });
+});
+
+describe("exception handlers", () => {
+  it("are found by the nearest ancestor", async () => {
+    const { app } = appWith();
+    app.exceptionHandler(Error, () => Response.text("any"));
+    app.exception_handler(Animal, (_request, error) => Response.json({ animal: error.message }, 418));
+    app.get("/dog", () => {
+      throw new Dog("rex");
+    });
+    app.get("/type", () => {
+      throw new TypeError();
+    });
+    const dog = await app.request("/dog");
+    expect([dog.status, await dog.json()]).toEqual([418, { animal: "rex" }]);
+    expect(await (await app.request("/type")).text()).toBe("any");
+  });
+
+  it("may be async, may return any result, and also get the framework's own errors", async () => {
+    const { app } = appWith();
+    app.exceptionHandler(HttpError)(async (_request, error) => Response.json({ code: error.code }, error.status));
+    expect(await (await app.request("/nope")).json()).toEqual({ code: "NOT_FOUND" });
+  });
+
+  it("that throw give the plain 500, logged once", async () => {
+    for (const failing of [
+      () => {
+        throw new Error("handler broke");
+      },
+      () => Promise.reject(new Error("handler broke")),
+    ]) {
+      const { app, lines } = appWith("production");
+      app.exceptionHandler(RangeError, failing);
+      const response = await app.request("/sync");
+      expect(await response.json()).toEqual({ error: "Internal Server Error", status: 500 });
+      expect(lines).toHaveLength(1);
+    }
+  });
+
+  it("get guard errors with status_code and message", async () => {
+    const { app } = appWith();
+    app.exceptionHandler(GuardError, (_request, error) =>
+      Response.json([error.status_code, error.statusCode, error.message], error.status_code),
+    );
+    app.get(
+      "/a",
+      {
+        guards: [
+          () => {
+            throw new UnauthorizedError("who");
+          },
+        ],
+      },
+      () => "",
+    );
+    app.get(
+      "/b",
+      {
+        guards: [
+          () => {
+            throw new ForbiddenError("no");
+          },
+        ],
+      },
+      () => "",
+    );
+    expect(await (await app.request("/a")).json()).toEqual([401, 401, "who"]);
+    expect(await (await app.request("/b")).json()).toEqual([403, 403, "no"]);
+  });
+
+  it("refuse what is no class or function, and a class given twice", () => {
+    const { app } = appWith();
+    expect(() => app.exceptionHandler("x" as never, () => "")).toThrow("takes a class of errors first");
+    expect(() => app.exceptionHandler(Error, "x" as never)).toThrow("takes a function (request, error) second");
+    app.exceptionHandler(Error, () => "");
+    expect(() => app.exceptionHandler(Error, () => "")).toThrow("registered already");
+  });
+});

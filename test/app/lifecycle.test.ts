@@ -1,0 +1,66 @@
+import { App } from "stoa";
+import { describe, expect, it } from "vitest";
+
+describe("lifecycle hooks", () => {
+  it("run at startup in order and at shutdown in reverse, once", async () => {
+    const app = new App();
+    const order: string[] = [];
+    app.onEvent("startup", () => void order.push("start 1"));
+    app.on_event("startup")(async () => {
+      await Promise.resolve();
+      order.push("start 2");
+    });
+    app.onEvent("shutdown", () => void order.push("stop 1"));
+    app.onEvent("shutdown", () => void order.push("stop 2"));
+    app.get("/", () => order.length);
+    await Promise.all([app.request("/"), app.request("/")]);
+    await app.start();
+    expect(order).toEqual(["start 1", "start 2"]);
+    await app.stop();
+    await app.stop();
+    expect(order).toEqual(["start 1", "start 2", "stop 2", "stop 1"]);
+  });
+
+  it("fill the state that handlers read through request.app", async () => {
+    const app = new App();
+    app.onEvent("startup", () => {
+      app.state["greeting"] = "hello";
+    });
+    app.get("/", (request) => String(request.app.state["greeting"]));
+    expect(await (await app.request("/")).text()).toBe("hello");
+  });
+
+  it("that fail at startup stop the start", async () => {
+    const app = new App();
+    let second = false;
+    app.onEvent("startup", () => {
+      throw new Error("no database");
+    });
+    app.onEvent("startup", () => {
+      second = true;
+    });
+    await expect(app.start()).rejects.toThrow("no database");
+    expect(second).toBe(false);
+  });
+
+  it("that fail at shutdown do not keep the others from running", async () => {
+    const app = new App();
+    const failures: unknown[] = [];
+    let ran = false;
+    app.logger = { ...app.logger, error: (_message, fields) => void failures.push(fields?.["error"]) };
+    app.onEvent("shutdown", () => {
+      ran = true;
+    });
+    app.onEvent("shutdown", () => Promise.reject(new Error("stuck")));
+    await app.start();
+    await app.stop();
+    expect(ran).toBe(true);
+    expect(failures).toEqual([new Error("stuck")]);
+  });
+
+  it("refuse an unknown event and what is no function", () => {
+    const app = new App();
+    expect(() => app.onEvent("boot" as never, () => {})).toThrow(`onEvent takes 'startup' or 'shutdown', not "boot"`);
+    expect(() => app.onEvent("startup", 1 as never)).toThrow("the startup hook must be a function");
+  });
+});

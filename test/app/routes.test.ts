@@ -1,0 +1,235 @@
+import { App, Blueprint, Response } from "stoa";
+import { describe, expect, it } from "vitest";
+
+describe("registering a route", () => {
+  it("takes a handler, options and a handler, or neither and gives a decorator", async () => {
+    const app = new App();
+    app.get("/plain", () => "plain");
+    app.get("/options", { status: 202 }, () => "options");
+    const same = (): string => "curried";
+    expect(app.get("/curried")(same)).toBe(same);
+    app.post("/curried", { summary: "x" })(() => "with options");
+    expect(await (await app.request("/plain")).text()).toBe("plain");
+    expect((await app.request("/options")).status).toBe(202);
+    expect(await (await app.request("/curried")).text()).toBe("curried");
+    expect(await (await app.request("/curried", { method: "POST" })).text()).toBe("with options");
+  });
+
+  it("takes several methods, as an option or in the contract's position, GET by default", async () => {
+    const app = new App();
+    app.route("/a", { methods: ["GET", "post"] }, (request) => request.method);
+    app.route("/b", ["PUT"], (request) => request.method);
+    app.route("/c", (request) => request.method);
+    app.route("/d", ["PATCH"])((request) => request.method);
+    expect(await (await app.request("/a", { method: "POST" })).text()).toBe("POST");
+    expect(await (await app.request("/b", { method: "PUT" })).text()).toBe("PUT");
+    expect((await app.request("/b")).status).toBe(405);
+    expect(await (await app.request("/c")).text()).toBe("GET");
+    expect((await app.request("/d", { method: "PATCH" })).status).toBe(200);
+  });
+
+  it("refuses what is no handler, option or method, and says what", () => {
+    const app = new App();
+    expect(() => app.get("/x", 12 as never)).toThrow("the route /x takes options and a handler, not 12");
+    expect(() => app.get("/x", {}, "y" as never)).toThrow('the handler of /x must be a function, not "y"');
+    expect(() => app.get("/x", { sumary: "" } as never, () => "")).toThrow(
+      "unknown option 'sumary' in the route /x; did you mean 'summary'?",
+    );
+    expect(() => app.get("/x", { status: 99 }, () => "")).toThrow("must be an integer from 200 to 599, not 99");
+    expect(() => app.route("/x", { methods: [] }, () => "")).toThrow("needs a list of methods");
+    expect(() => app.route("/x", { methods: ["BREW"] }, () => "")).toThrow("unknown method 'BREW'");
+    expect(() => app.get("x", () => "")).toThrow("begins with '/'");
+    expect(() => app.get("/x", { guards: [7 as never] }, () => "")).toThrow("a guard");
+  });
+
+  it("throws once the application has been started", async () => {
+    const app = new App();
+    await app.start();
+    expect(() => app.get("/late", () => "")).toThrow("comes too late: the application has been started");
+    expect(() => app.use({ before() {} })).toThrow("too late");
+    expect(() => app.addGuard(() => true)).toThrow("too late");
+    expect(() => app.registerSingleton("x", 1)).toThrow("too late");
+    expect(() => app.enableLogging()).toThrow("too late");
+    expect(() => app.onEvent("startup", () => {})).toThrow("too late");
+    expect(() => app.exceptionHandler(Error, () => "")).toThrow("too late");
+    expect(() => app.registerBlueprint(new Blueprint("/x"))).toThrow("too late");
+  });
+});
+
+describe("what a handler returns", () => {
+  const app = new App();
+  const results: Record<string, unknown> = {
+    object: { a: 1 },
+    array: [1, "two"],
+    number: 42,
+    boolean: false,
+    null: null,
+    string: "text",
+    bytes: new Uint8Array([1, 2, 3]),
+    undefined: undefined,
+    ours: new Response("ours", { status: 201, headers: { "X-A": "b" } }),
+    class: new (class Point {
+      x = 1;
+      toJSON() {
+        return { point: this.x };
+      }
+    })(),
+    date: new Date(0),
+    bigints: { id: 2n ** 63n, list: [1n] },
+  };
+  for (const [name, value] of Object.entries(results)) app.get(`/${name}`, () => value);
+  app.get("/web", () => new globalThis.Response("web", { status: 202, headers: { "content-type": "text/css" } }));
+  app.get("/iterable", async function* () {
+    yield "one,";
+    yield new TextEncoder().encode("two");
+  });
+  app.get("/stream", () => new Blob(["from a blob"], { type: "text/x" }).stream());
+  app.get("/blob", () => new Blob(["blob"], { type: "text/x" }));
+  app.get("/function", () => () => 1);
+  app.get("/bigint", () => 1n);
+  app.get("/cycle", () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    return cycle;
+  });
+  app.get("/created", { status: 201 }, async () => ({ id: 1 }));
+  app.get("/created-nothing", { status: 201 }, () => undefined);
+
+  it.each([
+    ["object", 200, "application/json", '{"a":1}'],
+    ["array", 200, "application/json", '[1,"two"]'],
+    ["number", 200, "application/json", "42"],
+    ["boolean", 200, "application/json", "false"],
+    ["null", 200, "application/json", "null"],
+    ["string", 200, "text/plain; charset=utf-8", "text"],
+    ["bytes", 200, "application/octet-stream", "\x01\x02\x03"],
+    ["undefined", 204, null, ""],
+    ["ours", 201, "text/plain; charset=utf-8", "ours"],
+    ["class", 200, "application/json", '{"point":1}'],
+    ["date", 200, "application/json", '"1970-01-01T00:00:00.000Z"'],
+    ["bigints", 200, "application/json", '{"id":"9223372036854775808","list":["1"]}'],
+    ["web", 202, "text/css", "web"],
+    ["iterable", 200, "application/octet-stream", "one,two"],
+    ["stream", 200, "application/octet-stream", "from a blob"],
+    ["blob", 200, "text/x", "blob"],
+    ["created", 201, "application/json", '{"id":1}'],
+    ["created-nothing", 201, null, ""],
+  ])("%s becomes %i %s", async (path, status, type, body) => {
+    const response = await app.request(`/${path}`);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-type")).toBe(type);
+    expect(await response.text()).toBe(body);
+  });
+
+  it.each(["function", "bigint", "cycle"])("%s is a mistake of the handler: 500", async (path) => {
+    const response = await app.request(`/${path}`);
+    expect(response.status).toBe(500);
+  });
+});
+
+describe("a request that no route answers", () => {
+  const app = new App();
+  app.get("/books", () => []);
+  app.post("/books", () => []);
+  app.websocket("/live", () => {});
+
+  it("is 404 as a problem that does not echo the path", async () => {
+    const response = await app.request("/nope?x=1");
+    expect(response.status).toBe(404);
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    expect(await response.json()).toEqual({
+      type: "/errors/not-found",
+      title: "Not Found",
+      status: 404,
+      detail: "There is nothing at this address.",
+      error: "Not Found",
+    });
+  });
+
+  it("is 405 with Allow when the path has routes for other methods", async () => {
+    const response = await app.request("/books", { method: "DELETE" });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, POST");
+    expect(await response.json()).toMatchObject({ title: "Method Not Allowed", status: 405 });
+  });
+
+  it("is 426 where only a WebSocket route stands", async () => {
+    const response = await app.request("/live");
+    expect(response.status).toBe(426);
+    expect(response.headers.get("upgrade")).toBe("websocket");
+  });
+
+  it("is 400 when the path is malformed", async () => {
+    expect((await app.request("/books/%zz")).status).toBe(400);
+  });
+
+  it("is seen by the middleware of the application", async () => {
+    const other = new App();
+    other.use({ after: (_request, response) => void response.header("X-Seen", "yes") });
+    const response = await other.request("/nope");
+    expect(response.status).toBe(404);
+    expect(response.headers.get("x-seen")).toBe("yes");
+  });
+});
+
+describe("blueprints", () => {
+  it("put their prefix, middleware and guards around their routes, nested ones too", async () => {
+    const order: string[] = [];
+    const trace = (name: string) => ({ before: () => void order.push(name) });
+    const guard = (name: string) => () => void order.push(name);
+    const inner = new Blueprint("/books/{id}", { middleware: [trace("inner")], guards: [guard("inner guard")] });
+    inner.get("/pages/{page}", { guards: [guard("route guard")], middleware: [trace("route")] }, (request) => ({
+      ...request.params,
+    }));
+    const outer = new Blueprint("/api/v1", { tags: ["v1"] });
+    outer.use(trace("outer")).addGuard(guard("outer guard"));
+    outer.registerBlueprint(inner);
+    const app = new App();
+    app.registerBlueprint(outer).use(trace("app")).addGuard(guard("app guard"));
+    const response = await app.request("/api/v1/books/7/pages/9");
+    expect(await response.json()).toEqual({ id: "7", page: "9" });
+    expect(order).toEqual(["app", "outer", "inner", "route", "app guard", "outer guard", "inner guard", "route guard"]);
+  });
+
+  it("hand on what is added to them after they were registered", async () => {
+    const app = new App();
+    const blueprint = new Blueprint("/late");
+    app.registerBlueprint(blueprint);
+    blueprint.get("/x", () => "late").use({ after: (_r, response) => void response.header("X-Late", "1") });
+    const response = await app.request("/late/x");
+    expect(await response.text()).toBe("late");
+    expect(response.headers.get("x-late")).toBe("1");
+  });
+
+  it("answer at their prefix for '/'", async () => {
+    const app = new App();
+    app.registerBlueprint(new Blueprint("/api").get("/", () => "root"));
+    expect(await (await app.request("/api")).text()).toBe("root");
+    expect((await app.request("/api/")).status).toBe(404);
+  });
+
+  it("serve several applications", async () => {
+    const blueprint = new Blueprint("/b").get("/", () => "b");
+    const apps = [new App(), new App()];
+    for (const app of apps) app.registerBlueprint(blueprint);
+    for (const app of apps) expect((await app.request("/b")).status).toBe(200);
+  });
+
+  it("refuse to be registered twice, in themselves or with colliding routes", () => {
+    const app = new App();
+    const a = new Blueprint("/a");
+    const b = new Blueprint("/b");
+    a.registerBlueprint(b);
+    expect(() => b.registerBlueprint(a)).toThrow("cannot be registered inside itself");
+    expect(() => a.registerBlueprint(a)).toThrow("cannot be registered inside itself");
+    app.registerBlueprint(a);
+    expect(() => app.registerBlueprint(a)).toThrow("registered already");
+    app.registerBlueprint(new Blueprint("/c").get("/x", () => 1));
+    expect(() => app.registerBlueprint(new Blueprint("/c").get("/x", () => 2))).toThrow(
+      "GET /c/x is registered already",
+    );
+    expect(() => new Blueprint("c")).toThrow("begins with '/'");
+    expect(() => new Blueprint("/c", { tag: ["x"] } as never)).toThrow("did you mean 'tags'?");
+    expect(() => app.registerBlueprint({} as never)).toThrow("registerBlueprint takes a Blueprint");
+  });
+});

@@ -1,0 +1,60 @@
+import * as stoa from "stoa";
+import { App, Blueprint, ForbiddenError, Response } from "stoa";
+import { describe, expect, it } from "vitest";
+import { camelCase } from "../../src/internal/names.js";
+
+/** Every method of the application in the contract, as it is spelled there. */
+const methods = `
+  get post put patch delete options head route websocket use run
+  register_blueprint register_singleton add_guard on_event exception_handler
+  enable_cors enable_logging enable_compression enable_rate_limit enable_caching invalidate_cache enable_circuit_breaker
+  enable_metrics enable_etag enable_request_id enable_body_limit enable_static_files enable_openapi enable_health_checks
+  enable_database
+`;
+
+/** Those of features that are still to come: a name that has arrived belongs into the list above. */
+const later = `
+  enable_kvstore enable_telemetry enable_graphql enable_grpc add_grpc_service enable_messaging enable_amqp
+  enable_cloud_queue enable_event_sourcing enable_cqrs enable_saga
+`;
+
+const classes = `
+  App Blueprint Request Response Depends JwtAuth JwtConfig BasicAuth ApiKeyAuth RateLimitConfig StaticFilesConfig
+  HealthCheckConfig DatabaseConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
+  DatabaseError UniqueViolation NotNullViolation ForeignKeyViolation CheckViolation DataError OperationalError
+  ProgrammingError ParameterTypeError ParameterValueError ParameterRangeError
+`;
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
+describe("the names of the contract", () => {
+  it.each(words(methods))("app.%s exists in both spellings, as one function", (name) => {
+    const app = new App() as unknown as Record<string, unknown>;
+    expect(app[name]).toBeTypeOf("function");
+    expect(app[camelCase(name)]).toBe(app[name]);
+  });
+
+  it.each(words(later))("app.%s is not there yet", (name) => {
+    expect(name in new App()).toBe(false);
+  });
+
+  it.each(words(classes))("%s is exported", (name) => {
+    expect((stoa as Record<string, unknown>)[name]).toBeTypeOf("function");
+  });
+
+  it("members with two words exist in both spellings", () => {
+    expect(Response.no_content).toBe(Response.noContent);
+    expect(new Blueprint("/x").register_blueprint).toBe(new Blueprint("/x").registerBlueprint);
+    expect(new ForbiddenError().status_code).toBe(403);
+    expect(stoa.RateLimitConfig.token_bucket).toBe(stoa.RateLimitConfig.tokenBucket);
+    expect(stoa.RateLimitConfig.sliding_window).toBe(stoa.RateLimitConfig.slidingWindow);
+    const auth = new stoa.BasicAuth(() => true);
+    expect(auth.skip_path).toBe(auth.skipPath);
+  });
+
+  it("application state is an attribute bag", () => {
+    const app = new App();
+    app.state["anything"] = 1;
+    expect(app.state["anything"]).toBe(1);
+  });
+});

@@ -1,0 +1,148 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { App } from "stoa";
+import { serve, type TestServer } from "stoa/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { booksApp } from "../../examples/books/app.js";
+import { shopApp } from "../../examples/openapi/app.js";
+import { service } from "../support/service.js";
+
+const installed = "/usr/bin/chromium";
+const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+
+/** A page, what it asked for and what it complained about. */
+interface Visit {
+  readonly page: Page;
+  readonly requests: string[];
+  readonly complaints: string[];
+}
+
+describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  const servers: TestServer[] = [];
+
+  beforeAll(async () => {
+    const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+    browser = await chromium.launch({ executablePath: executablePath!, args });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all(servers.map((server) => server.close()));
+  });
+
+  const start = async (app: App): Promise<string> => {
+    const server = await serve(app);
+    servers.push(server);
+    return server.url;
+  };
+
+  const visit = async (address: string): Promise<Visit> => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 1400 } });
+    const requests: string[] = [];
+    const complaints: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    await page.goto(address);
+    return { page, requests, complaints };
+  };
+
+  const picture = async (page: Page, name: string): Promise<void> => {
+    const folder = process.env["STOA_TEST_PICTURES"];
+    if (folder === undefined) return;
+    await mkdir(folder, { recursive: true });
+    await page.screenshot({ path: `${folder}/${name}.png` });
+  };
+
+  const staysHome = ({ requests, complaints }: Visit, url: string): void => {
+    const foreign = requests.filter((address) => !address.startsWith(`${url}/`) && !/^(?:data|blob):/.test(address));
+    expect(foreign).toEqual([]);
+    expect(complaints).toEqual([]);
+  };
+
+  it("shows the books in Swagger UI, and tries a request out", async () => {
+    const app = booksApp();
+    const url = await start(app);
+    await fetch(`${url}/books`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ title: "Emma", author: "Jane Austen" }),
+    });
+    const visited = await visit(`${url}/docs`);
+    const { page } = visited;
+    expect(await page.title()).toBe("Books");
+    await page.waitForSelector(".opblock-summary");
+    const summaries = await page.locator(".opblock-summary-description").allTextContents();
+    expect(summaries).toEqual(["List books", "Add a book", "Get one book", "Change a book", "Delete a book"]);
+    await page.click("#operations-books-getBooks .opblock-summary-control");
+    await page.click("#operations-books-getBooks .try-out__btn");
+    await page.click("#operations-books-getBooks button.execute");
+    const answer = page.locator("#operations-books-getBooks .live-responses-table");
+    await answer.getByText('"Emma"').waitFor();
+    expect(await answer.textContent()).toContain("Jane Austen");
+    await picture(page, "books-docs");
+    staysHome(visited, url);
+  });
+
+  it("sends a body that was filled in", async () => {
+    const url = await start(booksApp());
+    const visited = await visit(`${url}/docs`);
+    const { page } = visited;
+    const operation = page.locator("#operations-books-postBooks");
+    await operation.locator(".opblock-summary-control").click();
+    await operation.locator(".try-out__btn").click();
+    await operation.locator("textarea.body-param__text").fill('{"title": "Kalevala", "year": 1835}');
+    await operation.locator("button.execute").click();
+    await operation.locator(".live-responses-table .response-col_status").getByText("201").waitFor();
+    const { books } = (await (await fetch(`${url}/books`)).json()) as { books: { title: string }[] };
+    expect(books).toMatchObject([{ title: "Kalevala" }]);
+    await picture(page, "books-docs-post");
+    staysHome(visited, url);
+  });
+
+  it("shows the books in Redoc, with its search", async () => {
+    const url = await start(booksApp());
+    const visited = await visit(`${url}/redoc`);
+    const { page } = visited;
+    expect(await page.title()).toBe("Books");
+    await page.getByRole("heading", { name: "Add a book" }).waitFor();
+    // Its styles are added by script, which the policy must allow.
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.menu-content')).position")).toBe("sticky");
+    await picture(page, "books-redoc");
+    await page.getByPlaceholder("Search...").fill("delete");
+    await page.locator("[data-role='search:results'] li").first().waitFor();
+    staysHome(visited, url);
+  });
+
+  it.each(["docs", "redoc"])("shows a larger API in /%s", async (path) => {
+    const url = await start(shopApp());
+    const visited = await visit(`${url}/${path}`);
+    await visited.page.getByText("Place an order").filter({ visible: true }).first().waitFor();
+    await picture(visited.page, `shop-${path}`);
+    staysHome(visited, url);
+  });
+
+  it.each(["docs", "redoc"])("runs no script of a hostile title, description or path in /%s", async (path) => {
+    const hostile = `</title></script><script>alert(1)</script><img src=x onerror="alert(2)">"'`;
+    const app = new App();
+    const description = `${hostile} [click](javascript:alert(3)) <iframe srcdoc="<script>alert(4)</script>"></iframe>`;
+    app.get(`/a/</script><script>alert(5)</script>`.replaceAll(" ", ""), { summary: hostile, description }, () => "");
+    app.get("/b", { tags: [hostile], description, deprecated: true }, () => "");
+    app.enableOpenapi({ title: hostile, version: hostile, description, tags: { [hostile]: description } });
+    const url = await start(app);
+    const { page, complaints, requests } = await visit(`${url}/${path}`);
+    expect(await page.title()).toBe(hostile);
+    await page.getByText("</title></script>").first().waitFor();
+    await picture(page, `hostile-${path}`);
+    expect(complaints.filter((text) => text.startsWith("dialog"))).toEqual([]);
+    expect(await page.evaluate("document.querySelectorAll('script:not([nonce]), iframe').length")).toBe(0);
+    expect(requests.filter((address) => !address.startsWith(url) && !/^(?:data|blob):/.test(address))).toEqual([]);
+  });
+});

@@ -1,0 +1,146 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { App, Role } from "stoa";
+import { serve, type TestServer } from "stoa/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { send } from "../middleware/wire.js";
+import { service } from "../support/service.js";
+
+const installed = "/usr/bin/chromium";
+const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
+
+function watchedApp(): App {
+  const app = new App().enableLivePage();
+  const nothing = (): void => {};
+  const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
+  app.logger = logger;
+  app.get("/books/{id}", { tags: ["books"], summary: "One book" }, () => ({ a: 1 }));
+  app.delete("/books/{id}", { tags: [hostile], summary: hostile, guards: [new Role("admin")] }, () => null);
+  app.get("/fails", () => {
+    throw new TypeError(hostile);
+  });
+  app.healthCheck("database", () => true);
+  app.healthCheck("mail", () => ({ status: "DEGRADED", message: hostile }));
+  return app;
+}
+
+describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let server: TestServer;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+  });
+  afterAll(() => browser?.close());
+  afterEach(() => server?.close());
+
+  /** The page, what it asked for and what it complained about. */
+  async function visit(
+    colorScheme: "light" | "dark" = "light",
+  ): Promise<{ page: Page; asked: string[]; complaints: string[] }> {
+    server = await serve(watchedApp(), { debug: true });
+    const page = await browser.newPage({ colorScheme });
+    const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    await page.goto(`${server.url}/_stoa`);
+    await page.waitForSelector('#state[data-state="live"]');
+    return { page, asked, complaints };
+  }
+
+  it("shows routes and health, and requests as they are answered, without asking for anything else", async () => {
+    const { page, asked, complaints } = await visit();
+    await expect.poll(() => page.locator("#routes li").count()).toBe(5);
+    expect(await page.locator("#routes li", { hasText: "DELETE" }).textContent()).toContain("Role(admin)");
+    await expect.poll(() => page.locator("#checks li").count()).toBe(3);
+    expect(await page.locator("#health-status").textContent()).toBe("DEGRADED");
+    expect(await page.locator("#no-requests").isVisible()).toBe(true);
+
+    await send(server.url, "/books/7");
+    const row = page.locator("#rows tr.request").first();
+    await row.waitFor();
+    expect(await row.locator("td").allTextContents()).toEqual([
+      expect.any(String),
+      "GET",
+      "/books/7",
+      "200",
+      expect.any(String),
+      "7 B",
+    ]);
+    await expect.poll(() => page.locator("#routes li", { hasText: "One book" }).textContent()).toContain("1 ×");
+    await expect.poll(() => page.locator("#requests-card path.stroke").count()).toBe(2);
+    expect(asked.filter((url) => !url.startsWith("data:"))).toEqual([
+      `${server.url}/_stoa`,
+      `${server.url}/_stoa/events`,
+    ]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("shows errors with their stack, filters, and runs nothing of what it is told", async () => {
+    const { page, complaints } = await visit();
+    await send(server.url, `/nowhere/${hostile.replaceAll(" ", "%20")}`);
+    await send(server.url, "/books/1");
+    await send(server.url, "/fails");
+    await expect.poll(() => page.locator("#rows tr.request").count()).toBe(3);
+    await page.locator('[data-filter="5"]').click();
+    expect(await page.locator("#rows tr.request").count()).toBe(1);
+    await page.locator("#rows tr.request button").click();
+    expect(await page.locator(".detail .error").textContent()).toBe(`TypeError: ${hostile}`);
+    expect(await page.locator(".detail pre").textContent()).toContain("live-page.test.ts");
+    await page.locator('[data-filter=""]').click();
+    await page.locator("#search").fill("books/1");
+    expect(await page.locator("#rows tr.request").count()).toBe(1);
+    await page.locator("#search").fill("no such thing");
+    expect(await page.locator("#no-requests").textContent()).toBe("No request matches.");
+    expect(await page.locator("img").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("holds still while it is paused, and catches up afterwards", async () => {
+    const { page } = await visit();
+    await page.locator("#pause").click();
+    await send(server.url, "/books/1");
+    const seen = page.waitForResponse((response) => response.url().endsWith("/books/2"));
+    await page.evaluate(() => fetch("/books/2").then((response) => response.text()));
+    await seen;
+    // Two of its looks later the server has told of both.
+    await page.waitForTimeout(600);
+    expect(await page.locator("#rows tr.request").count()).toBe(0);
+    await page.locator("#pause").click();
+    await expect.poll(() => page.locator("#rows tr.request").count()).toBe(2);
+    await page.close();
+  });
+
+  it("comes back by itself when the server does", async () => {
+    const { page } = await visit();
+    const { port } = server.address;
+    await server.close();
+    await page.waitForSelector('#state[data-state="lost"]');
+    const running = await watchedApp().run({ port, exit: false, env: "development", banner: false, logs: false });
+    try {
+      await page.waitForSelector('#state[data-state="live"]');
+    } finally {
+      await running.close();
+      await page.close();
+    }
+  });
+
+  it("is light and dark as its reader likes", async () => {
+    const ground = (page: Page): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    const light = await visit("light");
+    expect(await ground(light.page)).toBe("rgb(246, 245, 241)");
+    await light.page.close();
+    await server.close();
+    const dark = await visit("dark");
+    expect(await ground(dark.page)).toBe("rgb(21, 20, 18)");
+    await dark.page.close();
+  });
+});

@@ -1,0 +1,44 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { weatherApp } from "../../examples/weather/app.js";
+
+afterEach(() => vi.useRealTimers());
+
+describe("the weather service", () => {
+  it("asks its source once, forgets on demand, and lives on while the source is away", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let asked = 0;
+    let away = false;
+    const app = weatherApp(async (city) => {
+      asked++;
+      if (away) throw new Error("away");
+      return { city, celsius: asked };
+    });
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    const ask = async (city: string): Promise<[number, string | null]> => {
+      const response = await app.request(`/forecast/${city}`);
+      return [response.status, response.headers.get("x-cache")];
+    };
+    expect(await Promise.all([ask("athens"), ask("athens")])).toEqual([
+      [200, "MISS"],
+      [200, "HIT"],
+    ]);
+    const refresh = (operator: string): Promise<Response> =>
+      app.request("/refresh", { method: "POST", headers: { "x-operator": operator } });
+    expect(await (await refresh("let me in")).json()).toEqual({ forgotten: 1 });
+    expect(await ask("athens")).toEqual([200, "MISS"]);
+    away = true;
+    vi.advanceTimersByTime(601_000);
+    expect(await ask("athens")).toEqual([200, "STALE"]);
+    expect([await ask("berlin"), await ask("berlin"), await ask("berlin")].map(([status]) => status)).toEqual([
+      502, 502, 503,
+    ]);
+    expect(asked).toBe(5);
+    expect(await ask("athens")).toEqual([200, "STALE"]);
+    expect(await (await app.request("/circuits")).json()).toMatchObject([
+      { route: "GET /forecast/{city}", state: "open" },
+      { route: "POST /refresh", state: "closed" },
+    ]);
+    for (let i = 0; i < 5; i++) expect((await refresh("guess")).status).toBe(403);
+    expect((await refresh("guess")).status).toBe(429);
+  });
+});

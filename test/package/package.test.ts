@@ -1,0 +1,117 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { ensureBuilt } from "../../scripts/setup.mjs";
+
+const root = join(import.meta.dirname, "../..");
+const subpaths = Object.keys(manifest.exports)
+  .filter((path) => path !== "./package.json")
+  .map((path) => path.replace(/^\./, manifest.name));
+
+let folder: string;
+let tarball: string;
+
+/** A consumer who installed the package and nothing else. */
+beforeAll(async () => {
+  await ensureBuilt();
+  folder = await mkdtemp(join(tmpdir(), "stoa-package-"));
+  const { stdout } = await npm("pack", root, "--ignore-scripts", "--json", "--pack-destination", folder);
+  tarball = join(folder, JSON.parse(stdout)[0].filename);
+  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  await npm("install", tarball, "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit");
+}, 120_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("the published package", { timeout: 120_000 }, () => {
+  it("brings its dependencies and nothing more", async () => {
+    const installed = (await readdir(join(folder, "node_modules"))).filter((name) => !name.startsWith("."));
+    expect(installed.sort()).toEqual([manifest.name, ...Object.keys(manifest.dependencies)].sort());
+  });
+
+  it.each(subpaths)("imports %s with no optional package installed", async (subpath) => {
+    const code = `const module = await import(${JSON.stringify(subpath)}); console.log(Object.keys(module).length)`;
+    const { stdout } = await node("--input-type=module", "--eval", code);
+    expect(Number(stdout)).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["NodeNext", "NodeNext"],
+    ["ESNext", "Bundler"],
+  ])("type-checks in a project with module %s and resolution %s", async (module, moduleResolution) => {
+    await installNodeTypes();
+    const config = `tsconfig.${moduleResolution}.json`;
+    // Our declarations are checked too, once: a user may have skipLibCheck off.
+    const skipLibCheck = moduleResolution === "Bundler";
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "ES2022",
+      strict: true,
+      noEmit: true,
+      types: ["node"],
+      skipLibCheck,
+    };
+    await writeFile(join(folder, config), JSON.stringify({ compilerOptions, files: ["app.ts"] }));
+    await writeFile(join(folder, "app.ts"), consumer());
+    await expectSuccess(join(root, "node_modules/typescript/bin/tsc"), "-p", config);
+  });
+
+  it("passes publint", async () => {
+    const { messages } = await publint({ pkgDir: join(folder, "node_modules", manifest.name), strict: true });
+    expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
+  });
+
+  it("resolves to types that match the modules", async () => {
+    const attw = join(root, "node_modules/@arethetypeswrong/cli/dist/index.js");
+    await expectSuccess(attw, tarball, "--profile=esm-only", "--no-color", "--no-emoji");
+  });
+});
+
+async function expectSuccess(...args: string[]): Promise<void> {
+  const complaint = await node(...args).then(
+    () => "",
+    ({ stdout, stderr }) => stdout + stderr,
+  );
+  expect(complaint).toBe("");
+}
+
+/** Uses the main entry as the guides do, and the types of every other one. */
+function consumer(): string {
+  const imports = subpaths.map((subpath, index) => `import * as module${index} from ${JSON.stringify(subpath)};`);
+  return `${imports.join("\n")}
+import { App, Response } from "stoa";
+
+const app: App = new App();
+app.get("/", () => "hello");
+app.get("/books/{id}", (request) => {
+  const id: string = request.params.id;
+  // @ts-expect-error the path has no such parameter
+  request.params.name;
+  return id === "0" ? Response.json({ error: "Book not found" }, { status: 404 }) : { id };
+});
+export default [${subpaths.map((_, index) => `module${index}`).join(", ")}];
+`;
+}
+
+/** A Node project has these; nothing else of ours may be needed. */
+async function installNodeTypes(): Promise<void> {
+  const modules = join(folder, "node_modules");
+  if ((await readdir(modules)).includes("@types")) return;
+  const { version } = JSON.parse(await readFile(join(root, "node_modules/@types/node/package.json"), "utf8"));
+  await npm("install", `@types/node@${version}`, "--prefer-offline", "--no-audit", "--no-save");
+}
+
+const execute = promisify(execFile);
+
+const node = (...args: string[]) => execute(process.execPath, args, { cwd: folder });
+
+function npm(command: string, ...args: string[]) {
+  return execute("npm", [command, ...args], { cwd: folder, maxBuffer: 16 * 1024 * 1024 });
+}

@@ -1,0 +1,80 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { neededServices, startServices } from "../../scripts/services/index.mjs";
+
+/** A real server in a process of its own, as a service would be. */
+const echo = {
+  name: "echo",
+  env: "STOA_TEST_ECHO",
+  async start({ folder, port }: { folder: string; port: number }) {
+    const code = `require("net").createServer((s) => s.end(${JSON.stringify(folder)})).listen(${port}, "127.0.0.1", () => console.log("ready"))`;
+    const child = spawn(process.execPath, ["-e", code]);
+    await once(child.stdout, "data");
+    const stop = async () => {
+      child.kill();
+      await once(child, "exit");
+    };
+    return { value: `http://127.0.0.1:${port}/${folder}`, stop };
+  },
+};
+const missing = {
+  name: "missing",
+  env: "STOA_TEST_MISSING",
+  start: async () => {
+    throw new Error("not on this machine");
+  },
+};
+
+describe("starting services", () => {
+  it("passes on where a service is, and takes it down with its folder", async () => {
+    const running = await startServices([echo]);
+    const url = new URL(running.env["STOA_TEST_ECHO"] as string);
+    expect(existsSync(url.pathname.slice(1))).toBe(true);
+    expect(await connects(Number(url.port))).toBe(true);
+    await running.stop();
+    await running.stop();
+    expect(existsSync(url.pathname.slice(1))).toBe(false);
+    expect(await connects(Number(url.port))).toBe(false);
+  });
+
+  it("names a service that cannot be had and starts the others", async () => {
+    const running = await startServices([missing, echo]);
+    await running.stop();
+    expect(running.unavailable).toEqual([{ name: "missing", reason: "not on this machine" }]);
+    expect(Object.keys(running.env)).toEqual(["STOA_TEST_ECHO"]);
+  });
+});
+
+describe("choosing services", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "stoa-tests-"));
+    await writeFile(join(folder, "wire.test.ts"), 'const url = service("echo");');
+    await writeFile(join(folder, "plain.test.ts"), "");
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it.each([
+    ["without a filter", [], ["echo"]],
+    ["with a filter that chooses the file", ["wire"], ["echo"]],
+    ["with a filter that leaves the file out", ["plain"], []],
+    ["with a filter that is the name of a test", ["a name"], ["echo"]],
+  ])("takes those that the test files ask for, %s", async (_, filters, names) => {
+    const needed = await neededServices(folder, filters, [echo, missing]);
+    expect(needed.map(({ name }) => name)).toEqual(names);
+  });
+});
+
+async function connects(port: number): Promise<boolean> {
+  const { connect } = await import("node:net");
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("connect", () => resolve(true)).on("error", () => resolve(false));
+    socket.resume();
+  });
+}

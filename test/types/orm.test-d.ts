@@ -1,0 +1,236 @@
+import { avg, count, F, field, type Lazy, Model, max, Q, type QuerySet, type RelatedSet, sum } from "stoa/orm";
+import { assertType, describe, expectTypeOf, it } from "vitest";
+import { Author, Book, Note, Profile } from "../orm/bookshop.js";
+
+describe("the rows of a model", () => {
+  it("have the types of their columns", () => {
+    const book = new Book();
+    expectTypeOf(book.id).toEqualTypeOf<number>();
+    expectTypeOf(book.title).toEqualTypeOf<string>();
+    expectTypeOf(book.year).toEqualTypeOf<number | null>();
+    expectTypeOf(book.price).toEqualTypeOf<string>();
+    expectTypeOf(book.status).toEqualTypeOf<"draft" | "published" | "sold_out">();
+    expectTypeOf(book.keywords).toEqualTypeOf<string[]>();
+    expectTypeOf(book.published).toEqualTypeOf<Date | null>();
+    expectTypeOf(book.authorId).toEqualTypeOf<number>();
+    expectTypeOf(book.label).toEqualTypeOf<string>();
+    expectTypeOf(new Note().id).toEqualTypeOf<bigint>();
+    expectTypeOf(new Note().deletedAt).toEqualTypeOf<Date | null>();
+    expectTypeOf(new Profile().authorId).toEqualTypeOf<number>();
+    expectTypeOf(new Author().mentorId).toEqualTypeOf<number | null>();
+    // @ts-expect-error: no such field
+    book.titel;
+  });
+
+  it("promise their relations until these are loaded", async () => {
+    const book = await Book.objects.get({ id: 1 });
+    expectTypeOf(book.author).toEqualTypeOf<Author | Lazy<Author>>();
+    expectTypeOf(await book.author).toEqualTypeOf<Author>();
+    expectTypeOf((await book.author).books).toEqualTypeOf<RelatedSet<Book>>();
+    expectTypeOf(await (await book.author).mentor).toEqualTypeOf<Author | null>();
+    // @ts-expect-error: not loaded
+    book.author.name;
+    const loaded = await Book.objects.selectRelated("author__country").get({ id: 1 });
+    expectTypeOf(loaded.author.name).toEqualTypeOf<string>();
+    expectTypeOf(loaded.author.shout).toEqualTypeOf<string>();
+    expectTypeOf(loaded.author.country?.code).toEqualTypeOf<string | undefined>();
+    expectTypeOf(loaded.label).toEqualTypeOf<string>();
+    const author = await Author.objects.prefetchRelated("books__tags", "profile").get({ id: 1 });
+    expectTypeOf(author.books[0]!.tags[0]!.name).toEqualTypeOf<string>();
+    expectTypeOf(author.profile?.bio).toEqualTypeOf<string | undefined>();
+  });
+
+  it("keep only the fields that were asked for", async () => {
+    const book = await Book.objects.only("title").get({ id: 1 });
+    expectTypeOf(book.id).toEqualTypeOf<number>();
+    expectTypeOf(book.title).toEqualTypeOf<string>();
+    // @ts-expect-error: not loaded
+    book.year;
+    // @ts-expect-error: no such field
+    Book.objects.only("titel");
+    // @ts-expect-error: not loaded
+    (await Book.objects.defer("year").get({ id: 1 })).year;
+  });
+});
+
+describe("lookups", () => {
+  it("are checked, through relations too", () => {
+    const { objects } = Book;
+    objects.filter({ year__gte: 2000, author__name__icontains: "le guin" });
+    objects.filter({ author: 1, author__in: [1, new Author()], authorId: 3, authorId__in: [1], pk: 1, pk__in: [1] });
+    objects.filter({ author__mentor__country__code: "us", author__books__tags__name__in: ["sf"] });
+    objects.filter({
+      published__year: 2000,
+      published__year__gte: 2000,
+      published__date: "2000-01-01",
+      title__length__gt: 3,
+    });
+    objects.filter({ keywords__contains: ["sea"], keywords__len: 2, keywords__0: "sea", status__in: ["draft"] });
+    objects.filter({ year: null, year__isnull: true, year__range: [1, 2], author__mentor: null });
+    objects.filter({ stock__lt: F("year"), author__in: Author.objects.filter({ name: "x" }) });
+    Profile.objects.filter({
+      settings__theme: "dark",
+      settings__deep__on: true,
+      settings__sizes__0__gt: 1,
+      settings__hasKey: "theme",
+    });
+    objects.filter(Q({ year: 2000 }).or({ title__startswith: "A" }).not());
+    objects.exclude(Q.or({ year: 2000 }, { year: null }));
+  });
+
+  it("refuse fields that do not exist", () => {
+    const { objects } = Book;
+    // @ts-expect-error: no such field
+    objects.filter({ titel: "x" });
+    // @ts-expect-error: no such field
+    objects.filter({ author__nam: "x" });
+    // @ts-expect-error: no such field
+    objects.filter({ author__mentor__books__titel: "x" });
+    // @ts-expect-error: no such field
+    objects.get({ authorid: 1 });
+    // @ts-expect-error: no such field
+    objects.filter(Q({ titel: "x" }));
+    // @ts-expect-error: no such field
+    objects.exclude(Q({ title: "x" }).or({ yaer: 1 }));
+    // @ts-expect-error: no such key
+    Profile.objects.filter({ settings__colour: "dark" });
+  });
+
+  it("refuse lookups that a field does not have", () => {
+    const { objects } = Book;
+    // @ts-expect-error: no such lookup
+    objects.filter({ year__gre: 2000 });
+    // @ts-expect-error: no such lookup
+    objects.filter({ published__icontains: "x" });
+    // @ts-expect-error: no such lookup
+    objects.filter({ author__name__hasKey: "x" });
+    // @ts-expect-error: no such lookup
+    objects.filter({ title__year: 2000 });
+  });
+
+  it("refuse values of the wrong type", () => {
+    const { objects } = Book;
+    // @ts-expect-error: a string for a number
+    objects.filter({ year: "2000" });
+    // @ts-expect-error: a string for a number
+    objects.filter({ year__in: ["2000"] });
+    // @ts-expect-error: null for a field that is never null
+    objects.filter({ title: null });
+    // @ts-expect-error: not one of the values
+    objects.filter({ status: "gone" });
+    // @ts-expect-error: a string for a boolean
+    objects.filter({ year__isnull: "yes" });
+    // @ts-expect-error: an instance of another model
+    objects.filter({ author: new Note() });
+    // @ts-expect-error: a string for a number
+    objects.filter({ author__id: "1" });
+    // @ts-expect-error: input of unknown shape
+    objects.filter({} as Record<string, unknown>);
+    // @ts-expect-error: a string for a boolean
+    Profile.objects.filter({ settings__deep__on: "yes" });
+  });
+});
+
+describe("orders, values and annotations", () => {
+  it("are checked", () => {
+    const { objects } = Book;
+    objects.orderBy("-year", "author__name", "?", F("price").desc({ nulls: "last" }));
+    // @ts-expect-error: no such field
+    objects.orderBy("yaer");
+    // @ts-expect-error: no such field
+    objects.orderBy("-author__nam");
+    // @ts-expect-error: no such field
+    objects.orderBy(F("yaer").desc());
+    // @ts-expect-error: no such field
+    objects.values("titel");
+    // @ts-expect-error: no such field
+    objects.annotate({ n: count("author__boks") });
+    // @ts-expect-error: leads to many
+    Author.objects.selectRelated("books");
+    // @ts-expect-error: no such relation
+    Author.objects.prefetchRelated("boks");
+    // @ts-expect-error: no such field
+    objects.distinct("titel");
+  });
+
+  it("give typed rows", async () => {
+    const rows = await Book.objects.values("id", "author__name", "author__mentor__name", "year");
+    expectTypeOf(rows[0]!).toEqualTypeOf<{
+      id: number;
+      author__name: string;
+      author__mentor__name: string | null;
+      year: number | null;
+    }>();
+    const lists = await Book.objects.valuesList("id", "title");
+    expectTypeOf(lists[0]!).toEqualTypeOf<[number, string]>();
+    expectTypeOf(await Book.objects.flat("title")).toEqualTypeOf<string[]>();
+    const author = await Author.objects
+      .annotate({ n: count("books"), newest: max("books__published"), twin: F("name") })
+      .get({ n__gte: 1 });
+    expectTypeOf(author.n).toEqualTypeOf<number>();
+    expectTypeOf(author.newest).toEqualTypeOf<Date | null>();
+    expectTypeOf(author.twin).toEqualTypeOf<string>();
+    expectTypeOf(author.shout).toEqualTypeOf<string>();
+    const totals = await Book.objects.aggregate({ total: sum("price"), mean: avg("year"), n: count() });
+    expectTypeOf(totals).toEqualTypeOf<{ total: string | null; mean: number | null; n: number }>();
+    const groups = await Book.objects
+      .values("status")
+      .annotate({ n: count("id") })
+      .filter({ n__gt: 1 })
+      .orderBy("-n");
+    assertType<string>(groups[0]!.status);
+    assertType<number>(groups[0]!.n);
+  });
+});
+
+describe("writing", () => {
+  it("needs every column that has no value of its own", () => {
+    Book.objects.create({ title: "x", author: new Author() });
+    Book.objects.create({ title: "x", author: 1 });
+    Book.objects.create({ title: "x", authorId: 1, year: null, price: 3n, keywords: ["a"] });
+    Author.objects.create({ name: "x" });
+    // @ts-expect-error: title is missing
+    Book.objects.create({ author: 1 });
+    // @ts-expect-error: author is missing
+    Book.objects.create({ title: "x" });
+    // @ts-expect-error: no such field
+    Book.objects.create({ title: "x", author: 1, yaer: 1 });
+    // @ts-expect-error: a string for a number
+    Book.objects.create({ title: "x", author: 1, year: "1" });
+    // @ts-expect-error: null for a column that is never null
+    Book.objects.create({ title: null, author: 1 });
+  });
+
+  it("checks updates", () => {
+    Book.objects.update({ stock: F("stock").minus(1), author: 1 });
+    // @ts-expect-error: no such field
+    Book.objects.update({ stok: 1 });
+    // @ts-expect-error: a string for a number
+    Book.objects.update({ stock: "1" });
+    // @ts-expect-error: no such field
+    Book.objects.bulkUpdate([], ["stok"]);
+    Book.objects.getOrCreate({ title: "x", author: 1 }, { year: 1 });
+    // @ts-expect-error: no such field
+    Book.objects.getOrCreate({ titel: "x" });
+  });
+});
+
+describe("declaring", () => {
+  it("checks options", () => {
+    // @ts-expect-error: no such option
+    field.int({ nul: true });
+    // @ts-expect-error: maxLength is missing
+    field.char({ null: true });
+    // @ts-expect-error: a string as the default of a number
+    field.int({ default: "1" });
+    // @ts-expect-error: not one of the values
+    field.enum(["a", "b"], { default: "c" });
+    // @ts-expect-error: no such field
+    Model("x", { id: field.auto() }, { indexes: [["name"]] });
+    expectTypeOf(field.char({ max_length: 10 })).toEqualTypeOf(field.char({ maxLength: 10 }));
+  });
+
+  it("keeps querysets of a class's own", () => {
+    expectTypeOf(Book.recent()).toEqualTypeOf<QuerySet<Book>>();
+  });
+});

@@ -1,0 +1,148 @@
+import { App, Blueprint, Depends, type PathParams, type Request, Response } from "stoa";
+import { describe, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+
+interface Mailer {
+  send(to: string): void;
+}
+
+describe("params", () => {
+  it("come from the path", () => {
+    expectTypeOf<keyof PathParams<"/books">>().toBeNever();
+    expectTypeOf<PathParams<"/books/{id}">>().toEqualTypeOf<{ readonly id: string }>();
+    expectTypeOf<PathParams<"/a/{b}/c/{d}/{rest:*}">>().toEqualTypeOf<{
+      readonly b: string;
+      readonly d: string;
+      readonly rest: string;
+    }>();
+    expectTypeOf<PathParams<string>>().toEqualTypeOf<Record<string, string>>();
+  });
+
+  it("are known to the handler, and nothing else is", () => {
+    const app = new App();
+    app.get("/books/{id}/pages/{page}", (request) => {
+      expectTypeOf(request.params.id).toBeString();
+      expectTypeOf(request.params.page).toBeString();
+      // @ts-expect-error the path has no such parameter
+      request.params.isbn;
+    });
+    app.get("/plain", (request) => {
+      // @ts-expect-error the path has no parameter
+      request.params.id;
+    });
+  });
+
+  it("of a blueprint's prefix are known to its routes", () => {
+    const users = new Blueprint("/users/{user}");
+    users.get("/books/{book}", (request) => {
+      expectTypeOf(request.params).toEqualTypeOf<{ readonly user: string; readonly book: string }>();
+    });
+  });
+
+  it("are known to the curried form", () => {
+    const app = new App();
+    app.get("/books/{id}")((request) => {
+      expectTypeOf(request.params.id).toBeString();
+    });
+  });
+});
+
+describe("what is injected", () => {
+  const Book = z.object({ title: z.string(), year: z.number().nullable().default(null) });
+
+  it("is the output of the schemas, by place", () => {
+    new App().post(
+      "/books/{id}",
+      { body: Book, query: z.object({ page: z.coerce.number() }), params: z.object({ id: z.coerce.number() }) },
+      (request, injected) => {
+        expectTypeOf(injected.body).toEqualTypeOf<{ title: string; year: number | null }>();
+        expectTypeOf(injected.query.page).toBeNumber();
+        expectTypeOf(injected.params.id).toBeNumber();
+        expectTypeOf(request.params.id).toBeString();
+        // @ts-expect-error no schema of headers was given
+        injected.headers;
+      },
+    );
+  });
+
+  it("is what was asked for by Depends", () => {
+    new App().post("/mail", { inject: { mail: Depends<Mailer>("mail") } }, (_request, { mail }) => {
+      expectTypeOf(mail).toEqualTypeOf<Mailer>();
+      // @ts-expect-error a Mailer cannot do that
+      mail.sing();
+    });
+  });
+
+  it("is nothing for a plain route", () => {
+    new App().get("/x", (_request, injected) => {
+      expectTypeOf(injected).not.toBeAny();
+      // @ts-expect-error nothing was asked for
+      injected.body;
+    });
+  });
+});
+
+describe("options", () => {
+  it("are checked by the compiler, with a message that names what is wrong", () => {
+    const app = new App();
+    // @ts-expect-error 'sumary' is not an option here
+    app.get("/x", { sumary: "List" }, () => null);
+    // @ts-expect-error tags are a list
+    app.get("/x", { tags: "books" }, () => null);
+    // @ts-expect-error a body is a schema
+    app.post("/x", { body: 12 }, () => null);
+  });
+
+  it("exist in the contract's spelling too", () => {
+    new App().get("/x", { operation_id: "x", body_limit: 10 }, () => null);
+  });
+});
+
+describe("chaining", () => {
+  it("gives the app back in both spellings", () => {
+    const app = new App();
+    expectTypeOf(app.get("/x", () => null).use({ before() {} })).toEqualTypeOf<App>();
+    expectTypeOf(
+      app
+        .enable_logging()
+        .register_singleton("a", 1)
+        .add_guard(() => true),
+    ).toEqualTypeOf<App>();
+    expectTypeOf(app.enableLogging().enable_logging()).toEqualTypeOf<App>();
+  });
+});
+
+describe("decorators", () => {
+  it("take methods whose request fits the path", () => {
+    const app = new App();
+    class Books {
+      @app.get("/books/{id}")
+      one(request: Request<{ readonly id: string }>) {
+        return request.params.id;
+      }
+
+      @app.get("/books")
+      list(_request: Request) {
+        return [];
+      }
+    }
+    new Books();
+  });
+});
+
+describe("errors", () => {
+  class TeapotError extends Error {
+    readonly temperature = 90;
+  }
+  it("reach their handler with their own type", () => {
+    const app = new App();
+    app.exceptionHandler(TeapotError, (request, error) => {
+      expectTypeOf(request.method).toBeString();
+      expectTypeOf(error.temperature).toBeNumber();
+      return new Response("teapot", 418);
+    });
+    app.exception_handler(TeapotError, (_request, error) => {
+      expectTypeOf(error.temperature).toBeNumber();
+    });
+  });
+});
