@@ -1,0 +1,39 @@
+const colours = ["#3b6ea5", "#7fa8d1", "#d98032", "#5a9367", "#a25c8f", "#8c8c8c", "#c9b04b", "#4aa3a2"];
+const barHeight = 16;
+const left = 110;
+const width = 560;
+
+/** The ratios as bars, grouped by workload, with a line at the base. */
+export function toSvg({ workloads, special, base }) {
+  const kept = [...workloads, ...special].filter(({ discarded }) => !discarded);
+  const results = kept.flatMap(({ contestants }) => contestants.filter(({ error }) => !error));
+  const scale = width / Math.max(1.2, ...results.map(({ ratio }) => ratio));
+  const parts = [];
+  let y = 40;
+  for (const { key, name, contestants, base: own } of kept) {
+    parts.push(text(10, y + 12, `${key}: ${name}`, "bold"));
+    if (own !== base) parts.push(text(10, y + 12 + barHeight, `(${own} = 1)`));
+    for (const [index, entry] of contestants.entries()) {
+      if (entry.error) continue;
+      const length = (entry.ratio * scale).toFixed(1);
+      const colour = colours[index % colours.length];
+      parts.push(`<rect x="${left}" y="${y}" width="${length}" height="${barHeight - 3}" fill="${colour}"/>`);
+      parts.push(text(left + Number(length) + 6, y + 11, `${entry.name} ${entry.ratio.toFixed(2)}`));
+      y += barHeight;
+    }
+    y += 14;
+  }
+  const line = left + scale;
+  parts.push(`<line x1="${line}" x2="${line}" y1="30" y2="${y - 8}" stroke="#333" stroke-dasharray="3 3"/>`);
+  parts.push(text(left, 20, `Requests per CPU time, ${base} = 1`, "bold"));
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 130}" height="${y}" font-family="sans-serif" font-size="12">
+<rect width="100%" height="100%" fill="#fff"/>
+${parts.join("\n")}
+</svg>
+`;
+}
+
+function text(x, y, content, weight = "normal") {
+  const escaped = content.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  return `<text x="${x}" y="${y}" font-weight="${weight}">${escaped}</text>`;
+}

@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { bin, root, runNode } from "../../scripts/process.mjs";
+import { ensureInstalled, isInstalled } from "../../scripts/setup.mjs";
+
+/** Builds a revision in a folder and resolves to the address of its main module. The repository is only read. */
+export async function buildRevision(revision, folder) {
+  const commit = git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`);
+  if (!commit) throw new Error(`--compare: git knows no revision "${revision}"`);
+  const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1 << 30 });
+  execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  if (!isInstalled(folder)) {
+    execFileSync("rm", [join(folder, "node_modules")]);
+    await ensureInstalled(folder);
+  }
+  const { code, output } = await runNode(bin.tsc, ["-p", "tsconfig.build.json"], { cwd: folder });
+  const main = join(folder, "dist/index.js");
+  if (code !== 0 || !existsSync(main)) throw new Error(`${revision} does not build\n${output}`);
+  return { main: pathToFileURL(main).href, commit: commit.slice(0, 10) };
+}
+
+export function currentRevision() {
+  const commit = git("rev-parse", "--short=10", "HEAD");
+  return commit && `${commit}${git("status", "--porcelain") ? " with changes" : ""}`;
+}
+
+function git(...args) {
+  try {
+    return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return "";
+  }
+}

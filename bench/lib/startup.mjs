@@ -1,0 +1,25 @@
+import { startServer } from "./server.mjs";
+import { median } from "./statistics.mjs";
+
+/** Time from the start of the process to its first answer, every contestant in turn, and the ratio to the base. */
+export async function measureStartup(base, contestants, workload, times) {
+  const all = [base, ...contestants].map((contestant) => ({ contestant, figures: [], error: undefined }));
+  for (let n = 0; n < times; n++) {
+    for (const entry of all.filter(({ error }) => !error)) {
+      try {
+        const server = await startServer(entry.contestant, workload);
+        entry.figures.push(server.startup);
+        await server.stop();
+      } catch (error) {
+        entry.error = error.message;
+      }
+    }
+  }
+  const reference = median(all[0].figures);
+  return all.map(({ contestant: { name }, figures, error }) => {
+    if (error) return { name, error };
+    const milliseconds = median(figures);
+    const [lowest, highest] = [Math.min(...figures), Math.max(...figures)];
+    return { name, milliseconds, lowest, highest, timesBase: milliseconds / reference };
+  });
+}

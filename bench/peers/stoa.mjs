@@ -1,0 +1,73 @@
+import { openSync } from "node:fs";
+
+const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
+  process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href
+);
+
+/** The whole framework, as `run` starts it in production. */
+export function serve(workload, port, options = {}) {
+  const app = new App();
+  routes[workload.kind](app, workload);
+  return app.run({
+    host: "127.0.0.1",
+    port,
+    env: "production",
+    workers: workload.workers ?? 1,
+    ...(workload.kind !== "batteries" && { logs: false }),
+    ...options,
+  });
+}
+
+const routes = {
+  text: (app, { path, value }) => app.get(path, () => value),
+  json: (app, { path, value }) => app.get(path, () => value),
+  params(app, { route, others }) {
+    const answer = (request) => ({ user: request.params.user, post: request.params.post, q: request.query.get("q") });
+    for (const template of [...others, route]) app.get(template, answer);
+  },
+  echo: (app, { path }) => app.post(path, (request) => request.json()),
+  middleware(app, { path, value, count, form }) {
+    for (let n = 0; n < count; n++) app.use(form === "function" ? (_, next) => next() : { before() {} });
+    app.get(path, () => value);
+  },
+  stream: (app, { path, chunks }) => app.get(path, () => Response.stream(chunks())),
+  sse(app, { path, value, hub }) {
+    app.get(path, () => value);
+    app.get("/events", () => Response.sse(() => hub.events()));
+    app.post("/publish", () => hub.publish("an event"));
+  },
+  websocket(app, { path, value }) {
+    app.get(path, () => value);
+    app.websocket("/echo", async (socket) => {
+      for await (const message of socket) await socket.sendText(message.text);
+    });
+  },
+  static: (app, { directory }) => app.enableStaticFiles({ directory }),
+  multipart: (app, { path }) =>
+    app.post(path, { stream: true }, async (request) => {
+      const answer = { name: "", size: 0 };
+      for await (const part of request.parts()) {
+        answer.name = part.filename;
+        for await (const chunk of part.stream()) answer.size += chunk.length;
+      }
+      return answer;
+    }),
+  batteries(app, { path, value, secret }) {
+    const chosen = process.env.STOA_BATTERIES?.split(",") ?? Object.keys(batteries);
+    for (const name of chosen) batteries[name]?.(app, secret);
+    app.get(path, () => value);
+  },
+};
+
+/** Each as its guide shows it; the limit is one that the load does not reach. */
+export const batteries = {
+  cors: (app) => app.enableCors(),
+  "request id": (app) => app.enableRequestId(),
+  metrics: (app) => app.enableMetrics(),
+  etag: (app) => app.enableEtag(),
+  "rate limit": (app) => app.enableRateLimit(RateLimitConfig.tokenBucket(1e9, 60)),
+  compression: (app) => app.enableCompression(),
+  "body limit": (app) => app.enableBodyLimit(),
+  logging: (app) => app.enableLogging({ sink: new FileSink({ fd: openSync("/dev/null", "w") }) }),
+  jwt: (app, secret) => app.use(new JwtAuth({ secret: Buffer.from(secret), algorithm: "HS256" })),
+};

@@ -1,0 +1,167 @@
+/** `npm run bench`: duels of servers, start-up, type checking. CONTRIBUTING.md explains the method. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { root } from "../scripts/process.mjs";
+import { ensureBuilt, ensureInstalled } from "../scripts/setup.mjs";
+import { toSvg } from "./lib/chart.mjs";
+import { measureCosts } from "./lib/costs.mjs";
+import { loadAll } from "./lib/load.mjs";
+import { describeMachine, prepareMachine } from "./lib/machine.mjs";
+import { matchesOf, revisionMatches } from "./lib/matches.mjs";
+import { measureWorkload } from "./lib/measure.mjs";
+import { readOptions, usage } from "./lib/options.mjs";
+import { toMarkdown } from "./lib/report.mjs";
+import { buildRevision, currentRevision } from "./lib/revision.mjs";
+import { startServer, stopServers } from "./lib/server.mjs";
+import { measureStartup } from "./lib/startup.mjs";
+import { measureTypes } from "./lib/types.mjs";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const peerFile = (name) => join(here, "peers", `${name}.mjs`);
+const bun = join(here, "node_modules/bun/bin/bun.exe");
+const log = (line) => console.error(line);
+
+const known = (await readdir(join(here, "peers"))).map((name) => name.replace(".mjs", "")).sort(stoaFirst);
+const folder = await mkdtemp(join(tmpdir(), "stoa-bench-"));
+process.env.BENCH_FOLDER = folder;
+process.on("exit", stopServers);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => leave(130));
+try {
+  const options = readOptions(
+    process.argv.slice(2),
+    known.filter((name) => name !== "node"),
+    await loadAll("workloads"),
+  );
+  if (options.help) console.log(usage);
+  else await bench(options);
+} catch (error) {
+  log(error.message);
+  process.exitCode = 1;
+}
+await leave(process.exitCode ?? 0);
+
+async function bench(options) {
+  await prepareMachine();
+  await ensureInstalled();
+  const needsBuild = options.compare || options.types || options.peers.some((name) => name.startsWith("stoa"));
+  if (needsBuild) await ensureBuilt();
+  const { base, contestants, versions, unavailable } = options.compare
+    ? await revisions(options.compare)
+    : await peers(options.peers);
+  const results = {
+    machine: describeMachine(),
+    versions,
+    options: { ...options.duel, quick: options.quick },
+    base: base.name,
+    contestants: contestants.map(({ name }) => name),
+    unavailable,
+    workloads: [],
+    special: [],
+    scales: [],
+  };
+  for (const workload of options.workloads) {
+    const own = workload.base ? { name: workload.base, file: peerFile(workload.base) } : base;
+    const entered = contestants.filter(({ name }) => workload.peers?.includes(name) ?? true);
+    const matches = options.compare ? revisionMatches(workload, base, contestants) : matchesOf(workload, own, entered);
+    if (matches.length === 0) {
+      log(`${workload.key}: ${workload.name}: none of the chosen peers takes part`);
+      continue;
+    }
+    const kind = options.compare || !workload.peers ? "workloads" : workload.variants ? "scales" : "special";
+    results[kind].push(await measureWorkload(workload, matches, options.duel, folder, log));
+  }
+  if (options.costs) {
+    log("the cost of each battery ...");
+    results.costs = await measureCosts(peerFile("stoa"), options.duel, folder);
+  }
+  if (options.startup > 0) {
+    log("start-up ...");
+    const [workload] = await loadAll("workloads");
+    results.startup = await measureStartup(base, contestants, workload, options.startup);
+  }
+  if (options.types) {
+    log("type check ...");
+    results.types = await measureTypes(join(folder, "types"), options.types).catch(({ message }) => ({
+      error: message,
+    }));
+  }
+  await write(results);
+  const duels = [...results.workloads, ...results.special, ...results.scales];
+  const failed = [...duels.flatMap((workload) => workload.contestants), ...(results.startup ?? [])];
+  if (results.types?.error || failed.some(({ error }) => error)) process.exitCode = 1;
+}
+
+async function peers(names) {
+  await ensureInstalled(here);
+  const { dependencies, optionalDependencies } = JSON.parse(await readFile(join(here, "package.json"), "utf8"));
+  const versions = Object.entries({ ...dependencies, ...optionalDependencies });
+  const contestants = [];
+  const unavailable = [];
+  for (const name of names) {
+    const contestant = { name, file: peerFile(name), ...(name.endsWith("-bun") && { runtime: bun }) };
+    const reason = contestant.runtime && (await whyNot(contestant));
+    if (reason) unavailable.push({ name, reason });
+    else contestants.push(contestant);
+  }
+  return {
+    base: { name: "node:http", file: peerFile("node") },
+    contestants,
+    unavailable,
+    versions: [await stoaVersion(), ...versions.map(([name, version]) => ({ name, version }))],
+  };
+}
+
+/** A runtime other than Node.js is optional: why it does not run here, or undefined when it does. */
+async function whyNot(contestant) {
+  const [workload] = await loadAll("workloads");
+  try {
+    const server = await startServer(contestant, workload);
+    await server.stop();
+  } catch ({ message }) {
+    log(`${contestant.name}: not available: ${message}`);
+    return message;
+  }
+}
+
+async function revisions(revision) {
+  const target = join(folder, "revision");
+  await mkdir(target);
+  log(`building ${revision} ...`);
+  const { main, commit } = await buildRevision(revision, target);
+  return {
+    base: { name: commit, file: peerFile("stoa"), env: { STOA_DIST: main } },
+    contestants: [{ name: "working tree", file: peerFile("stoa") }],
+    unavailable: [],
+    versions: [await stoaVersion(), { name: revision, version: commit }],
+  };
+}
+
+async function stoaVersion() {
+  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  return { name: "stoa", version: [version, currentRevision()].filter(Boolean).join(" at ") };
+}
+
+async function write(results) {
+  const markdown = toMarkdown(results);
+  const target = join(here, "results");
+  await mkdir(target, { recursive: true });
+  await writeFile(join(target, "results.md"), markdown);
+  await writeFile(join(target, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
+  if ([...results.workloads, ...results.special].length > 0) {
+    await writeFile(join(target, "results.svg"), toSvg(results));
+  }
+  console.log(markdown);
+  log("written to bench/results");
+}
+
+async function leave(code) {
+  stopServers();
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.exit(code);
+}
+
+function stoaFirst(a, b) {
+  return Number(b.startsWith("stoa")) - Number(a.startsWith("stoa")) || a.localeCompare(b);
+}

@@ -1,0 +1,1 @@
+export default { key: "a", name: "text", kind: "text", method: "GET", path: "/", value: "hello" };

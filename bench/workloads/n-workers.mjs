@@ -1,0 +1,13 @@
+import json from "./b-json.mjs";
+
+/** What sharing the port among processes costs per request; all of them share one core here. */
+export default {
+  ...json,
+  key: "n",
+  name: "workers",
+  peers: ["stoa"],
+  variants: [
+    { label: "1 worker", workers: 1 },
+    { label: "2 workers", workers: 2 },
+  ],
+};
