@@ -1,9 +1,23 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import ts from "typescript";
+import { defineConfig, type Plugin } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
+/** Standard decorators, which the bundled transformer leaves as they are and Node cannot read yet. */
+const decorators: Plugin = {
+  name: "decorators",
+  enforce: "pre",
+  transform(code, id) {
+    if (!/decorators?\.test\.ts$/.test(id)) return null;
+    const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, sourceMap: true };
+    const { outputText, sourceMapText } = ts.transpileModule(code, { compilerOptions: options, fileName: id });
+    return { code: outputText, map: sourceMapText ?? null };
+  },
+};
+
 export default defineConfig({
+  plugins: [decorators],
   resolve: {
     alias: [
       { find: /^stoa$/, replacement: source("index.ts") },

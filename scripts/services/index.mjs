@@ -1,0 +1,78 @@
+/**
+ * The real services that tests need. Each is one file here:
+ *
+ *     export default { name: "redis", env: "STOA_TEST_REDIS", async start({ folder, port }) { ... return { value, stop } } };
+ *
+ * `start` takes the service from the machine or installs it, starts it on the private port with its data in the
+ * temporary folder, and resolves, when it answers, to the value of the environment variable and a way to stop it. It
+ * throws when the service cannot be had. A test file asks with `service("redis")` of test/support/service.ts.
+ */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import chromium from "./chromium.mjs";
+import postgres from "./postgres.mjs";
+import promtool from "./promtool.mjs";
+
+/** @type {Service[]} */
+export const services = [chromium, postgres, promtool];
+
+/**
+ * @typedef {{ folder: string, port: number, log: (line: string) => void }} Place
+ * @typedef {{ value: string, stop?: () => Promise<void> }} Started
+ * @typedef {{ name: string, env: string, start(place: Place): Promise<Started> }} Service
+ */
+
+/**
+ * The services that the chosen test files ask for; without a filter, or with one that names no file, all files count.
+ *
+ * @param {string} testFolder
+ * @param {string[]} filters
+ * @param {Service[]} known
+ */
+export async function neededServices(testFolder, filters = [], known = services) {
+  const names = (await readdir(testFolder, { recursive: true })).filter((name) => name.endsWith(".test.ts"));
+  const paths = names.map((name) => join(testFolder, name));
+  const chosen = paths.filter((path) => filters.some((filter) => path.includes(filter)));
+  const texts = await Promise.all((chosen.length > 0 ? chosen : paths).map((path) => readFile(path, "utf8")));
+  return known.filter(({ name }) => texts.some((text) => text.includes(`service("${name}")`)));
+}
+
+/**
+ * Starts services one after the other. Resolves to the environment for the tests, the services that could not be had
+ * with the reason, and `stop`, which takes everything down again and may be called at any time and more than once.
+ *
+ * @param {Service[]} wanted
+ */
+export async function startServices(wanted, log = console.error) {
+  /** @type {Record<string, string>} */
+  const env = {};
+  const unavailable = [];
+  const stops = [];
+  const stop = async () => {
+    for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
+  };
+  for (const service of wanted) {
+    const folder = await mkdtemp(join(tmpdir(), `stoa-${service.name}-`));
+    stops.push(() => rm(folder, { recursive: true, force: true }));
+    try {
+      const started = await service.start({ folder, port: await freePort(), log });
+      if (started.stop) stops.push(started.stop);
+      env[service.env] = started.value;
+    } catch (error) {
+      unavailable.push({ name: service.name, reason: error.message });
+    }
+  }
+  return { env, unavailable, stop };
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
