@@ -34,10 +34,13 @@ export async function ensureBuilt(log = console.error) {
   await build();
 }
 
+/** Types by the compiler, code by the bundler, and the files that pages need. */
 export async function build() {
   const { code, output } = await runNode(bin.tsc, ["-p", "tsconfig.build.json", "--noEmitOnError"]);
   if (code !== 0) throw new Error(`the build failed\n${output}`);
-  removeOrphans();
+  const { bundle } = await import("./bundle.mjs");
+  const written = await bundle();
+  removeOrphans(written);
   copyAssets();
 }
 
@@ -50,14 +53,15 @@ function isBuilt() {
   return [...inputs, "tsconfig.json", "tsconfig.build.json"].every((name) => statSync(join(root, name)).mtimeMs < time);
 }
 
-/** tsc leaves behind what it built from a source that is gone. */
-function removeOrphans() {
+/** Removes code of an earlier build, and types of a source that is gone: `written` is the code of this one. */
+function removeOrphans(written) {
   const dist = join(root, "dist");
   for (const name of readdirSync(dist, { recursive: true })) {
     if (name.startsWith(assetFolder + sep)) continue;
-    const module = name.replace(/(\.d\.ts|\.js)(\.map)?$/, "");
-    const sources = [`${module}.ts`, `${module}.js`].map((file) => join(root, "src", file));
-    if (module !== name && !sources.some((file) => existsSync(file))) rmSync(join(dist, name));
+    const isCode = /\.js(\.map)?$/.test(name);
+    const source = name.replace(/\.d\.ts(\.map)?$/, ".ts");
+    const isOrphan = isCode ? !written.has(name) : source !== name && !existsSync(join(root, "src", source));
+    if (isOrphan) rmSync(join(dist, name));
   }
 }
 

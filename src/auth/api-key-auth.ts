@@ -1,7 +1,7 @@
-import { timingSafeEqual } from "node:crypto";
 import { ValueError } from "../errors/value-error.js";
 import { isToken } from "../http/headers.js";
 import type { Request } from "../http/request.js";
+import { nodeCrypto } from "../internal/node-crypto.js";
 import { isPlainObject, readOptions, required } from "../internal/options.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { blinded } from "./same-text.js";
@@ -51,7 +51,7 @@ export class ApiKeyAuth extends SchemeAuth {
   #find(given: Buffer): string | undefined {
     let found = -1;
     for (let i = 0; i < this.#digests.length; i++) {
-      const same = timingSafeEqual(this.#digests[i]!, given);
+      const same = nodeCrypto().timingSafeEqual(this.#digests[i]!, given);
       found = same ? i : found;
     }
     return this.#names[found];

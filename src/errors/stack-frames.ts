@@ -1,5 +1,6 @@
-import { sep } from "node:path";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageFolder } from "../internal/package-folder.js";
 import type { ErrorDescription } from "./describe.js";
 
 export interface StackFrame {
@@ -59,11 +60,16 @@ function number(digits: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-const frameworkFolder = fileURLToPath(new URL("../", import.meta.url));
+let frameworkFolders: readonly string[] | undefined;
+
+function isFramework(file: string): boolean {
+  frameworkFolders ??= ["dist", "src"].map((name) => join(packageFolder(), name) + sep);
+  return frameworkFolders.some((folder) => file.startsWith(folder));
+}
 
 function ownerOf(file: string): StackFrame["owner"] {
   if (file.startsWith("node:") || file.startsWith("internal/") || file === "native" || file.startsWith("<"))
     return "node";
-  if (file.startsWith(frameworkFolder)) return "framework";
+  if (isFramework(file)) return "framework";
   return file.includes(`${sep}node_modules${sep}`) ? "dependency" : "application";
 }

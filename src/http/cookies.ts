@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { ValueError } from "../errors/value-error.js";
+import { nodeCrypto } from "../internal/node-crypto.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
 import { isToken } from "./headers.js";
 
@@ -52,7 +52,7 @@ export class Cookies implements Iterable<[name: string, value: string]> {
     const given = Buffer.from(text.slice(dot + 1));
     const genuine = candidates.some((secret) => {
       const expected = Buffer.from(signature(name, value, secret));
-      return given.length === expected.length && timingSafeEqual(given, expected);
+      return given.length === expected.length && nodeCrypto().timingSafeEqual(given, expected);
     });
     return genuine ? value : undefined;
   }
@@ -189,7 +189,7 @@ function encode(name: string, value: string): string {
 
 /** The name is signed too, so that a signed value cannot be moved to another cookie. */
 function signature(name: string, value: string, secret: string): string {
-  return createHmac("sha256", secret).update(`${name}=${value}`).digest("base64url");
+  return nodeCrypto().createHmac("sha256", secret).update(`${name}=${value}`).digest("base64url");
 }
 
 function checkSecrets(secrets: string | readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ export class Query implements Iterable<[name: string, value: string]> {
   readonly #values: string[] = [];
 
   constructor(text: string) {
+    const escaped = text.includes("%") || text.includes("+");
     let start = 0;
     while (start < text.length) {
       let end = text.indexOf("&", start);
@@ -11,15 +12,18 @@ export class Query implements Iterable<[name: string, value: string]> {
       if (end > start) {
         const equals = text.indexOf("=", start);
         if (equals === -1 || equals > end) {
-          this.#names.push(decode(text.slice(start, end)));
-          this.#values.push("");
+          this.#add(text.slice(start, end), "", escaped);
         } else {
-          this.#names.push(decode(text.slice(start, equals)));
-          this.#values.push(decode(text.slice(equals + 1, end)));
+          this.#add(text.slice(start, equals), text.slice(equals + 1, end), escaped);
         }
       }
       start = end + 1;
     }
+  }
+
+  #add(name: string, value: string, escaped: boolean): void {
+    this.#names.push(escaped ? decode(name) : name);
+    this.#values.push(escaped ? decode(value) : value);
   }
 
   get size(): number {

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { httpError } from "../errors/http-error.js";
+import { nodeCrypto } from "../internal/node-crypto.js";
 import type { Logger } from "../logging/logger.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
@@ -127,7 +127,7 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** The request's id: the one in the context, else one made now. */
   get id(): string {
-    return this.#context?.request_id ?? (this.#id ??= randomUUID());
+    return this.#context?.request_id ?? (this.#id ??= nodeCrypto().randomUUID());
   }
 
   /** @internal The id where there is one already, without making one. */

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { packageFolder } from "../internal/package-folder.js";
 import { pageMarkup } from "./page-markup.js";
 import { pageStyle } from "./page-style.js";
 
@@ -13,9 +15,7 @@ export interface LivePage {
  * else that might get into it is applied or run.
  */
 export async function livePage(): Promise<LivePage> {
-  const source = await readFile(new URL("./client.js", import.meta.url), "utf8");
-  // The page has no map, and developer tools would ask for one.
-  const script = source.replace(/^\/\/# sourceMappingURL=.*$/m, "");
+  const script = await readFile(join(packageFolder(), "src", "live", "client.js"), "utf8");
   return {
     html: pageMarkup(pageStyle, script),
     contentSecurityPolicy: [

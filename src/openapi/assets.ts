@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packageFolder } from "../internal/package-folder.js";
 
-/** The packages whose files are copied beside the built module, and those files; scripts/copy-assets.mjs does it. */
+/** The packages whose files are copied into the built package, and those files; scripts/copy-assets.mjs does it. */
 const files = {
   "swagger-ui.css": ["swagger-ui-dist", "swagger-ui.css", "text/css; charset=utf-8"],
   "swagger-ui-bundle.js": ["swagger-ui-dist", "swagger-ui-bundle.js", "text/javascript; charset=utf-8"],
@@ -40,9 +40,9 @@ async function read(name: AssetName): Promise<Asset> {
   return { body: body.replaceAll(foreignPicture, "data:,"), type };
 }
 
-/** The copy that is published with this module; when run from its sources, the package itself. */
+/** The copy that is published with this package; when run from its sources, the package itself. */
 async function folderOf(packageName: string): Promise<string> {
-  const copy = fileURLToPath(new URL(`./assets/${packageName}`, import.meta.url));
+  const copy = join(packageFolder(), "dist", "openapi", "assets", packageName);
   try {
     await readFile(join(copy, "LICENSE"));
     return copy;

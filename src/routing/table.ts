@@ -33,10 +33,13 @@ export class RouteTable<Route extends TableRoute> {
 
   /** The route that answers; HEAD falls back to GET. Throws 400 for a path that no route may see. */
   find(method: string, path: string): Route | null {
-    if (path.includes("/.") || path.includes("%")) checkPath(path);
-    const found = this.#in(method === "GET" ? this.#get : this.#trees.get(method), path);
-    if (found === null && method === "HEAD") return this.#in(this.#get, path);
-    return found;
+    const tree = method === "GET" ? this.#get : this.#trees.get(method);
+    const exact = tree?.findExact(path);
+    if (exact !== undefined) return exact;
+    const encoded = checkPath(path);
+    const found = this.#in(tree, path, encoded);
+    if (found !== null || method !== "HEAD") return found;
+    return this.#get?.findExact(path) ?? this.#in(this.#get, path, encoded);
   }
 
   /** The methods for which a path has a route. */
@@ -54,9 +57,9 @@ export class RouteTable<Route extends TableRoute> {
     return this.#trees.get(websocketMethod)?.find(path) != null;
   }
 
-  #in(tree: RouteTree<Route> | undefined, path: string): Route | null {
+  #in(tree: RouteTree<Route> | undefined, path: string, encoded: boolean): Route | null {
     if (!tree) return null;
-    const route = tree.find(path);
+    const route = tree.findByWalk(path, encoded);
     this.values = tree.values;
     return route;
   }

@@ -35,18 +35,26 @@ export class RouteTree<Route> {
     }
     if (node.route) return node.route;
     node.route = route;
-    if (pattern.paramNames.length === 0) this.#exact.set(pattern.text, route);
+    if (pattern.paramNames.length === 0 && !pattern.text.includes("%")) this.#exact.set(pattern.text, route);
     return null;
+  }
+
+  /** The route of a path without parameters and escapes, which is sound because the route has it. */
+  findExact(path: string): Route | undefined {
+    return this.#exact.get(path);
   }
 
   /** The route for a path as received; its parameters are then in `values`. Throws 400 for a malformed path. */
   find(path: string): Route | null {
-    const exact = this.#exact.get(path);
-    if (exact !== undefined) return exact;
+    return this.findExact(path) ?? this.findByWalk(path, path.includes("%"));
+  }
+
+  /** As `find`, for a path that `findExact` does not know. `encoded`: there are escapes in it. */
+  findByWalk(path: string, encoded: boolean): Route | null {
     // The only target that is no path is the "*" of OPTIONS.
     if (path.charCodeAt(0) !== 0x2f) return null;
     this.values = [];
-    return this.#walk(this.#root, path, 1, path.includes("%"));
+    return this.#walk(this.#root, path, 1, encoded);
   }
 
   #walk(node: Node<Route>, path: string, start: number, encoded: boolean): Route | null {
@@ -75,13 +83,15 @@ export class RouteTree<Route> {
   }
 }
 
-/** Refuses what no route may ever see: dot segments, which could lead elsewhere, and broken or NUL escapes. */
-export function checkPath(path: string): void {
+/**
+ * Refuses what no route may ever see: dot segments, which could lead elsewhere, and broken or NUL escapes. Tells whether
+ * there are escapes.
+ */
+export function checkPath(path: string): boolean {
   if (path.includes("/.") && dotSegment.test(path)) throw httpError("MALFORMED_PATH");
-  if (path.includes("%")) {
-    const decoded = decodeSegment(path);
-    if (dotSegment.test(decoded)) throw httpError("MALFORMED_PATH");
-  }
+  if (!path.includes("%")) return false;
+  if (dotSegment.test(decodeSegment(path))) throw httpError("MALFORMED_PATH");
+  return true;
 }
 
 const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;

@@ -1,17 +1,14 @@
-import type crypto from "node:crypto";
 import fc from "fast-check";
 import { ApiKeyAuth, type ApiKeys, App } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it, vi } from "vitest";
+import { nodeCrypto } from "../../src/internal/node-crypto.js";
 
-const timingSafeEqual = vi.hoisted(() => ({ calls: 0 }));
-vi.mock("node:crypto", async (original) => {
-  const real = await original<typeof crypto>();
-  const counted: typeof crypto.timingSafeEqual = (a, b) => {
-    timingSafeEqual.calls++;
-    return real.timingSafeEqual(a, b);
-  };
-  return { ...real, default: real, timingSafeEqual: counted };
+const timingSafeEqual = { calls: 0 };
+const compare = nodeCrypto().timingSafeEqual;
+vi.spyOn(nodeCrypto(), "timingSafeEqual").mockImplementation((a, b) => {
+  timingSafeEqual.calls++;
+  return compare(a, b);
 });
 
 function keyApp(keys: ApiKeys = { "key-one": "billing", "key-two": "search" }, header?: string): App {

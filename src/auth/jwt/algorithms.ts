@@ -1,4 +1,4 @@
-import { constants } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 export type JwtAlgorithm =
   | "HS256"
@@ -37,7 +37,14 @@ export interface Algorithm {
 const curves: Readonly<Record<string, string>> = { "256": "prime256v1", "384": "secp384r1", "512": "secp521r1" };
 
 /** RFC 7518 section 3.5: the salt is as long as the hash. */
-const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+const pss = {
+  get padding(): number {
+    return nodeCrypto().constants.RSA_PKCS1_PSS_PADDING;
+  },
+  get saltLength(): number {
+    return nodeCrypto().constants.RSA_PSS_SALTLEN_DIGEST;
+  },
+};
 
 /** RFC 7518 section 3.4: r and s side by side, where node:crypto has them in ASN.1 by default. */
 const sideBySide = { dsaEncoding: "ieee-p1363" } as const;

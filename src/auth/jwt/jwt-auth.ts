@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { httpError } from "../../errors/http-error.js";
 import { ValueError } from "../../errors/value-error.js";
 import { Request } from "../../http/request.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 import { isPlainObject } from "../../internal/options.js";
 import { isPromise } from "../../pipeline/compile.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
@@ -67,7 +67,7 @@ class BaseJwtAuth extends SchemeAuth {
       ...claims,
       iat: claims.iat ?? now,
       exp: claims.exp ?? now + expiration,
-      jti: claims.jti ?? randomUUID(),
+      jti: claims.jti ?? nodeCrypto().randomUUID(),
     };
     for (const name of ["iat", "exp", "nbf"] as const) {
       if (whole[name] !== undefined && !Number.isFinite(whole[name])) {

@@ -1,15 +1,6 @@
-import {
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  createSecretKey,
-  type JsonWebKey,
-  KeyObject,
-  sign,
-  timingSafeEqual,
-  verify,
-} from "node:crypto";
+import type { JsonWebKey, KeyObject } from "node:crypto";
 import { ValueError } from "../../errors/value-error.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 import type { Algorithm } from "./algorithms.js";
 
 /** A key as it may be given: PEM text or bytes, a JWK, or a `KeyObject`. */
@@ -30,21 +21,21 @@ const base64url = /^[\w-]+$/;
 
 export function hmacKey(algorithm: Algorithm, secret: KeyObject): VerificationKey & SigningKey {
   const hash = algorithm.hash!;
-  const mac = (input: string): string => createHmac(hash, secret).update(input).digest("base64url");
+  const mac = (input: string): string => nodeCrypto().createHmac(hash, secret).update(input).digest("base64url");
   return {
     sign: mac,
     // Compared as text: of the last character of a MAC not every bit counts, and only one spelling is the right one.
     verifies(input, signature) {
       const expected = Buffer.from(mac(input));
       const given = Buffer.from(signature);
-      return given.length === expected.length && timingSafeEqual(given, expected);
+      return given.length === expected.length && nodeCrypto().timingSafeEqual(given, expected);
     },
   };
 }
 
 export function publicKey(algorithm: Algorithm, given: KeyInput): VerificationKey {
   const key = importKey(algorithm, "publicKey", given, (input) =>
-    input instanceof KeyObject && input.type === "public" ? input : createPublicKey(input as never),
+    isKeyObject(input) && input.type === "public" ? input : nodeCrypto().createPublicKey(input as never),
   );
   const { hash, parameters } = algorithm;
   return {
@@ -53,7 +44,7 @@ export function publicKey(algorithm: Algorithm, given: KeyInput): VerificationKe
       const bytes = Buffer.from(signature, "base64url");
       if (bytes.toString("base64url") !== signature) return false;
       try {
-        return verify(hash, Buffer.from(input), { key, ...parameters }, bytes);
+        return nodeCrypto().verify(hash, Buffer.from(input), { key, ...parameters }, bytes);
       } catch {
         return false;
       }
@@ -63,17 +54,20 @@ export function publicKey(algorithm: Algorithm, given: KeyInput): VerificationKe
 
 export function privateKey(algorithm: Algorithm, given: KeyInput): SigningKey {
   const key = importKey(algorithm, "privateKey", given, (input) =>
-    input instanceof KeyObject ? input : createPrivateKey(input as never),
+    isKeyObject(input) ? input : nodeCrypto().createPrivateKey(input as never),
   );
   if (key.type !== "private") throw new ValueError("option 'private_key' in JwtConfig is not a private key");
   const { hash, parameters } = algorithm;
   return {
-    sign: (input) => sign(hash, Buffer.from(input), { key, ...parameters }).toString("base64url"),
+    sign: (input) =>
+      nodeCrypto()
+        .sign(hash, Buffer.from(input), { key, ...parameters })
+        .toString("base64url"),
   };
 }
 
 export function secretKey(secret: string | Uint8Array): KeyObject {
-  return createSecretKey(typeof secret === "string" ? Buffer.from(secret) : secret);
+  return nodeCrypto().createSecretKey(typeof secret === "string" ? Buffer.from(secret) : secret);
 }
 
 type Importable = string | Buffer | KeyObject | { key: JsonWebKey; format: "jwk" };
@@ -97,8 +91,12 @@ function importKey(
   return key;
 }
 
+function isKeyObject(value: unknown): value is KeyObject {
+  return value instanceof nodeCrypto().KeyObject;
+}
+
 function importable(given: KeyInput): Importable {
-  if (typeof given === "string" || given instanceof KeyObject) return given;
+  if (typeof given === "string" || isKeyObject(given)) return given;
   if (given instanceof Uint8Array) return Buffer.from(given);
   return { key: given, format: "jwk" };
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 import type { JwtClaims, Times } from "./claims.js";
 
 /** A token whose signature and claims have been accepted; whether it is in time and not revoked is asked each time. */
@@ -30,7 +30,9 @@ export class TokenMemory {
     const entry = this.#entries.get(input);
     if (entry === undefined) return null;
     const given = Buffer.from(signature);
-    return given.length === entry.signature.length && timingSafeEqual(given, entry.signature) ? entry.token : null;
+    return given.length === entry.signature.length && nodeCrypto().timingSafeEqual(given, entry.signature)
+      ? entry.token
+      : null;
   }
 
   add(input: string, signature: string, token: VerifiedToken): void {
@@ -53,5 +55,5 @@ export function detached(text: string): string {
 export function revocationId(claims: JwtClaims, input: string): string {
   return typeof claims.jti === "string" && claims.jti !== ""
     ? claims.jti
-    : `sha256:${createHash("sha256").update(input).digest("base64url")}`;
+    : `sha256:${nodeCrypto().createHash("sha256").update(input).digest("base64url")}`;
 }

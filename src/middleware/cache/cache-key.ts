@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Request } from "../../http/request.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 /**
  * What an answer is found by: method, scheme, host, path and query. Query parameters are sorted by name, those of one
@@ -37,7 +37,8 @@ export function ownerOf(request: Request): string {
     context?.api_key_name,
     context?.jwt_claims,
   ];
-  return createHash("sha256")
+  return nodeCrypto()
+    .createHash("sha256")
     .update(JSON.stringify(parts.map((part) => part ?? null)))
     .digest("base64");
 }

@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Request } from "../../http/request.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 import type { Secret } from "../sessions/seal.js";
 import type { Sessions } from "../sessions/sessions.js";
 
@@ -21,7 +21,7 @@ const pattern = /^[\w-]{22}\.[\w-]{43}$/;
 
 /** Each token is different, so that the compression of a page does not give it away (BREACH). */
 export function makeToken({ keys, client }: Signer): string {
-  const salt = randomBytes(saltBytes).toString("base64url");
+  const salt = nodeCrypto().randomBytes(saltBytes).toString("base64url");
   return `${salt}.${sign(keys[0]!, client, salt)}`;
 }
 
@@ -29,11 +29,11 @@ export function isGenuine({ keys, client }: Signer, token: unknown): boolean {
   if (typeof token !== "string" || !pattern.test(token)) return false;
   const [salt = "", signature = ""] = token.split(".");
   const given = Buffer.from(signature);
-  return keys.some((key) => timingSafeEqual(Buffer.from(sign(key, client, salt)), given));
+  return keys.some((key) => nodeCrypto().timingSafeEqual(Buffer.from(sign(key, client, salt)), given));
 }
 
 function sign(key: string | Buffer, client: string, salt: string): string {
-  return createHmac("sha256", key).update(`${client}.${salt}`).digest("base64url");
+  return nodeCrypto().createHmac("sha256", key).update(`${client}.${salt}`).digest("base64url");
 }
 
 const sessionKey = "_csrf";
@@ -49,7 +49,7 @@ export function sessionHolder(sessions: Sessions): TokenHolder {
     make(request) {
       const session = sessions.of(request);
       if (typeof session.get(sessionKey) !== "string") {
-        session.set(sessionKey, randomBytes(32).toString("base64url"));
+        session.set(sessionKey, nodeCrypto().randomBytes(32).toString("base64url"));
       }
       return signer(request, session.get(sessionKey) as string);
     },
@@ -63,7 +63,7 @@ export class CookieHolder implements TokenHolder {
   readonly #fresh = new WeakMap<Request, string>();
 
   constructor(secrets: readonly Secret[], name: string) {
-    this.#keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret, "", "stoa csrf", 32)));
+    this.#keys = secrets.map((secret) => Buffer.from(nodeCrypto().hkdfSync("sha256", secret, "", "stoa csrf", 32)));
     this.#name = name;
   }
 
@@ -75,7 +75,7 @@ export class CookieHolder implements TokenHolder {
   make(request: Request): Signer {
     const found = this.find(request);
     if (found) return found;
-    const client = this.#fresh.get(request) ?? randomBytes(32).toString("base64url");
+    const client = this.#fresh.get(request) ?? nodeCrypto().randomBytes(32).toString("base64url");
     this.#fresh.set(request, client);
     return { keys: this.#keys, client };
   }

@@ -1,4 +1,4 @@
-import crypto from "node:crypto";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 /**
  * A weak tag made of a body's bytes. SHA-1 by node:crypto: measured, it costs what a hash written in JavaScript costs for
@@ -10,7 +10,9 @@ export function entityTag(body: string | Uint8Array): string {
 }
 
 // `crypto.hash` came with Node 20.12; it is twice as fast on small input.
-const digest: (body: string | Uint8Array) => string =
-  typeof crypto.hash === "function"
-    ? (body) => crypto.hash("sha1", body, "base64")
-    : (body) => crypto.createHash("sha1").update(body).digest("base64");
+function digest(body: string | Uint8Array): string {
+  const crypto = nodeCrypto();
+  return typeof crypto.hash === "function"
+    ? crypto.hash("sha1", body, "base64")
+    : crypto.createHash("sha1").update(body).digest("base64");
+}

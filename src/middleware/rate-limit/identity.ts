@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { plainAddress } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 const maxLength = 64;
 
 /** A key of bounded length: a long one is hashed, so that what is remembered does not grow with what clients send. */
 export function boundedKey(key: string): string {
-  return key.length <= maxLength ? key : createHash("sha256").update(key, "utf16le").digest("base64");
+  return key.length <= maxLength ? key : nodeCrypto().createHash("sha256").update(key, "utf16le").digest("base64");
 }
 
 /** Who asks, by address. */

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { setField } from "../../http/response-fields.js";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 
 const maxLength = 200;
@@ -11,7 +11,7 @@ export const requestId: Middleware = {
   early: true,
   before(request) {
     const given = request.source.header("x-request-id");
-    request.context.request_id = given !== undefined && isSafe(given) ? given : randomUUID();
+    request.context.request_id = given !== undefined && isSafe(given) ? given : nodeCrypto().randomUUID();
   },
   after(request, response) {
     setField(response, "X-Request-ID", request.id);

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 /** Turns text into something that only a holder of the secret can make, or read. */
 export interface Seal {
@@ -18,8 +18,10 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
   const associated = Buffer.from(purpose);
   return {
     seal(text) {
-      const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv("aes-256-gcm", keys[0]!, iv, { authTagLength: tagBytes }).setAAD(associated);
+      const iv = nodeCrypto().randomBytes(ivBytes);
+      const cipher = nodeCrypto()
+        .createCipheriv("aes-256-gcm", keys[0]!, iv, { authTagLength: tagBytes })
+        .setAAD(associated);
       const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url");
     },
@@ -30,7 +32,7 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
       const tag = bytes.subarray(ivBytes, ivBytes + tagBytes);
       const body = bytes.subarray(ivBytes + tagBytes);
       for (const key of keys) {
-        const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
+        const decipher = nodeCrypto().createDecipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
         decipher.setAAD(associated).setAuthTag(tag);
         try {
           const text = decipher.update(body);
@@ -47,7 +49,8 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
 /** HMAC-SHA256: the client can read what it keeps, but not change it. */
 export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
   const keys = secrets.map((secret) => derive(secret, `sign ${purpose}`));
-  const sign = (key: Buffer, body: string): string => createHmac("sha256", key).update(body).digest("base64url");
+  const sign = (key: Buffer, body: string): string =>
+    nodeCrypto().createHmac("sha256", key).update(body).digest("base64url");
   return {
     seal(text) {
       const body = Buffer.from(text).toString("base64url");
@@ -60,7 +63,7 @@ export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
       const given = Buffer.from(sealed.slice(dot + 1));
       for (const key of keys) {
         const expected = Buffer.from(sign(key, body));
-        if (given.length === expected.length && timingSafeEqual(given, expected)) {
+        if (given.length === expected.length && nodeCrypto().timingSafeEqual(given, expected)) {
           return Buffer.from(body, "base64url").toString("utf8");
         }
       }
@@ -71,7 +74,7 @@ export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
 
 /** One secret serves several purposes without one key serving two (RFC 5869). */
 function derive(secret: Secret, info: string): Buffer {
-  return Buffer.from(hkdfSync("sha256", secret, "", `stoa ${info}`, 32));
+  return Buffer.from(nodeCrypto().hkdfSync("sha256", secret, "", `stoa ${info}`, 32));
 }
 
 /** Only the one true spelling: of the last character not every bit counts. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-crypto.js";
 
 /** What sessions hold. Declare the keys by merging into this interface. */
 export interface SessionData {
@@ -109,7 +109,7 @@ export type SessionOutcome =
     };
 
 export function sessionId(token: string): string {
-  return createHash("sha256").update(token).digest("base64url");
+  return nodeCrypto().createHash("sha256").update(token).digest("base64url");
 }
 
 export function nowInSeconds(): number {
@@ -117,5 +117,5 @@ export function nowInSeconds(): number {
 }
 
 function newToken(): string {
-  return randomBytes(32).toString("base64url");
+  return nodeCrypto().randomBytes(32).toString("base64url");
 }

@@ -1,6 +1,7 @@
-import { METHODS } from "node:http";
 import type { ErrorCode } from "../../errors/table.js";
+import { requestMethods } from "../../http/methods.js";
 import type { ServerLimits } from "../transport.js";
+import { TargetCache } from "./target-cache.js";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -26,9 +27,8 @@ for (const char of "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 }
 for (const char of "-._~%") classes[char.charCodeAt(0)]! |= HOST;
 
-// CONNECT asks for a tunnel and TRACE reflects credentials: neither has a place in an origin server.
-const methods = new Map(METHODS.filter((name) => name !== "CONNECT" && name !== "TRACE").map((name) => [name, name]));
-const longestMethod = Math.max(...METHODS.map((name) => name.length));
+const methods = new Map(requestMethods.map((name) => [name, name]));
+const longestMethod = Math.max(...requestMethods.map((name) => name.length));
 
 /** More of the head has to arrive. */
 export const INCOMPLETE = 0;
@@ -59,6 +59,7 @@ export class HeadParser {
   readonly #maxHead: number;
   readonly #maxTarget: number;
   readonly #maxFields: number;
+  readonly #targets = new TargetCache();
   #hosts = 0;
   #hostStart = 0;
   #hostEnd = 0;
@@ -103,7 +104,13 @@ export class HeadParser {
       if (method === undefined) return this.#refuse("NOT_IMPLEMENTED");
     }
     const targetStart = ++pos;
-    while (pos < end && classes[bytes[pos]!]! & TARGET) pos++;
+    let hash = 0;
+    while (pos < end) {
+      const byte = bytes[pos]!;
+      if (!(classes[byte]! & TARGET)) break;
+      hash = (hash * 31 + byte) | 0;
+      pos++;
+    }
     const targetEnd = pos;
     if (targetEnd - targetStart > this.#maxTarget) return this.#refuse("URI_TOO_LONG");
     if (pos === end) return INCOMPLETE;
@@ -151,7 +158,8 @@ export class HeadParser {
     if (pos - start > this.#maxHead) return this.#refuse("HEADERS_TOO_LARGE");
     this.method = method;
     this.old = minor === 0;
-    return this.#conclude(bytes, targetStart, targetEnd) ? pos : REFUSED;
+    this.target = this.#targets.get(bytes, targetStart, targetEnd, hash);
+    return this.#conclude(bytes) ? pos : REFUSED;
   }
 
   /** Keeps what a field means for framing; false when the request must be refused. */
@@ -220,7 +228,7 @@ export class HeadParser {
     return false;
   }
 
-  #conclude(bytes: Buffer, targetStart: number, targetEnd: number): boolean {
+  #conclude(bytes: Buffer): boolean {
     this.error = "MALFORMED_REQUEST";
     if (this.#hosts !== 1) {
       if (this.#hosts > 1 || !this.old) return false;
@@ -239,21 +247,14 @@ export class HeadParser {
       this.wantsWebSocket =
         this.#webSocket && this.#upgrade && this.method === "GET" && this.contentLength <= 0 && !this.chunked;
     }
-    const target = bytes.toString("latin1", targetStart, targetEnd);
-    if (bytes[targetStart] === 0x2f) {
-      this.target = target;
-      return true;
-    }
-    if (target === "*") {
-      this.target = target;
-      return this.method === "OPTIONS";
-    }
-    return this.#absoluteForm(bytes, target);
+    if (this.target.charCodeAt(0) === 0x2f) return true;
+    if (this.target === "*") return this.method === "OPTIONS";
+    return this.#absoluteForm(bytes);
   }
 
   /** RFC 9112 section 3.2.2: an absolute target wins over Host; one that differs from it is refused. */
-  #absoluteForm(bytes: Buffer, target: string): boolean {
-    const parts = /^https?:\/\/([^/?]+)(.*)$/i.exec(target);
+  #absoluteForm(bytes: Buffer): boolean {
+    const parts = /^https?:\/\/([^/?]+)(.*)$/i.exec(this.target);
     if (!parts || this.#hosts !== 1) return false;
     const host = bytes.toString("latin1", this.#hostStart, this.#hostEnd);
     if (parts[1]!.toLowerCase() !== host.toLowerCase()) return false;

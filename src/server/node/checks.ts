@@ -1,12 +1,13 @@
-import { type IncomingMessage, METHODS } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../../errors/table.js";
+import { requestMethods } from "../../http/methods.js";
 
 export interface HeadLimits {
   readonly maxHeaders: number;
   readonly maxTargetSize: number;
 }
 
-const methods = new Set(METHODS.filter((name) => name !== "CONNECT" && name !== "TRACE"));
+const methods = new Set(requestMethods);
 const host = /^(?:\[[0-9a-f:.]+\]|[0-9a-z\-._~%]+)(?::\d{0,5})?$/i;
 const visible = /^[\x21\x22\x24-\x7e]+$/;
 const absolute = /^https?:\/\/([^/?]+)(.*)$/i;
