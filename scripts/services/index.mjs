@@ -5,23 +5,25 @@
  *
  * `start` takes the service from the machine or installs it, starts it on the private port with its data in the
  * temporary folder, and resolves, when it answers, to the value of the environment variable and a way to stop it. It
- * throws when the service cannot be had. A test file asks with `service("redis")` of test/support/service.ts.
+ * throws when the service cannot be had. A test file asks with `service("redis")` of test/support/service.ts. A service
+ * that stands before another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
  */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
+import pgbouncer from "./pgbouncer.mjs";
 import postgres from "./postgres.mjs";
 import promtool from "./promtool.mjs";
 
 /** @type {Service[]} */
-export const services = [chromium, postgres, promtool];
+export const services = [chromium, postgres, pgbouncer, promtool];
 
 /**
- * @typedef {{ folder: string, port: number, log: (line: string) => void }} Place
+ * @typedef {{ folder: string, port: number, log: (line: string) => void, env: Record<string, string> }} Place
  * @typedef {{ value: string, stop?: () => Promise<void> }} Started
- * @typedef {{ name: string, env: string, start(place: Place): Promise<Started> }} Service
+ * @typedef {{ name: string, env: string, needs?: string[], start(place: Place): Promise<Started> }} Service
  */
 
 /**
@@ -36,12 +38,15 @@ export async function neededServices(testFolder, filters = [], known = services)
   const paths = names.map((name) => join(testFolder, name));
   const chosen = paths.filter((path) => filters.some((filter) => path.includes(filter)));
   const texts = await Promise.all((chosen.length > 0 ? chosen : paths).map((path) => readFile(path, "utf8")));
-  return known.filter(({ name }) => texts.some((text) => text.includes(`service("${name}")`)));
+  const asked = known.filter(({ name }) => texts.some((text) => text.includes(`service("${name}")`)));
+  const needed = new Set(asked.flatMap(({ needs = [] }) => needs));
+  return known.filter((service) => asked.includes(service) || needed.has(service.name));
 }
 
 /**
- * Starts services one after the other. Resolves to the environment for the tests, the services that could not be had
- * with the reason, and `stop`, which takes everything down again and may be called at any time and more than once.
+ * Starts services one after the other, in this order. Resolves to the environment for the tests, the services that
+ * could not be had with the reason, and `stop`, which takes everything down again and may be called at any time and more
+ * than once.
  *
  * @param {Service[]} wanted
  */
@@ -49,6 +54,8 @@ export async function startServices(wanted, log = console.error) {
   /** @type {Record<string, string>} */
   const env = {};
   const unavailable = [];
+  /** @type {string[]} */
+  const running = [];
   const stops = [];
   const stop = async () => {
     for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
@@ -57,7 +64,10 @@ export async function startServices(wanted, log = console.error) {
     const folder = await mkdtemp(join(tmpdir(), `stoa-${service.name}-`));
     stops.push(() => rm(folder, { recursive: true, force: true }));
     try {
-      const started = await service.start({ folder, port: await freePort(), log });
+      const missing = service.needs?.find((need) => !running.includes(need));
+      if (missing !== undefined) throw new Error(`it needs ${missing}`);
+      const started = await service.start({ folder, port: await freePort(), log, env });
+      running.push(service.name);
       if (started.stop) stops.push(started.stop);
       env[service.env] = started.value;
     } catch (error) {

@@ -70,7 +70,7 @@ async function findPrograms() {
 }
 
 /** The server refuses to run as root: what to put before its commands, and a folder that is its own. */
-async function serverUser(folder) {
+export async function serverUser(folder) {
   if (process.getuid?.() !== 0) return [];
   const { output } = await run("id", ["-u", "postgres"]);
   await chown(folder, Number(output), -1);

@@ -1,4 +1,5 @@
 import type { SqlFragment, SqlHelpers } from "./sql.js";
+import type { RowSink } from "./wire-row.js";
 
 /** Which PostgreSQL answers: a server, or the one compiled into the process. */
 export type DatabaseEngine = "postgres" | "pglite";
@@ -108,6 +109,9 @@ export interface Queries {
 
   /** The first column of the first row as PostgreSQL wrote it, not parsed; null for SQL null or when there is no row. */
   fetchText(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<string | null>;
+
+  /** @internal Hands all rows to a sink, as PostgreSQL sent them. */
+  fetchInto(sink: RowSink, statement: Statement, params?: readonly unknown[]): Promise<void>;
 
   /** Runs a statement for its effect. */
   execute(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<ExecuteResult>;

@@ -1,8 +1,9 @@
 import type { ArrayResult, ExecuteResult, Row } from "./database.js";
 import { DataError, type OperationalError } from "./errors.js";
 import type { StatementInfo } from "./statements.js";
-import { type Decoder, decoderOf } from "./values/decode.js";
 import { type Encoded, encodeParameters } from "./values/encode.js";
+import { type Reader, readerOf, readText } from "./values/read.js";
+import type { RowSink, WireRow } from "./wire-row.js";
 
 /** A column of a result as the server describes it. */
 export interface Field {
@@ -13,14 +14,22 @@ export interface Field {
 /** The columns of a result with what makes values of them. */
 export interface Columns {
   readonly names: readonly string[];
-  readonly decoders: readonly Decoder[];
+  /** The object ids of their types. */
+  readonly types: readonly number[];
+  readonly readers: readonly Reader[];
   /** Whether a name would, by plain assignment, reach the prototype of the row. */
   readonly unsafe: boolean;
 }
 
-export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "execute";
+export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "sink" | "execute";
 
-export const noColumns: Columns = { names: [], decoders: [], unsafe: false };
+/** Is told how the statements of a database end. Where there is none, nobody looks at the clock. */
+export interface QueryMeter {
+  /** Seconds from the call to its answer, and the error when there was one; else null. */
+  settled(seconds: number, error: unknown): void;
+}
+
+export const noColumns: Columns = { names: [], types: [], readers: [], unsafe: false };
 
 /** One statement on its way through a connection: what to send, and what becomes of the answer. */
 export class Job {
@@ -48,6 +57,11 @@ export class Job {
   /** The statement was cancelled on the server at the caller's wish. */
   cancelled = false;
   columns: Columns = noColumns;
+  /** Takes the rows of a job of the kind `sink`. */
+  sink: RowSink | null = null;
+  #sinkBegun = false;
+  #meter: QueryMeter | null = null;
+  #startedAt = 0;
   #rows: unknown[] = [];
   #command = "";
   #decodeError: DataError | undefined = undefined;
@@ -66,6 +80,12 @@ export class Job {
     });
   }
 
+  /** Has the time until its end measured. */
+  measure(meter: QueryMeter): void {
+    this.#meter = meter;
+    this.#startedAt = performance.now();
+  }
+
   /** Checks the parameters by the types that are known; false when that failed and the job is over. */
   encode(): boolean {
     try {
@@ -77,8 +97,8 @@ export class Job {
     }
   }
 
-  /** One row, each column as text. A value that cannot be decoded fails the job once its answer is complete. */
-  row(fields: readonly (string | null)[]): void {
+  /** One row. A value that cannot be decoded fails the job once its answer is complete. */
+  row(row: WireRow): void {
     if (this.settled || this.#decodeError !== undefined) return;
     switch (this.kind) {
       case "objects":
@@ -92,7 +112,8 @@ export class Job {
         return;
     }
     try {
-      this.#rows.push(this.#decode(fields));
+      if (this.kind === "sink") this.#begunSink().row(row);
+      else this.#rows.push(this.#decode(row));
     } catch (cause) {
       this.#decodeError = new DataError("a value in the result could not be read", { cause });
     }
@@ -107,6 +128,7 @@ export class Job {
     this.#rows = [];
     this.#command = "";
     this.#decodeError = undefined;
+    this.#sinkBegun = false;
     this.retries++;
   }
 
@@ -116,13 +138,13 @@ export class Job {
       this.fail(this.#decodeError);
       return;
     }
-    this.#settle();
+    this.#settle(null);
     this.#resolve(this.#result());
   }
 
   fail(error: unknown): void {
     if (this.settled) return;
-    this.#settle();
+    this.#settle(error);
     this.#reject(error);
   }
 
@@ -133,29 +155,39 @@ export class Job {
     this.carrier?.cancel(this);
   }
 
-  #settle(): void {
+  #settle(error: unknown): void {
     this.settled = true;
+    this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
     this.withdraw = null;
     this.unwatch?.();
     this.unwatch = null;
   }
 
-  #decode(fields: readonly (string | null)[]): unknown {
-    if (this.kind === "text") return fields[0] ?? null;
-    const { names, decoders, unsafe } = this.columns;
-    if (this.kind === "value") return fields[0] == null ? null : decoders[0]!(fields[0]);
+  #begunSink(): RowSink {
+    if (!this.#sinkBegun) this.sink!.begin(this.columns.types);
+    this.#sinkBegun = true;
+    return this.sink!;
+  }
+
+  #decode({ bytes, count, starts, ends }: WireRow): unknown {
+    const { names, readers, unsafe } = this.columns;
+    if (this.kind === "text" || this.kind === "value") {
+      if (count === 0 || starts[0] === -1) return null;
+      const read = this.kind === "text" ? readText : readers[0]!;
+      return read(bytes, starts[0]!, ends[0]!);
+    }
     if (this.kind === "arrays") {
-      const list = new Array<unknown>(fields.length);
-      for (let i = 0; i < fields.length; i++) {
-        const text = fields[i]!;
-        list[i] = text === null ? null : decoders[i]!(text);
+      const list = new Array<unknown>(count);
+      for (let i = 0; i < count; i++) {
+        const start = starts[i]!;
+        list[i] = start === -1 ? null : readers[i]!(bytes, start, ends[i]!);
       }
       return list;
     }
     const row: Row = {};
-    for (let i = 0; i < fields.length; i++) {
-      const text = fields[i]!;
-      const value = text === null ? null : decoders[i]!(text);
+    for (let i = 0; i < count; i++) {
+      const start = starts[i]!;
+      const value = start === -1 ? null : readers[i]!(bytes, start, ends[i]!);
       if (unsafe)
         Object.defineProperty(row, names[i]!, { value, enumerable: true, writable: true, configurable: true });
       else row[names[i]!] = value;
@@ -169,6 +201,9 @@ export class Job {
         return this.#rows;
       case "arrays":
         return { columns: this.columns.names, rows: this.#rows as unknown[][] } satisfies ArrayResult;
+      case "sink":
+        this.#begunSink();
+        return undefined;
       case "execute":
         return executed(this.#command);
       default:
@@ -181,7 +216,8 @@ export function columnsOf(fields: readonly Field[]): Columns {
   const names = fields.map((field) => field.name);
   return {
     names,
-    decoders: fields.map((field) => decoderOf(field.dataTypeID)),
+    types: fields.map((field) => field.dataTypeID),
+    readers: fields.map((field) => readerOf(field.dataTypeID)),
     unsafe: names.includes("__proto__"),
   };
 }

@@ -18,8 +18,8 @@ import type {
   TransactionOptions,
 } from "./database.js";
 import type { Engine } from "./engine.js";
-import { OperationalError } from "./errors.js";
-import type { Job } from "./job.js";
+import { OperationalError, ProgrammingError } from "./errors.js";
+import type { Job, QueryMeter } from "./job.js";
 import { Listeners } from "./listeners.js";
 import { Pool } from "./pool.js";
 import { BaseQueries, type QueryDefaults } from "./queries.js";
@@ -61,7 +61,12 @@ export class PoolDatabase extends BaseQueries implements Database {
     const core: Core = {
       config,
       logger,
-      defaults: { engine: config.engine, statements: new Statements(), prepare: config.preparedStatements },
+      defaults: {
+        engine: config.engine,
+        statements: new Statements(),
+        prepare: config.preparedStatements,
+        meter: null,
+      },
       listeners: new Listeners(logger),
       running: null,
     };
@@ -98,6 +103,11 @@ export class PoolDatabase extends BaseQueries implements Database {
   }
 
   async session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
+    this.#assertOwnSession("session()");
+    return this.#session(run, options);
+  }
+
+  async #session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
     const given = readOptions<SessionOptions>("session()", options, sessionChecks);
     const signal = given.signal ?? this.signal;
     if (signal?.aborted) throw cancelledError(signal.reason);
@@ -113,17 +123,19 @@ export class PoolDatabase extends BaseQueries implements Database {
     } finally {
       session.open = false;
       connection.statementLimit = null;
-      await connection.reset().catch((error: Error) => connection.destroy(error));
+      // Behind a pooler the next statement may reach another session than the one that was used.
+      if (!this.#pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
       pool.release(connection);
     }
   }
 
   async script(text: string, options?: QueryOptions): Promise<void> {
-    await this.session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
+    await this.#session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
   }
 
-  listen(channel: string, handler: NotificationHandler): Promise<Subscription> {
-    if (this.#core.running === null) return Promise.reject(notOpen());
+  async listen(channel: string, handler: NotificationHandler): Promise<Subscription> {
+    this.#assertOwnSession("listen()");
+    if (this.#core.running === null) throw notOpen();
     return this.#core.listeners.add(channel, handler);
   }
 
@@ -137,6 +149,11 @@ export class PoolDatabase extends BaseQueries implements Database {
 
   async ping(): Promise<void> {
     await this.fetchval("select 1");
+  }
+
+  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  measure(meter: QueryMeter): void {
+    this.#core.defaults.meter = meter;
   }
 
   stats(): DatabaseStats {
@@ -165,6 +182,20 @@ export class PoolDatabase extends BaseQueries implements Database {
       acquire: async (signal) => this.#pool().acquire(signal),
       release: (connection) => this.#pool().release(connection),
     };
+  }
+
+  /** Whether a pooler gives each transaction another session of the server. */
+  get #pooled(): boolean {
+    const { engine, preparedStatements } = this.#core.config;
+    return engine === "postgres" && !preparedStatements;
+  }
+
+  #assertOwnSession(call: string): void {
+    if (!this.#pooled) return;
+    throw new ProgrammingError(
+      `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
+        "use a database that is connected to the server itself, with 'preparedStatements' left at true",
+    );
   }
 
   #pool(): Pool {

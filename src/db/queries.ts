@@ -14,17 +14,20 @@ import type {
   TransactionOptions,
 } from "./database.js";
 import { ParameterTypeError, ProgrammingError } from "./errors.js";
-import { Job, type ResultKind } from "./job.js";
+import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { SqlFragment } from "./sql.js";
 import { createSqlTag } from "./sql-tag.js";
 import { assertAllowed, longestKept, type StatementPlace, type Statements } from "./statements.js";
 import { watchJob } from "./watch-job.js";
+import type { RowSink } from "./wire-row.js";
 
 /** What all calls of one database have in common. */
 export interface QueryDefaults {
   readonly engine: DatabaseEngine;
   readonly statements: Statements;
   readonly prepare: boolean;
+  /** Is told of every statement, where somebody counts. */
+  meter: QueryMeter | null;
 }
 
 const noParams: readonly unknown[] = [];
@@ -86,6 +89,10 @@ export abstract class BaseQueries implements Queries {
     return this.#run("text", statement, params, options);
   }
 
+  fetchInto(sink: RowSink, statement: Statement, params?: readonly unknown[]): Promise<void> {
+    return this.#run("sink", statement, params, undefined, sink);
+  }
+
   execute(statement: Statement, params?: readonly unknown[], options?: QueryOptions): Promise<ExecuteResult> {
     return this.#run("execute", statement, params, options);
   }
@@ -105,14 +112,17 @@ export abstract class BaseQueries implements Queries {
     statement: Statement,
     params: readonly unknown[] | undefined,
     options: QueryOptions = noOptions,
+    sink: RowSink | null = null,
   ): Promise<T> {
     try {
       const [text, values] = readStatement(statement, params);
       const info = this.defaults.statements.get(text);
       assertAllowed(info, this.place);
       const signal = options.signal ?? this.signal;
-      const prepare = options.prepare ?? (this.defaults.prepare && text.length <= longestKept);
+      const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
       const job = new Job(info, values, kind, prepare);
+      job.sink = sink;
+      if (this.defaults.meter !== null) job.measure(this.defaults.meter);
       if (signal !== undefined || options.timeout !== undefined) watchJob(job, signal, options.timeout);
       if (!job.settled) this.start(job);
       return job.promise.then(undefined, retraced) as Promise<T>;

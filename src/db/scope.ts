@@ -31,6 +31,7 @@ export abstract class ConnectionScope extends BaseQueries implements Scope {
 
   async script(text: string, options: QueryOptions = {}): Promise<void> {
     const job = new Job(internalStatement(text), [], "execute", false, true);
+    if (this.defaults.meter !== null) job.measure(this.defaults.meter);
     watchJob(job, options.signal ?? this.signal, options.timeout);
     if (!job.settled) this.start(job);
     await job.promise;

@@ -30,6 +30,14 @@ const missing = {
   },
 };
 
+const behind = {
+  ...echo,
+  name: "behind",
+  env: "STOA_TEST_BEHIND",
+  needs: ["echo"],
+  start: async ({ env }: { env: Record<string, string> }) => ({ value: `through ${env["STOA_TEST_ECHO"]}` }),
+};
+
 describe("starting services", () => {
   it("passes on where a service is, and takes it down with its folder", async () => {
     const running = await startServices([echo]);
@@ -47,6 +55,14 @@ describe("starting services", () => {
     await running.stop();
     expect(running.unavailable).toEqual([{ name: "missing", reason: "not on this machine" }]);
     expect(Object.keys(running.env)).toEqual(["STOA_TEST_ECHO"]);
+  });
+
+  it("tells a service where the one is that it needs, and does without it where that is missing", async () => {
+    const running = await startServices([echo, behind]);
+    await running.stop();
+    expect(running.env["STOA_TEST_BEHIND"]).toBe(`through ${running.env["STOA_TEST_ECHO"]}`);
+    const alone = await startServices([{ ...missing, name: "echo" }, behind]);
+    expect(alone.unavailable.map(({ reason }) => reason)).toEqual(["not on this machine", "it needs echo"]);
   });
 });
 
@@ -67,6 +83,12 @@ describe("choosing services", () => {
   ])("takes those that the test files ask for, %s", async (_, filters, names) => {
     const needed = await neededServices(folder, filters, [echo, missing]);
     expect(needed.map(({ name }) => name)).toEqual(names);
+  });
+
+  it("takes those too that the chosen ones need", async () => {
+    await writeFile(join(folder, "behind.test.ts"), 'const url = service("behind");');
+    const needed = await neededServices(folder, ["behind.test"], [echo, behind, missing]);
+    expect(needed.map(({ name }) => name)).toEqual(["echo", "behind"]);
   });
 });
 

@@ -4,8 +4,11 @@ import { PoolDatabase } from "../../db/pool-database.js";
 import { ValueError } from "../../errors/value-error.js";
 import { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
+import type { MetricsOptions } from "../../metrics/options.js";
 import { bindDatabase, unbindDatabase } from "../../orm/database.js";
 import type { FeatureHost, FeatureMethods } from "../feature.js";
+import { registerHealthCheck } from "./health.js";
+import { metricsFeature, metricsOf } from "./metrics.js";
 
 export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
@@ -35,8 +38,14 @@ export const databaseFeature: FeatureMethods<DatabaseFeature> = {
     if (this.slots.has(databaseFeature)) throw new ValueError("enableDatabase has been called already");
     const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
     const database = PoolDatabase.create(config, this.logger);
+    registerHealthCheck(this, "database", ({ signal }) => database.withSignal(signal).ping(), {
+      timeout: healthTimeout,
+    });
     this.slots.set(databaseFeature, database);
-    this.onPrepare(() => warnOfMemory(this, config));
+    this.onPrepare(() => {
+      warnOfMemory(this, config);
+      return showMetrics(this, config, database);
+    });
     this.beforeStartup(async () => {
       await database.open();
       bindDatabase(database);
@@ -51,6 +60,9 @@ export const databaseFeature: FeatureMethods<DatabaseFeature> = {
     return databaseOf(this as unknown as FeatureHost, "app.database");
   },
 };
+
+/** Seconds in which a database that is well answers a probe, also when it has much to do. */
+const healthTimeout = 2;
 
 /** Where a request keeps its view of the database. */
 const view = Symbol("database");
@@ -74,4 +86,19 @@ function warnOfMemory(host: FeatureHost, config: DatabaseConfig): void {
   if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
     host.logger.warn("the embedded database is in the memory of each worker: they do not share what is in it");
   }
+}
+
+/** Where nobody asks for metrics, nothing of a statement is counted. */
+async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: PoolDatabase): Promise<void> {
+  const enabled = host.slots.get(metricsFeature) as { options: Required<MetricsOptions> } | undefined;
+  if (enabled === undefined) return;
+  const { databaseMetrics } = await import("../../metrics/database-metrics.js");
+  const { namespace, durationBuckets } = enabled.options;
+  const meter = databaseMetrics(metricsOf(host), {
+    prefix: namespace === "" ? "" : `${namespace}_`,
+    durationBuckets,
+    maxConnections: config.engine === "pglite" ? 1 : config.poolSize,
+    stats: () => database.stats(),
+  });
+  database.measure(meter);
 }

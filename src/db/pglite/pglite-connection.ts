@@ -2,6 +2,7 @@ import type { Connection, ConnectionOwner } from "../connection.js";
 import { columnsOf, Job, noColumns } from "../job.js";
 import { internalStatement } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
+import { wireRow } from "../wire-row.js";
 import type { BackendMessage, Pglite, Serialize } from "./pglite-module.js";
 
 /** Milliseconds of statements in a row after which the event loop gets a turn. */
@@ -153,7 +154,8 @@ export class PgliteConnection implements Connection {
           job.columns = columnsOf(message.fields);
           break;
         case "dataRow":
-          job.row(message.fields);
+          wireRow.fill(message.fields);
+          job.row(wireRow);
           break;
         case "commandComplete":
           job.complete(message.text);

@@ -8,7 +8,8 @@ const patience = 2000;
 
 /**
  * Asks the server to cancel what the client's session is doing. Resolves when the server has taken the request, or it
- * cannot be delivered; whether it took effect, only the statement's answer tells.
+ * cannot be delivered; whether it took effect, only the statement's answer tells. The server closes the connection when it
+ * has taken it, as libpq waits for it to do: a pooler that sees it closed from here drops the request.
  */
 export function sendCancel(client: PgClient, attempt: Attempt): Promise<void> {
   return new Promise((resolve) => {
@@ -26,7 +27,7 @@ export function sendCancel(client: PgClient, attempt: Attempt): Promise<void> {
       resolve();
     });
     socket.once("connect", () => {
-      if (attempt === false) socket.end(cancelRequest(client));
+      if (attempt === false) socket.write(cancelRequest(client));
       else sendOverTls(socket, client, attempt);
     });
   });
@@ -41,7 +42,7 @@ function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt,
     }
     const secure = connectTls({ ...attempt, checkServerIdentity: () => undefined, socket });
     secure.on("error", () => socket.destroy());
-    secure.once("secureConnect", () => secure.end(cancelRequest(client)));
+    secure.once("secureConnect", () => secure.write(cancelRequest(client)));
   });
 }
 

@@ -2,17 +2,22 @@ import type { Socket } from "node:net";
 import type { DatabaseConfig } from "../config.js";
 import { OperationalError } from "../errors.js";
 import { translateError } from "../translate-error.js";
-import { Framing } from "./framing.js";
+import { MessageReader } from "./message-reader.js";
 import type { PgClient, PgModule } from "./pg-module.js";
 import type { Attempt } from "./tls.js";
 
 export interface Connected {
   readonly client: PgClient;
+  /** Reads what the server sends. */
+  readonly reader: MessageReader;
   /** How it was connected, for whoever must reach the same server again. */
   readonly attempt: Attempt;
 }
 
-/** Opens a session in the first of the ways that works; fails with what the first way met. */
+/**
+ * Opens a session in the first of the ways that works; fails with what the first way met, unless that was a server that
+ * has no TLS where none is required.
+ */
 export async function connectClient(
   pg: PgModule,
   config: DatabaseConfig,
@@ -25,17 +30,22 @@ export async function connectClient(
     const left = Math.ceil(deadline - performance.now());
     if (left <= 0) break;
     try {
-      return { client: await tryConnect(pg, config, attempt, left), attempt };
+      return { ...(await tryConnect(pg, config, attempt, left)), attempt };
     } catch (error) {
       const failure = described(error, config);
-      first ??= failure;
+      first = first === null || hasNoTls(first) ? failure : first;
       if (!deservesAnotherWay(failure)) break;
     }
   }
   throw first;
 }
 
-async function tryConnect(pg: PgModule, config: DatabaseConfig, attempt: Attempt, timeout: number): Promise<PgClient> {
+async function tryConnect(
+  pg: PgModule,
+  config: DatabaseConfig,
+  attempt: Attempt,
+  timeout: number,
+): Promise<Omit<Connected, "attempt">> {
   const client = new pg.Client({
     host: config.host,
     port: config.port,
@@ -51,7 +61,7 @@ async function tryConnect(pg: PgModule, config: DatabaseConfig, attempt: Attempt
   });
   // A client without a listener throws what it cannot hand to a query, and ends the process.
   client.on("error", () => {});
-  contain(client);
+  const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
   try {
@@ -60,7 +70,7 @@ async function tryConnect(pg: PgModule, config: DatabaseConfig, attempt: Attempt
     client.connection.stream.destroy();
     throw error;
   }
-  return client;
+  return { client, reader };
 }
 
 /**
@@ -76,29 +86,30 @@ function sessionSettings(config: DatabaseConfig): Record<string, string> {
 }
 
 /**
- * The parser of the protocol throws out of the socket's event when an answer is corrupt: uncaught, that ends the
- * process. Here it ends the connection.
+ * Puts a reader between the socket and the driver. What is thrown out of the socket's event when an answer is corrupt
+ * would, uncaught, end the process. Here it ends the connection.
  */
-function contain(client: PgClient): void {
+function readFrom(client: PgClient): MessageReader {
+  const reader = new MessageReader();
   const handle = client.connection;
   const attach = handle.attachListeners.bind(handle);
   handle.attachListeners = (stream: Socket) => {
     const before = new Set(stream.listeners("data"));
     attach(stream);
-    const framing = new Framing();
     for (const listener of stream.listeners("data") as ((chunk: Buffer) => void)[]) {
       if (before.has(listener)) continue;
       stream.off("data", listener);
+      reader.passOn = listener;
       stream.on("data", (chunk: Buffer) => {
         try {
-          framing.check(chunk);
-          listener(chunk);
+          reader.read(chunk);
         } catch (error) {
           stream.destroy(error as Error);
         }
       });
     }
   };
+  return reader;
 }
 
 /** libpq goes on to the next way when TLS does not come about, or when the server lets nobody in this way. */
@@ -108,16 +119,30 @@ function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
   return code === "ECONNRESET" || message === "Connection terminated unexpectedly";
 }
 
+/** What node-postgres says when the server has no TLS at all. */
+function hasNoTls({ cause }: OperationalError): boolean {
+  return (cause as { message?: unknown }).message === "The server does not support SSL connections";
+}
+
 /** The condition of a connection that came about, but not in the way that was wanted: no TLS, or a wrong certificate. */
 const noTls = "08004";
 
 function described(error: unknown, config: DatabaseConfig): OperationalError {
   const translated = translateError(error);
   const fromServer = translated.sqlstate !== null && !translated.sqlstate.startsWith("08");
-  return new OperationalError(
-    `cannot connect to PostgreSQL at ${config.address}: ${fromServer ? translated.message : reasonOf(error)}`,
-    { sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001", cause: error },
-  );
+  const reason = fromServer ? translated.message : reasonOf(error);
+  // PgBouncer has one code for everything, also for a server that is just starting; this will not pass.
+  if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, config, error);
+  return new OperationalError(`cannot connect to PostgreSQL at ${config.address}: ${reason}`, {
+    sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001",
+    cause: error,
+  });
+}
+
+function pooledError(reason: string, config: DatabaseConfig, cause: unknown): OperationalError {
+  const hint = "behind a pooler in transaction mode (PgBouncer) the option is preparedStatements: false";
+  const message = `cannot connect to PostgreSQL at ${config.address}: ${reason}; ${hint}`;
+  return new OperationalError(message, { sqlstate: "08P01", cause });
 }
 
 function isAboutTls(error: unknown): boolean {

@@ -12,67 +12,72 @@ export interface JobCarrier {
 
 export type JobQueryClass = new (job: Job, carrier: JobCarrier) => PgQuery;
 
-/** A query of node-postgres that hands everything to a job. Its class is known only once the package is loaded. */
+/**
+ * A query of node-postgres that hands everything to a job, but for the rows, which do not come this far. Its base class
+ * is known only once the package is loaded, and the driver insists on it; what its constructor would make for every
+ * statement, an event emitter and a result, nobody uses.
+ */
 export function createJobQuery({ Query }: PgModule): JobQueryClass {
-  return class JobQuery extends Query {
-    readonly #job: Job;
-    readonly #carrier: JobCarrier;
-    #complete = false;
-    #over = false;
+  Object.setPrototypeOf(JobQuery.prototype, Query.prototype);
+  return JobQuery;
+}
 
-    constructor(job: Job, carrier: JobCarrier) {
-      super(job.info.text);
-      this.#job = job;
-      this.#carrier = carrier;
+class JobQuery implements PgQuery {
+  readonly #job: Job;
+  readonly #carrier: JobCarrier;
+  #complete = false;
+  #over = false;
+
+  constructor(job: Job, carrier: JobCarrier) {
+    this.#job = job;
+    this.#carrier = carrier;
+  }
+
+  submit(handle: PgConnectionHandle): null {
+    this.#carrier.write(handle, this.#job);
+    return null;
+  }
+
+  handleRowDescription({ fields }: { fields: Field[] }): void {
+    this.#carrier.described(this.#job, fields);
+  }
+
+  handleDataRow(): void {
+    throw new Error("a row that nobody asked for");
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    this.#complete = true;
+    this.#job.complete(text);
+  }
+
+  handleEmptyQuery(): void {
+    this.#complete = true;
+  }
+
+  handlePortalSuspended(): void {}
+
+  handleCopyInResponse(handle: PgConnectionHandle): void {
+    handle.sendCopyFail("copy from stdin is not supported");
+  }
+
+  handleCopyData(): void {}
+
+  handleError(error: ServerError | Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#carrier.failed(this.#job, error);
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#over) return;
+    this.#over = true;
+    // An answer must say how the statement ended, unless it was only to be prepared.
+    if (!this.#complete && this.#job.encoded !== null) {
+      this.#carrier.failed(this.#job, new Error("an answer without its end"));
+      return;
     }
-
-    override submit(handle: PgConnectionHandle): null {
-      this.#carrier.write(handle, this.#job);
-      return null;
-    }
-
-    override handleRowDescription({ fields }: { fields: Field[] }): void {
-      this.#carrier.described(this.#job, fields);
-    }
-
-    override handleDataRow({ fields }: { fields: (string | null)[] }): void {
-      if (fields.length !== this.#job.columns.names.length) throw new Error("a row of the wrong length");
-      this.#job.row(fields);
-    }
-
-    override handleCommandComplete({ text }: { text: string }): void {
-      this.#complete = true;
-      this.#job.complete(text);
-    }
-
-    override handleEmptyQuery(): void {
-      this.#complete = true;
-    }
-
-    override handlePortalSuspended(): void {}
-
-    override handleCopyInResponse(handle: PgConnectionHandle): void {
-      handle.sendCopyFail("copy from stdin is not supported");
-    }
-
-    override handleCopyData(): void {}
-
-    override handleError(error: ServerError | Error): void {
-      if (this.#over) return;
-      this.#over = true;
-      this.#carrier.failed(this.#job, error);
-    }
-
-    override handleReadyForQuery(): void {
-      if (this.#over) return;
-      this.#over = true;
-      // An answer must say how the statement ended, unless it was only to be prepared.
-      if (!this.#complete && this.#job.encoded !== null) {
-        this.#carrier.failed(this.#job, new Error("an answer without its end"));
-        return;
-      }
-      if (this.#job.columns === noColumns) this.#carrier.described(this.#job, null);
-      this.#carrier.answered(this.#job);
-    }
-  };
+    if (this.#job.columns === noColumns) this.#carrier.described(this.#job, null);
+    this.#carrier.answered(this.#job);
+  }
 }

@@ -2,6 +2,7 @@ import type { Connection, ConnectionOwner } from "../connection.js";
 import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
 import { internalStatement, type StatementInfo } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
+import { wireRow } from "../wire-row.js";
 import { sendCancel } from "./cancel.js";
 import type { Connected } from "./connect.js";
 import type { JobCarrier, JobQueryClass } from "./job-query.js";
@@ -49,11 +50,12 @@ export class PgConnection implements Connection, JobCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor({ client, attempt }: Connected, JobQuery: JobQueryClass, owner: ConnectionOwner) {
+  constructor({ client, reader, attempt }: Connected, JobQuery: JobQueryClass, owner: ConnectionOwner) {
     this.client = client;
     this.#attempt = attempt;
     this.#JobQuery = JobQuery;
     this.#owner = owner;
+    reader.takeRow = (bytes, start, end) => this.#takeRow(bytes, start, end);
     client.on("error", (error) => this.#lose(error));
     client.on("end", () => this.#lose(new Error("the server closed the connection")));
     client.connection.on("parameterDescription", ({ dataTypeIDs }) => {
@@ -190,6 +192,15 @@ export class PgConnection implements Connection, JobCarrier {
       job.fail(translateError(error));
     }
     this.#owner.onProgress(this);
+  }
+
+  #takeRow(bytes: Buffer, start: number, end: number): boolean {
+    const job = this.#sent[0];
+    if (job === undefined) return false;
+    wireRow.read(bytes, start, end);
+    if (wireRow.count !== job.columns.names.length) throw new Error("a row of the wrong length");
+    job.row(wireRow);
+    return true;
   }
 
   #transmit(job: Job): void {

@@ -35,7 +35,7 @@ export function decoderOf(type: number): Decoder {
 }
 
 /** A number as long as that is exact, a bigint beyond. */
-function decodeInt8(text: string): number | bigint {
+export function decodeInt8(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }

@@ -44,6 +44,33 @@ export function formatTimestamp(date: Date): string {
   return year > 0 ? `${year}${rest}` : `${String(1 - year).padStart(4, "0")}${rest} BC`;
 }
 
+/**
+ * A Date as JSON has it: the same as its `toJSON`, null for an invalid one, at a fraction of the time. JSON.stringify
+ * spends more on a Date than on all other values of a usual row together.
+ */
+export function isoText(date: Date): string | null {
+  const time = date.getTime();
+  const day = Math.floor(time / millisecondsPerDay);
+  if (day !== lastDay) {
+    const year = date.getUTCFullYear();
+    if (!(year >= 0 && year < 10_000)) return date.toJSON();
+    lastDay = day;
+    lastDayText = `${twoDigits[Math.trunc(year / 100)]}${twoDigits[year % 100]}-${twoDigits[date.getUTCMonth() + 1]}-${twoDigits[date.getUTCDate()]}T`;
+  }
+  const millisecond = time - day * millisecondsPerDay;
+  const second = Math.trunc(millisecond / 1000);
+  const minute = Math.trunc(second / 60);
+  const hour = Math.trunc(minute / 60);
+  return `${lastDayText}${twoDigits[hour]}:${twoDigits[minute - hour * 60]}:${twoDigits[second - minute * 60]}.${threeDigits[millisecond - second * 1000]}Z`;
+}
+
+const millisecondsPerDay = 86_400_000;
+const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
+const threeDigits = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, "0"));
+/** Rows that were written together are mostly of the same day. */
+let lastDay = Number.NaN;
+let lastDayText = "";
+
 const dot = 46;
 const plus = 43;
 const minus = 45;

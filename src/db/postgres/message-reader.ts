@@ -1,0 +1,91 @@
+/** Takes a row that is in `bytes` from `start` to `end`; false when nobody has asked for one. */
+export type RowTaker = (bytes: Buffer, start: number, end: number) => boolean;
+
+/**
+ * Cuts what a server sends into messages, and throws on what cannot be one: the parser of the driver does not check, and
+ * would wait for ever for the rest of a message whose length was corrupted. Rows, by far the most messages, are handed
+ * over as they are; the driver would make an event and a string for each field of each. It gets everything else.
+ */
+export class MessageReader {
+  takeRow: RowTaker = () => false;
+  passOn: (messages: Buffer) => void = () => {};
+  /** The beginning of a message that was cut off by the end of a chunk, in the pieces in which it came. */
+  #pieces: Buffer[] = [];
+  #received = 0;
+  /** How long that message is, header included; 0 as long as not even that is known. */
+  #expected = 0;
+
+  read(chunk: Buffer): void {
+    const at = this.#received === 0 ? 0 : this.#complete(chunk);
+    if (at < chunk.length) this.#readWhole(chunk, at);
+  }
+
+  /** Reads the messages that are all there, and keeps the rest. */
+  #readWhole(bytes: Buffer, from: number): void {
+    let at = from;
+    /** Where those begin that are still to be passed on. */
+    let passFrom = from;
+    while (at + headerLength <= bytes.length) {
+      const end = at + headerLength + lengthOf(bytes, at);
+      if (end > bytes.length) break;
+      if (bytes[at] === dataRow) {
+        // What comes before a row tells whose it is.
+        if (passFrom < at) this.passOn(bytes.subarray(passFrom, at));
+        passFrom = this.takeRow(bytes, at + headerLength, end) ? end : at;
+      }
+      at = end;
+    }
+    if (passFrom < at) this.passOn(bytes.subarray(passFrom, at));
+    if (at < bytes.length) this.#keep(bytes.subarray(at));
+  }
+
+  /** Adds what is missing of a message that was cut off, and reads it; where in the chunk the next one begins. */
+  #complete(chunk: Buffer): number {
+    let at = 0;
+    if (this.#expected === 0) {
+      at = Math.min(headerLength - this.#received, chunk.length);
+      this.#keep(chunk.subarray(0, at));
+      if (this.#expected === 0) return at;
+    }
+    const end = Math.min(at + this.#expected - this.#received, chunk.length);
+    this.#keep(chunk.subarray(at, end));
+    if (this.#received === this.#expected) {
+      const message = Buffer.concat(this.#pieces, this.#received);
+      this.#pieces = [];
+      this.#received = this.#expected = 0;
+      this.#readWhole(message, 0);
+    }
+    return end;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#received += piece.length;
+    if (this.#expected > 0 || this.#received < headerLength) return;
+    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    this.#expected = headerLength + lengthOf(this.#pieces[0]!, 0);
+  }
+}
+
+const headerLength = 5;
+/** A row can be as long as PostgreSQL's limit for one; every other message is short. */
+const longestRow = 0x3fffffff;
+const longestOther = 0xffffff;
+
+/** Types of messages that a server sends: PostgreSQL's documentation, "Message Formats". */
+const known = new Uint8Array(256);
+for (const letter of "RKSZTDCIENAnts123cdGHWvV") known[letter.charCodeAt(0)] = 1;
+const dataRow = "D".charCodeAt(0);
+const copyData = "d".charCodeAt(0);
+
+/** The length of what follows the header. */
+function lengthOf(bytes: Buffer, at: number): number {
+  const type = bytes[at]!;
+  const length =
+    ((bytes[at + 1]! << 24) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 8) | bytes[at + 4]!) - headerLength + 1;
+  const longest = type === dataRow || type === copyData ? longestRow : longestOther;
+  if (known[type] === 0 || length < 0 || length > longest) {
+    throw new Error("the server sent something that is not PostgreSQL's protocol");
+  }
+  return length;
+}
