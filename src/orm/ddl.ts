@@ -1,7 +1,17 @@
-import { literal, qualified, quote, shortName } from "./identifiers.js";
-import type { ColumnMeta, IndexMeta, ModelConstructor, ModelMeta } from "./meta.js";
+import type { ModelConstructor, ModelMeta } from "./meta.js";
+import { sqlName } from "./migrations/names.js";
+import {
+  addConstraintSql,
+  commentStatements,
+  createEnumSql,
+  createSchemaFor,
+  createTableSql,
+  foreignKeySql,
+  indexStatements,
+} from "./migrations/render.js";
+import { stateOf } from "./migrations/state-of-models.js";
 
-/** The statements that make a schema. Migrations render theirs from the same pieces. */
+/** The schema of models made at once, without migrations. */
 
 /** What runs the statements: a database, or a transaction. */
 export interface ScriptRunner {
@@ -14,178 +24,30 @@ export async function createTables(db: ScriptRunner, models: readonly ModelConst
 }
 
 export async function dropTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
-  const metas = withThroughTables(models.map((model) => model.meta));
-  const tables = metas.map((meta) => `DROP TABLE IF EXISTS ${meta.sqlName} CASCADE;`);
-  const types = enumTypes(metas).map(({ sqlName }) => `DROP TYPE IF EXISTS ${sqlName} CASCADE;`);
-  await db.script([...tables, ...types].join("\n"));
+  const { tables, enums } = stateOf(models.map((model) => model.meta));
+  await db.script(
+    [
+      ...Object.keys(tables).map((name) => `DROP TABLE IF EXISTS ${sqlName(name)} CASCADE;`),
+      ...Object.keys(enums).map((name) => `DROP TYPE IF EXISTS ${sqlName(name)} CASCADE;`),
+    ].join("\n"),
+  );
 }
 
 /** All tables first, then the foreign keys: models may refer to one another in a circle. */
 export function createTablesSql(models: readonly ModelMeta[]): string {
-  const metas = withThroughTables(models);
-  const schemas = new Set(metas.map((meta) => meta.schema).filter((schema) => schema !== undefined));
+  const state = stateOf(models);
+  const tables = Object.entries(state.tables);
+  const names = [...Object.keys(state.tables), ...Object.keys(state.enums)];
   return [
-    ...[...schemas].map((schema) => `CREATE SCHEMA IF NOT EXISTS ${quote(schema)}`),
-    ...enumTypes(metas).map(createEnum),
-    ...metas.map(createTable),
-    ...metas.flatMap((meta) => meta.columns.flatMap((column) => foreignKey(meta, column) ?? [])),
-    ...metas.flatMap((meta) => indexesOf(meta).map((index) => createIndex(meta, index))),
-    ...metas.flatMap(comments),
+    ...new Set(names.flatMap(createSchemaFor)),
+    ...Object.entries(state.enums).map(([name, values]) => createEnumSql(name, values)),
+    ...tables.map(([name, { foreignKeys: _, ...table }]) => createTableSql(name, table)),
+    ...tables.flatMap(([name, { foreignKeys = {} }]) =>
+      Object.entries(foreignKeys).map(([key, state]) => addConstraintSql(name, foreignKeySql(key, state))),
+    ),
+    ...tables.flatMap(([name, table]) => indexStatements(name, table)),
+    ...tables.flatMap(([name, table]) => commentStatements(name, table)),
   ]
     .map((statement) => `${statement};\n`)
     .join("");
-}
-
-/** The models together with the tables that their many-to-many relations need. */
-export function withThroughTables(models: readonly ModelMeta[]): ModelMeta[] {
-  const all = new Map(models.map((meta) => [meta.sqlName, meta]));
-  for (const meta of models) {
-    for (const { through } of meta.relations.values()) {
-      if (through?.own && !all.has(through.meta.sqlName)) all.set(through.meta.sqlName, through.meta);
-    }
-  }
-  return [...all.values()].filter((meta) => meta.managed);
-}
-
-export interface EnumType {
-  readonly sqlName: string;
-  readonly values: readonly string[];
-}
-
-export function enumTypes(models: readonly ModelMeta[]): EnumType[] {
-  const types = new Map<string, EnumType>();
-  for (const { columns } of models) {
-    for (const { type } of columns) {
-      const { enumName, choices } = type.item ?? type;
-      if (enumName !== undefined) types.set(enumName, { sqlName: quote(enumName), values: choices ?? [] });
-    }
-  }
-  return [...types.values()];
-}
-
-export function createEnum(type: EnumType): string {
-  return `CREATE TYPE ${type.sqlName} AS ENUM (${type.values.map(literal).join(", ")})`;
-}
-
-export function createTable(meta: ModelMeta): string {
-  const lines = [
-    ...meta.columns.map(columnDefinition),
-    `CONSTRAINT ${quote(shortName(`${meta.table}_pkey`))} PRIMARY KEY (${columnList(meta.primaryKey.map((column) => column.column))})`,
-    ...meta.columns
-      .filter((column) => column.unique)
-      .map((column) => `CONSTRAINT ${quote(uniqueName(meta, column))} UNIQUE (${quote(column.column)})`),
-    ...meta.uniques.map(
-      (unique) =>
-        `CONSTRAINT ${quote(unique.name)} UNIQUE${unique.nullsNotDistinct ? " NULLS NOT DISTINCT" : ""} (${columnList(unique.columns)})`,
-    ),
-    ...meta.checks.map((check) => `CONSTRAINT ${quote(check.name)} CHECK (${check.sql})`),
-  ];
-  return `CREATE TABLE ${meta.sqlName} (\n  ${lines.join(",\n  ")}\n)`;
-}
-
-/** A column as it stands in CREATE TABLE and ADD COLUMN, without its constraints on other columns. */
-export function columnDefinition(column: ColumnMeta): string {
-  const parts = [quote(column.column), column.type.sqlType];
-  if (column.collation !== undefined) parts.push(`COLLATE ${quote(column.collation)}`);
-  if (column.autoIncrement) parts.push("GENERATED BY DEFAULT AS IDENTITY");
-  if (column.generated !== undefined) parts.push(`GENERATED ALWAYS AS (${column.generated}) STORED`);
-  const value = defaultSql(column);
-  if (value !== undefined) parts.push(`DEFAULT ${value}`);
-  if (!column.nullable) parts.push("NOT NULL");
-  return parts.join(" ");
-}
-
-/** The default that the database knows; undefined for a function, which only the application can call. */
-export function defaultSql(column: ColumnMeta): string | undefined {
-  if (column.autoNowAdd || column.autoNow) return column.type.kind === "date" ? "CURRENT_DATE" : "CURRENT_TIMESTAMP";
-  switch (column.default?.from) {
-    case "sql":
-      return column.default.sql;
-    case "value":
-      return valueSql(column, column.default.value);
-    default:
-      return undefined;
-  }
-}
-
-function valueSql(column: ColumnMeta, value: unknown): string {
-  if (value === null) return "NULL";
-  const parameter = column.type.encode ? column.type.encode(value) : value;
-  if (typeof parameter === "boolean") return parameter ? "true" : "false";
-  if (typeof parameter === "number" && Number.isFinite(parameter)) return String(parameter);
-  const text = parameter instanceof Uint8Array ? `\\x${Buffer.from(parameter).toString("hex")}` : String(parameter);
-  return ["char", "text", "decimal", "bigInt"].includes(column.type.kind)
-    ? literalFor(column, text)
-    : `${literal(text)}::${column.type.sqlType}`;
-}
-
-function literalFor(column: ColumnMeta, text: string): string {
-  return column.type.kind === "decimal" || column.type.kind === "bigInt" ? text : literal(text);
-}
-
-export function uniqueName(meta: ModelMeta, column: ColumnMeta): string {
-  return shortName(`${meta.table}_${column.column}_key`);
-}
-
-export function foreignKeyName(meta: ModelMeta, column: ColumnMeta): string {
-  return shortName(`${meta.table}_${column.column}_fkey`);
-}
-
-/** The statement that adds a foreign key's constraint; undefined when the column has none. */
-export function foreignKey(meta: ModelMeta, column: ColumnMeta): string | undefined {
-  const { reference } = column;
-  if (!reference?.constraint) return undefined;
-  const rules = [
-    reference.onDelete === "no action" ? "" : ` ON DELETE ${reference.onDelete.toUpperCase()}`,
-    reference.onUpdate === "no action" ? "" : ` ON UPDATE ${reference.onUpdate.toUpperCase()}`,
-    reference.deferred ? " DEFERRABLE INITIALLY DEFERRED" : "",
-  ].join("");
-  return `ALTER TABLE ${meta.sqlName} ADD CONSTRAINT ${quote(foreignKeyName(meta, column))} FOREIGN KEY (${quote(column.column)}) REFERENCES ${reference.target.sqlName} (${quote(reference.column.column)})${rules}`;
-}
-
-/** The indexes of a table: those it names, and those of single columns. */
-export function indexesOf(meta: ModelMeta): IndexMeta[] {
-  const single = meta.columns
-    .filter((column) => column.indexed)
-    .map(
-      (column): IndexMeta => ({
-        name: shortName(`${meta.table}_${column.column}_idx`),
-        parts: [{ column: column.column }],
-        unique: false,
-        method: column.type.kind === "searchVector" ? "gin" : "btree",
-        where: undefined,
-        include: [],
-      }),
-    );
-  return [...single, ...meta.indexes];
-}
-
-export function createIndex(meta: ModelMeta, index: IndexMeta, concurrently = false): string {
-  const parts = index.parts.map((part) => {
-    const subject = part.column === undefined ? `(${part.expression})` : quote(part.column);
-    const operatorClass = part.operatorClass === undefined ? "" : ` ${part.operatorClass}`;
-    const order = part.descending ? " DESC" : "";
-    return `${subject}${operatorClass}${order}${part.nulls ? ` NULLS ${part.nulls.toUpperCase()}` : ""}`;
-  });
-  const include = index.include.length > 0 ? ` INCLUDE (${columnList(index.include)})` : "";
-  const where = index.where === undefined ? "" : ` WHERE ${index.where}`;
-  const method = index.method === "btree" ? "" : `USING ${index.method} `;
-  return `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${concurrently ? "CONCURRENTLY " : ""}${quote(index.name)} ON ${meta.sqlName} ${method}(${parts.join(", ")})${include}${where}`;
-}
-
-function comments(meta: ModelMeta): string[] {
-  const table = meta.comment === undefined ? [] : [`COMMENT ON TABLE ${meta.sqlName} IS ${literal(meta.comment)}`];
-  const columns = meta.columns
-    .filter((column) => column.comment !== undefined)
-    .map((column) => `COMMENT ON COLUMN ${meta.sqlName}.${quote(column.column)} IS ${literal(column.comment!)}`);
-  return [...table, ...columns];
-}
-
-function columnList(columns: readonly string[]): string {
-  return columns.map(quote).join(", ");
-}
-
-/** The name of an index in statements about it: it lies in the schema of its table. */
-export function indexName(meta: ModelMeta, index: IndexMeta): string {
-  return qualified(meta.schema, index.name);
 }

@@ -1,89 +1,119 @@
-import { quote } from "../identifiers.js";
-import type { ModelMeta, RelationMeta } from "../meta.js";
-import { type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../query/nodes.js";
+import type { ColumnKind, ColumnType, ModelMeta } from "../meta.js";
+import type { ExpressionNode, Query, RelatedTree } from "../query/nodes.js";
 import { type Compiled, type Compiler, selectedColumns } from "./compiler.js";
-import type { Scope } from "./scope.js";
+import { jsonValue, prefetchField } from "./json-nested.js";
+import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
+import { resolvePath, type Scope } from "./scope.js";
 
-/** A statement whose only value is the JSON of all rows, the same as JSON.stringify makes of the instances. */
-export function jsonStatement(query: Query, compiler: Compiler): Compiled {
+export interface CompiledJson extends Compiled {
+  readonly plan: JsonPlan;
+}
+
+/**
+ * A statement whose rows become JSON without becoming values first. Most columns are selected as they are, since their
+ * text is easily written as JSON here, while PostgreSQL's own functions for it take longer than finding the rows. What
+ * is more than that comes as JSON.
+ */
+export function jsonStatement(query: Query, compiler: Compiler): CompiledJson {
   const scope = compiler.scope(query);
-  const single = query.selection?.shape;
-  if (single === "single" || single === "list") {
-    const values = query.selection!.fields.map(({ expression }) => jsonValue(compiler, expression, scope));
-    const item = single === "single" ? `to_json(${values[0]})` : `json_build_array(${values.join(", ")})`;
-    return wrap(compiler.assemble(query, scope, `${item} AS j`), "r.j", compiler);
-  }
-  const list = query.selection
-    ? query.selection.fields.map(
-        ({ name, expression }) => `${jsonValue(compiler, expression, scope)} AS ${quote(name)}`,
+  const list = new SelectList();
+  const values = query.selection
+    ? query.selection.fields.map(({ name, expression }) =>
+        list.add(name, ...expressionValue(compiler, expression, scope)),
       )
-    : modelFields(query, scope, compiler);
-  return wrap(compiler.assemble(query, scope, list.join(", ")), "row_to_json(r)", compiler);
+    : modelValues(query, scope, compiler, list);
+  return {
+    text: list.wrap(compiler.assemble(query, scope, list.inner)),
+    params: compiler.params,
+    plan: { shape: query.selection?.shape ?? "object", values },
+  };
 }
 
-/** Text that is put together, not json_agg: no white space between rows. */
-function wrap(select: string, item: string, compiler: Compiler): Compiled {
-  const text = `SELECT '[' || coalesce(string_agg(${item}::text, ','), '') || ']' FROM (${select}) r`;
-  return { text, params: compiler.params };
+/** Whether the text of a value is enough, or PostgreSQL is to make JSON of it. */
+type Form = "text" | "exact" | "converted";
+
+/** The columns of the statement in the order in which they were added. */
+class SelectList {
+  readonly #columns: string[] = [];
+  readonly #converted: boolean[] = [];
+
+  add(name: string, sql: string, form: Form): JsonColumn {
+    this.#converted.push(form === "converted");
+    return { name, at: this.#columns.push(sql) - 1, exact: form === "exact" };
+  }
+
+  get inner(): string {
+    const names = this.#converted.includes(true);
+    return this.#columns.map((sql, at) => (names ? `${sql} AS c${at}` : sql)).join(", ");
+  }
+
+  /** Around the query, not inside: there an expression may not have a type of its own yet, and JSON is never equal. */
+  wrap(select: string): string {
+    if (!this.#converted.includes(true)) return select;
+    const list = this.#converted.map((converted, at) => (converted ? `to_json(r.c${at})` : `r.c${at}`));
+    return `SELECT ${list.join(", ")} FROM (${select}) r`;
+  }
 }
 
-function jsonValue(compiler: Compiler, expression: Query["annotations"][string], scope: Scope): string {
-  const sql = compiler.expression(expression, scope);
-  const type = compiler.typeOf(expression, scope);
-  return type?.jsonSql ? type.jsonSql(`(${sql})`) : sql;
+const textForms: { readonly [K in ColumnKind]?: Form } = {
+  smallInt: "text",
+  int: "text",
+  bigInt: "exact",
+  float: "text",
+  decimal: "exact",
+  bool: "text",
+  char: "text",
+  text: "text",
+  uuid: "text",
+  json: "text",
+  datetime: "text",
+  date: "text",
+  time: "text",
+  enum: "text",
+};
+
+function columnValue(sql: string, type: ColumnType): [sql: string, form: Form] {
+  const local = type.kind === "datetime" && type.timezone === false;
+  const form = local ? undefined : textForms[type.kind];
+  return form === undefined ? [type.jsonSql ? type.jsonSql(sql) : sql, "converted"] : [sql, form];
 }
 
-function modelFields(query: Query, scope: Scope, compiler: Compiler): string[] {
+/** A column is of the type that the model tells; of another expression only PostgreSQL knows. */
+function expressionValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): [sql: string, form: Form] {
+  if (expression.type === "path") {
+    const found = resolvePath(scope, expression.path);
+    if (found.kind === "column" && found.rest.length === 0)
+      return columnValue(found.scope.column(found.column), found.column.type);
+  }
+  return [jsonValue(compiler, expression, scope), "converted"];
+}
+
+function modelValues(query: Query, scope: Scope, compiler: Compiler, list: SelectList): JsonValue[] {
   return [
-    ...columnFields(query.meta, scope, selectedColumns(query)),
-    ...Object.entries(query.annotations).map(([name, node]) => `${jsonValue(compiler, node, scope)} AS ${quote(name)}`),
-    ...relatedFields(query.meta, query.related, scope, compiler),
-    ...query.prefetch.map(
-      (node) => `${prefetchField(query, node, scope, compiler)} AS ${quote(node.as ?? node.relation)}`,
+    ...columnValues(query.meta, scope, selectedColumns(query), list),
+    ...Object.entries(query.annotations).map(([name, node]) =>
+      list.add(name, ...expressionValue(compiler, node, scope)),
+    ),
+    ...relatedValues(query.meta, query.related, scope, list),
+    ...query.prefetch.map((node) =>
+      list.add(node.as ?? node.relation, prefetchField(query, node, scope, compiler), "text"),
     ),
   ];
 }
 
-function columnFields(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null): string[] {
+function columnValues(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null, list: SelectList): JsonColumn[] {
   return meta.columns
     .filter((column) => !column.hidden && (only === null || only.has(column.index)))
-    .map((column) => {
-      const sql = scope.column(column);
-      return `${column.type.jsonSql ? column.type.jsonSql(sql) : sql} AS ${quote(column.attribute)}`;
-    });
+    .map((column) => list.add(column.attribute, ...columnValue(scope.column(column), column.type)));
 }
 
-function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compiler: Compiler): string[] {
+function relatedValues(meta: ModelMeta, tree: RelatedTree, scope: Scope, list: SelectList): JsonRelated[] {
   return Object.keys(tree).map((name) => {
-    const relation = meta.relations.get(name)!;
-    const inner = scope.join(relation);
-    const fields = [
-      ...columnFields(relation.target, inner, null),
-      ...relatedFields(relation.target, tree[name]!, inner, compiler),
-    ];
-    const key = inner.column(relation.target.primaryKey[0]!);
-    return `CASE WHEN ${key} IS NOT NULL THEN row_to_json((SELECT o FROM (SELECT ${fields.join(", ")}) o)) END AS ${quote(name)}`;
+    const { target } = meta.relations.get(name)!;
+    const inner = scope.join(meta.relations.get(name)!);
+    const columns = columnValues(target, inner, null, list);
+    const key = target.primaryKey[0]!;
+    const { at } = columns.find((column) => column.name === key.attribute) ?? list.add("", inner.column(key), "text");
+    return { name, keyAt: at, values: [...columns, ...relatedValues(target, tree[name]!, inner, list)] };
   });
-}
-
-/** The rows of a relation as a list inside of the row; of a relation to one, the row itself. */
-function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
-  const relation = outer.meta.relations.get(node.relation)!;
-  const base = node.query ?? relatedQuery(relation);
-  const query: Query = node.nested.length === 0 ? base : { ...base, prefetch: [...base.prefetch, ...node.nested] };
-  const inner = compiler.scope(query, scope);
-  const list = modelFields(query, inner, compiler).join(", ");
-  const select = compiler.assemble(query, inner, list, belonging(relation, scope, inner));
-  if (relation.single) return `(SELECT row_to_json(o) FROM (${select}) o)`;
-  return `coalesce((SELECT json_agg(o) FROM (${select}) o), '[]'::json)`;
-}
-
-/** The condition by which rows belong to a row of the query around them. */
-function belonging(relation: RelationMeta, outer: Scope, inner: Scope): string {
-  const source = outer.column(relation.sourceColumn);
-  const target = inner.column(relation.targetColumn);
-  const { through } = relation;
-  if (through === undefined) return `${target} = ${source}`;
-  const { meta, sourceColumn, targetColumn } = through;
-  return `${target} IN (SELECT ${quote(targetColumn.column)} FROM ${meta.sqlName} WHERE ${quote(sourceColumn.column)} = ${source})`;
 }

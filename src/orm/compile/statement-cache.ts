@@ -1,7 +1,8 @@
 import type { ModelMeta } from "../meta.js";
 import type { ConditionNode, OrderNode, Query, RelatedTree } from "../query/nodes.js";
 import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
-import { jsonStatement } from "./json.js";
+import { type CompiledJson, jsonStatement } from "./json.js";
+import type { JsonPlan } from "./json-plan.js";
 import { nodeOf, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
 
@@ -9,7 +10,7 @@ import type { RowPlan } from "./row-plan.js";
 
 interface Entry {
   readonly text: string;
-  readonly plan: RowPlan | null;
+  readonly plan: RowPlan | JsonPlan;
   readonly bindings: readonly { readonly from: number; readonly make: Binding["make"] }[];
 }
 
@@ -22,21 +23,21 @@ const offsetPlace = -2;
 const constantPlace = -3;
 
 export function compileSelect(query: Query): CompiledSelect {
-  return compiled("select", query, (compiler) => compiler.select(query)) as CompiledSelect;
+  return compiled("select", query, (compiler) => compiler.select(query));
 }
 
-export function compileJson(query: Query): Compiled {
+export function compileJson(query: Query): CompiledJson {
   return compiled("json", query, (compiler) => jsonStatement(query, compiler));
 }
 
-function compiled(
+function compiled<Plan extends RowPlan | JsonPlan>(
   kind: string,
   query: Query,
-  compile: (compiler: Compiler) => Compiled & { readonly plan?: RowPlan },
-): Compiled & { readonly plan: RowPlan | null } {
+  compile: (compiler: Compiler) => Compiled & { readonly plan: Plan },
+): Compiled & { readonly plan: Plan } {
   const lookups: Lookup[] = [];
   const shape = shapeOf(query, lookups);
-  if (shape === null) return { plan: null, ...compile(new Compiler()) };
+  if (shape === null) return compile(new Compiler());
   const key = kind + shape;
   let cache = caches.get(query.meta);
   if (cache === undefined) caches.set(query.meta, (cache = new Map()));
@@ -45,16 +46,15 @@ function compiled(
     return {
       text: known.text,
       params: known.bindings.map(({ from, make }) => make(valueAt(from, query, lookups))),
-      plan: known.plan,
+      plan: known.plan as Plan,
     };
   const compiler = new Compiler();
   const made = compile(compiler);
-  const plan = made.plan ?? null;
   const bindings = compiler.bindings.map(({ from, make }) => ({ from: placeOf(from, lookups), make }));
   if (cache.size < mostShapes && bindings.every(({ from }) => from !== undefined)) {
-    cache.set(key, { text: made.text, plan, bindings: bindings as Entry["bindings"] });
+    cache.set(key, { text: made.text, plan: made.plan, bindings: bindings as Entry["bindings"] });
   }
-  return { text: made.text, params: made.params, plan };
+  return made;
 }
 
 type Lookup = Extract<ConditionNode, { type: "lookup" }>;

@@ -1,3 +1,4 @@
+import { isoText } from "../../db/values/timestamps.js";
 import { literal, quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as encode from "./encode.js";
@@ -96,6 +97,7 @@ export const datetime: ColumnType = {
   json: { type: "string", format: "date-time" },
   encode: encode.datetime,
   decode: (value) => (value instanceof Date ? value : new Date(value as string)),
+  toJson: (value) => (value instanceof Date ? isoText(value) : value),
   jsonSql: isoMoment,
 };
 

@@ -4,10 +4,11 @@ import { compileJson } from "../compile/statement-cache.js";
 import { connectionFor } from "../database.js";
 import type { ModelMeta } from "../meta.js";
 import type { PrefetchNode, Query, RelatedTree } from "../query/nodes.js";
+import { JsonRows } from "./json-rows.js";
 import { load } from "./load.js";
 import { stateOf, type Values } from "./state.js";
 
-/** JSON as it came from the database. Returned from a handler it is sent as it is. */
+/** The JSON of a query, made without making its rows. Returned from a handler it is sent as it is. */
 export class JsonText {
   readonly text: string;
 
@@ -34,15 +35,17 @@ export class JsonText {
   }
 }
 
-/** The rows as JSON that PostgreSQL writes; written here only where a class has a `toJSON` of its own, or for a union. */
+/** The rows as JSON; they are made only where a class has a `toJSON` of its own, or for a union. */
 export async function queryJson(query: Query): Promise<JsonText> {
   if (query.empty) return new JsonText("[]");
   if (query.combined || hasOwnJson(query)) {
     const rows = await load(query);
     return new JsonText(JSON.stringify(query.selection ? rows.map(jsonValue) : rows));
   }
-  const { text, params } = compileJson(query);
-  return new JsonText((await connectionFor(query.db).fetchText(text, params)) ?? "[]");
+  const { text, params, plan } = compileJson(query);
+  const rows = new JsonRows(plan);
+  await connectionFor(query.db).fetchInto(rows, text, params);
+  return new JsonText(rows.text());
 }
 
 const standard = new WeakSet<object>();

@@ -1,0 +1,31 @@
+import {
+  type App,
+  CheckViolation,
+  ForeignKeyViolation,
+  OperationalError,
+  ParameterRangeError,
+  ParameterTypeError,
+  ParameterValueError,
+  Response,
+  UniqueViolation,
+} from "stoa";
+import { DoesNotExist, FieldError } from "stoa/orm";
+
+/** What was asked for cannot be done as things stand: there are too few copies, the order has been shipped. */
+export class Conflict extends Error {}
+
+/** Says which error is which answer. Whatever is not named here is a 500. */
+export function answerErrors(app: App): void {
+  const answer = (status: number, error: string): Response => Response.json({ error }, { status });
+  app.exceptionHandler(Conflict, (_request, { message }) => answer(409, message));
+  app.exceptionHandler(DoesNotExist, () => answer(404, "Not found"));
+  app.exceptionHandler(UniqueViolation, (_request, { column }) => answer(409, `There is one with this ${column}`));
+  app.exceptionHandler(ForeignKeyViolation, () => answer(409, "It refers to what is not there, or is referred to"));
+  app.exceptionHandler(CheckViolation, (_request, { column }) => answer(400, `The value of ${column} is not allowed`));
+  app.exceptionHandler(OperationalError, () => answer(503, "The database cannot be reached; try again later"));
+  // Names and values of queries: a filter that is not allowed, a text where a number belongs, a cursor that is none.
+  app.exceptionHandler(FieldError, (_request, { message }) => answer(400, message));
+  for (const mistake of [ParameterTypeError, ParameterValueError, ParameterRangeError]) {
+    app.exceptionHandler(mistake, (_request, { message }) => answer(400, message));
+  }
+}

@@ -1,0 +1,9 @@
+import type { CommandTable } from "./command.js";
+
+/** The commands of `stoa`: one file each. */
+export const commands: CommandTable = {
+  migrate: {
+    summary: "bring the database to the models: make, apply, undo and look at migrations",
+    load: async () => (await import("./commands/migrate.js")).migrate,
+  },
+};

@@ -1,0 +1,67 @@
+import { access } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { DatabaseConfig, DatabaseOptions } from "../db/config.js";
+import { ValueError } from "../errors/value-error.js";
+import type { EitherSpelling } from "../internal/names.js";
+import { type Checks, is, readOptions } from "../internal/options.js";
+import { exportsOf, importModule } from "../orm/migrations/import-module.js";
+
+/** What `stoa.config.ts` says about a project. Paths are relative to that file. */
+export interface StoaConfig {
+  /** Modules whose exported models make up the schema. */
+  readonly models?: string | readonly string[];
+  /** The database: a URL, or the fields of `DatabaseConfig`. */
+  readonly database?: DatabaseConfig | EitherSpelling<DatabaseOptions> | string;
+  /** The folder of the migrations; `./migrations` unless given. */
+  readonly migrations?: string;
+  /** The table in which the database keeps what was applied to it; `stoa_migrations` unless given. */
+  readonly migrationsTable?: string;
+}
+
+/** Gives a config its type: `export default defineConfig({ ... })`. */
+export function defineConfig(config: StoaConfig): StoaConfig {
+  return config;
+}
+
+/** A config that was read, and the file it stands in. */
+export interface LoadedConfig {
+  readonly config: StoaConfig;
+  readonly file: string | null;
+}
+
+/** Reads the named file, or the one in the folder when there is one. */
+export async function loadConfig(cwd: string, named: string | undefined): Promise<LoadedConfig> {
+  const file = named === undefined ? await findConfig(cwd) : resolve(cwd, named);
+  if (file === null) return { config: {}, file };
+  if (named !== undefined && !(await exists(file))) throw new ValueError(`the config file ${file} is not there`);
+  const given = exportsOf(await importModule(file))["default"];
+  if (given === undefined) {
+    throw new ValueError(`${file} has no default export: \`export default defineConfig({ ... })\``);
+  }
+  return { config: readOptions<StoaConfig>(file, given, checks), file };
+}
+
+const names = ["stoa.config.ts", "stoa.config.mts", "stoa.config.js", "stoa.config.mjs"];
+
+async function findConfig(cwd: string): Promise<string | null> {
+  for (const name of names) {
+    const file = join(cwd, name);
+    if (await exists(file)) return file;
+  }
+  return null;
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+const checks: Checks<StoaConfig> = {
+  models: is.either(is.text, is.list(is.text)),
+  // Checked by DatabaseConfig, whose messages do not show what was given.
+  database: is.anything,
+  migrations: is.text,
+  migrationsTable: is.text,
+};

@@ -1,0 +1,87 @@
+import { relative } from "node:path";
+import type { Database } from "../../db/database.js";
+import { ValueError } from "../../errors/value-error.js";
+import { type MigrationEvent, Migrator } from "../../orm/migrations/migrator.js";
+import type { OptionSpecs } from "../arguments.js";
+import type { CommandCall } from "../command.js";
+import { configOption, databaseOption, migrationsOption, readProject } from "../project.js";
+import type { Terminal } from "../terminal.js";
+
+/** Options of the commands that work on a database. */
+export const databaseOptions = {
+  ...databaseOption,
+  ...migrationsOption,
+  ...configOption,
+} as const satisfies OptionSpecs;
+
+/** Options of the commands that change one. */
+export const runOptions = {
+  dryRun: { kind: "switch", help: "print the SQL, change nothing" },
+  fake: { kind: "switch", help: "record only: what the migrations do was done by hand" },
+  allowDrift: { kind: "switch", help: "go on although an applied migration was changed, or its file is missing" },
+  lockTimeout: { kind: "number", value: "MS", help: "how long to wait for another process that migrates (60000)" },
+  tableLockTimeout: {
+    kind: "number",
+    value: "MS",
+    help: "how long a statement may wait for a table in use (no limit)",
+  },
+} as const satisfies OptionSpecs;
+
+type RunCall = CommandCall<typeof databaseOptions & typeof runOptions>;
+
+/** Opens the database and runs a function with its migrator, which tells the terminal what it does. */
+export async function withMigrator<T>(
+  call: RunCall,
+  run: (migrator: Migrator, database: Database) => Promise<T>,
+): Promise<T> {
+  const { options, terminal, signal } = call;
+  const project = await readProject(call);
+  return project.withDatabase((database) => {
+    const { allowDrift, lockTimeout, tableLockTimeout } = options;
+    const migrator = new Migrator(database, {
+      directory: project.migrations,
+      table: project.table,
+      signal,
+      onEvent: (event) => show(terminal, event),
+      allowDrift,
+      lockTimeout,
+      tableLockTimeout,
+    });
+    return run(migrator, database);
+  });
+}
+
+/** The migration that is named, as an option or as it stands. */
+export function targetOf(option: string | undefined, [arg]: readonly string[]): string | undefined {
+  if (option !== undefined && arg !== undefined) throw new ValueError(`--to ${option} and ${arg}: give one of them`);
+  return option ?? arg;
+}
+
+/** A path as somebody in the folder would write it. */
+export function shownPath(cwd: string, path: string): string {
+  const short = relative(cwd, path);
+  return short === "" ? "." : short.startsWith("..") ? path : short;
+}
+
+/** What was done is the result of the command; everything else is about what is going on. */
+function show(terminal: Terminal, event: MigrationEvent): void {
+  if (event.type === "done" || event.type === "adopted") terminal.print(lineOf(event));
+  else terminal.note(lineOf(event));
+}
+
+function lineOf(event: MigrationEvent): string {
+  switch (event.type) {
+    case "waiting":
+      return "another process is migrating this database: waiting for it ...";
+    case "start":
+      return `${event.direction === "up" ? "applying" : "undoing"} ${event.name}`;
+    case "operation":
+      return `  ${event.direction === "up" ? "" : "undo: "}${event.description}`;
+    case "done": {
+      const how = event.duration === null ? "recorded only" : `${Math.round(event.duration)} ms`;
+      return `${event.direction === "up" ? "applied" : "undone"} ${event.name} (${how})`;
+    }
+    case "adopted":
+      return `recorded ${event.name}: all that it replaces is applied`;
+  }
+}

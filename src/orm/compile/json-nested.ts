@@ -1,0 +1,69 @@
+import { quote } from "../identifiers.js";
+import type { ModelMeta, RelationMeta } from "../meta.js";
+import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../query/nodes.js";
+import { type Compiler, selectedColumns } from "./compiler.js";
+import type { Scope } from "./scope.js";
+
+/** Rows inside of a row, as JSON that PostgreSQL makes. */
+
+/** An expression whose JSON by `to_json` is the one that is wanted. */
+export function jsonValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): string {
+  const sql = compiler.expression(expression, scope);
+  const type = compiler.typeOf(expression, scope);
+  return type?.jsonSql ? type.jsonSql(`(${sql})`) : sql;
+}
+
+function modelFields(query: Query, scope: Scope, compiler: Compiler): string[] {
+  return [
+    ...columnFields(query.meta, scope, selectedColumns(query)),
+    ...Object.entries(query.annotations).map(([name, node]) => `${jsonValue(compiler, node, scope)} AS ${quote(name)}`),
+    ...relatedFields(query.meta, query.related, scope, compiler),
+    ...query.prefetch.map(
+      (node) => `${prefetchField(query, node, scope, compiler)} AS ${quote(node.as ?? node.relation)}`,
+    ),
+  ];
+}
+
+function columnFields(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null): string[] {
+  return meta.columns
+    .filter((column) => !column.hidden && (only === null || only.has(column.index)))
+    .map((column) => {
+      const sql = scope.column(column);
+      return `${column.type.jsonSql ? column.type.jsonSql(sql) : sql} AS ${quote(column.attribute)}`;
+    });
+}
+
+function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compiler: Compiler): string[] {
+  return Object.keys(tree).map((name) => {
+    const relation = meta.relations.get(name)!;
+    const inner = scope.join(relation);
+    const fields = [
+      ...columnFields(relation.target, inner, null),
+      ...relatedFields(relation.target, tree[name]!, inner, compiler),
+    ];
+    const key = inner.column(relation.target.primaryKey[0]!);
+    return `CASE WHEN ${key} IS NOT NULL THEN row_to_json((SELECT o FROM (SELECT ${fields.join(", ")}) o)) END AS ${quote(name)}`;
+  });
+}
+
+/** The rows of a relation as a list inside of the row; of a relation to one, the row itself. */
+export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
+  const relation = outer.meta.relations.get(node.relation)!;
+  const base = node.query ?? relatedQuery(relation);
+  const query: Query = node.nested.length === 0 ? base : { ...base, prefetch: [...base.prefetch, ...node.nested] };
+  const inner = compiler.scope(query, scope);
+  const list = modelFields(query, inner, compiler).join(", ");
+  const select = compiler.assemble(query, inner, list, belonging(relation, scope, inner));
+  if (relation.single) return `(SELECT row_to_json(o) FROM (${select}) o)`;
+  return `coalesce((SELECT json_agg(o) FROM (${select}) o), '[]'::json)`;
+}
+
+/** The condition by which rows belong to a row of the query around them. */
+function belonging(relation: RelationMeta, outer: Scope, inner: Scope): string {
+  const source = outer.column(relation.sourceColumn);
+  const target = inner.column(relation.targetColumn);
+  const { through } = relation;
+  if (through === undefined) return `${target} = ${source}`;
+  const { meta, sourceColumn, targetColumn } = through;
+  return `${target} IN (SELECT ${quote(targetColumn.column)} FROM ${meta.sqlName} WHERE ${quote(sourceColumn.column)} = ${source})`;
+}

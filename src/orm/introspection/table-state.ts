@@ -1,0 +1,134 @@
+import { usualPrimaryKeyName } from "../migrations/names.js";
+import type {
+  ColumnState,
+  ForeignKeyState,
+  IndexMethod,
+  IndexPart,
+  IndexState,
+  ReferentialRule,
+  TableState,
+} from "../migrations/state.js";
+import { normalizeType } from "../migrations/type-names.js";
+import type { ColumnRow, ConstraintRow, IndexPartRow, IndexRow } from "./catalog.js";
+import { type CatalogEntry, catalogName, hasDot } from "./names.js";
+import { withoutParentheses } from "./sql-text.js";
+
+/** The state of a table, from the rows of the catalogs that are about it. */
+export function tableState(
+  name: string,
+  columns: readonly ColumnRow[],
+  constraints: readonly ConstraintRow[],
+  indexes: readonly IndexRow[],
+  comment: string | null,
+): TableState {
+  const ofKind = (kind: ConstraintRow["kind"]): ConstraintRow[] => constraints.filter((row) => row.kind === kind);
+  const primaryKey = ofKind("p")[0];
+  return {
+    columns: byName(columns, columnState),
+    ...(primaryKey ? { primaryKey: primaryKey.columns ?? [] } : {}),
+    ...(primaryKey && primaryKey.name !== usualPrimaryKeyName(name) ? { primaryKeyName: primaryKey.name } : {}),
+    ...group(
+      "unique",
+      byName(ofKind("u"), (row) => ({
+        columns: row.columns ?? [],
+        ...(row.nullsNotDistinct ? { nullsNotDistinct: true } : {}),
+      })),
+    ),
+    // A table with a dot in its name has no name in a state.
+    ...group(
+      "foreignKeys",
+      byName(
+        ofKind("f").filter((row) => !hasDot(targetOf(row))),
+        foreignKeyState,
+      ),
+    ),
+    ...group(
+      "checks",
+      byName(ofKind("c"), (row) => withoutParentheses(row.expression ?? "")),
+    ),
+    ...group("indexes", byName(indexes.filter(isTold), indexState)),
+    ...(comment === null ? {} : { comment }),
+  };
+}
+
+function columnState(row: ColumnRow): ColumnState {
+  return {
+    type: normalizeType(row.type),
+    ...(row.required ? {} : { nullable: true }),
+    ...(row.expression !== null && !row.generated ? { default: row.expression } : {}),
+    ...(row.identity ? { identity: true } : {}),
+    ...(row.expression !== null && row.generated ? { generated: withoutParentheses(row.expression) } : {}),
+    ...(row.collation === null ? {} : { collation: row.collation }),
+    ...(row.comment === null ? {} : { comment: row.comment }),
+  };
+}
+
+const rules: Readonly<Record<string, ReferentialRule>> = {
+  c: "cascade",
+  r: "restrict",
+  n: "set null",
+  d: "set default",
+};
+
+function foreignKeyState(row: ConstraintRow): ForeignKeyState {
+  const onDelete = rules[row.onDelete];
+  const onUpdate = rules[row.onUpdate];
+  return {
+    columns: row.columns ?? [],
+    table: catalogName(targetOf(row)),
+    references: row.targetColumns ?? [],
+    ...(onDelete ? { onDelete } : {}),
+    ...(onUpdate ? { onUpdate } : {}),
+    ...(row.deferred ? { deferred: true } : {}),
+  };
+}
+
+function targetOf(row: ConstraintRow): CatalogEntry {
+  return { schema: row.targetSchema!, name: row.targetName!, visible: row.targetVisible! };
+}
+
+const methods: readonly string[] = ["btree", "hash", "gin", "gist", "brin", "spgist"] satisfies IndexMethod[];
+
+/** Extensions bring methods that a state has no word for. */
+function isTold(row: IndexRow): boolean {
+  return methods.includes(row.method);
+}
+
+function indexState(row: IndexRow): IndexState {
+  return {
+    on: row.parts.map(indexPart),
+    ...(row.unique ? { unique: true } : {}),
+    ...(row.method === "btree" ? {} : { method: row.method as IndexMethod }),
+    ...(row.where === null ? {} : { where: withoutParentheses(row.where) }),
+    ...(row.include ? { include: row.include } : {}),
+  };
+}
+
+function indexPart(row: IndexPartRow): string | IndexPart {
+  const nulls = row.nullsFirst ? "first" : "last";
+  const usual = row.descending ? "first" : "last";
+  const options = {
+    ...(row.descending ? { descending: true } : {}),
+    ...(nulls === usual ? {} : { nulls: nulls as "first" | "last" }),
+    ...(row.operatorClass === null ? {} : { operatorClass: row.operatorClass }),
+  };
+  const plain = row.column !== null && row.collation === null;
+  if (plain && Object.keys(options).length === 0) return row.column;
+  if (plain) return { column: row.column, ...options };
+  const expression = withoutParentheses(row.expression);
+  // PostgreSQL takes a column with a collation for the column itself, in parentheses too.
+  return { expression: row.collation === null ? expression : collated(row, expression), ...options };
+}
+
+function collated(row: IndexPartRow, expression: string): string {
+  return `${row.column === null ? `(${expression})` : expression} COLLATE ${row.collation}`;
+}
+
+function byName<R extends { readonly name: string }, T>(rows: readonly R[], state: (row: R) => T): Record<string, T> {
+  return Object.fromEntries(rows.map((row) => [row.name, state(row)]));
+}
+
+/** Leaves out what is empty. */
+function group<K extends string, T>(name: K, members: Record<string, T>): { [P in K]?: Record<string, T> } {
+  return (Object.keys(members).length === 0 ? {} : { [name]: members }) as { [P in K]?: Record<string, T> };
+}

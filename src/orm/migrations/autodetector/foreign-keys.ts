@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from "node:util";
+import { isUnique } from "../fit.js";
+import { has, own } from "../lookup.js";
+import { sameFamily } from "../operations/casts.js";
+import { op } from "../operations.js";
+import type { ForeignKeyState, SchemaState, TableState } from "../state.js";
+import type { Journal } from "./journal.js";
+
+/** Drops the foreign keys that are gone or different, and those that stand in the way of other changes. */
+export function dropForeignKeys(journal: Journal, to: SchemaState): void {
+  const before = journal.state;
+  for (const [name, table] of Object.entries(before.tables)) {
+    for (const [key, foreignKey] of Object.entries(table.foreignKeys ?? {})) {
+      const wanted = own(to.tables, name);
+      const stays = wanted !== undefined && isDeepStrictEqual(own(wanted.foreignKeys, key), foreignKey);
+      const drops =
+        stays || goesByItself(table, wanted, key, foreignKey) ? isInTheWay(before, to, name, foreignKey) : true;
+      if (drops) journal.add(op.dropConstraint(name, key));
+    }
+  }
+}
+
+export function addForeignKeys(journal: Journal, to: SchemaState): void {
+  for (const [name, { foreignKeys = {} }] of Object.entries(to.tables)) {
+    for (const [key, foreignKey] of Object.entries(foreignKeys)) {
+      if (!has(journal.state.tables[name]!.foreignKeys, key)) journal.add(op.addForeignKey(name, key, foreignKey));
+    }
+  }
+}
+
+/** A foreign key goes with its table, and with a column of it; unless a new constraint takes its name before. */
+function goesByItself(
+  table: TableState,
+  wanted: TableState | undefined,
+  key: string,
+  foreignKey: ForeignKeyState,
+): boolean {
+  if (wanted === undefined) return true;
+  const reused = [wanted.unique, wanted.checks, wanted.foreignKeys, wanted.indexes].some((parts) => has(parts, key));
+  const dropped = foreignKey.columns.some(
+    (column) => !has(wanted.columns, column) && !table.columns[column]!.generated,
+  );
+  return dropped && !reused;
+}
+
+/** Whether what it refers to is changed so that PostgreSQL, or the other end of it, would object. */
+function isInTheWay(before: SchemaState, to: SchemaState, name: string, foreignKey: ForeignKeyState): boolean {
+  const old = own(before.tables, foreignKey.table);
+  const target = own(to.tables, foreignKey.table);
+  const ownColumns = own(to.tables, name)?.columns;
+  const local = foreignKey.columns.some((column) =>
+    isMadeAnother(before.tables[name]!.columns[column]!, own(ownColumns, column)),
+  );
+  if (local) return true;
+  if (old === undefined || target === undefined) return false;
+  return (
+    !isUnique(target, foreignKey.references) ||
+    losesKey(old, target, foreignKey.references) ||
+    foreignKey.references.some((column) => isMadeAnother(old.columns[column]!, own(target.columns, column)))
+  );
+}
+
+function isMadeAnother(old: TableState["columns"][string], now: TableState["columns"][string] | undefined): boolean {
+  return now !== undefined && (!sameFamily(old.type, now.type) || old.generated !== now.generated);
+}
+
+/** Whether a constraint or an index on which a foreign key may rest is dropped or made anew. */
+function losesKey(old: TableState, now: TableState, columns: readonly string[]): boolean {
+  const alone = (part: Partial<TableState>): boolean => isUnique({ columns: old.columns, ...part }, columns);
+  if (alone({ primaryKey: old.primaryKey ?? [] }) && !isDeepStrictEqual(old.primaryKey, now.primaryKey)) return true;
+  return (["unique", "indexes"] as const).some((kind) =>
+    Object.entries(old[kind] ?? {}).some(
+      ([name, part]) => alone({ [kind]: { [name]: part } }) && !isDeepStrictEqual(own<unknown>(now[kind], name), part),
+    ),
+  );
+}

@@ -1,0 +1,24 @@
+import type { Operation } from "../operation.js";
+import type { SchemaState } from "../state.js";
+
+/** The operations found so far, and the state after them. */
+export interface Journal {
+  readonly state: SchemaState;
+  readonly operations: readonly Operation[];
+  add(operation: Operation): void;
+}
+
+export function journalFrom(from: SchemaState): Journal {
+  let state = from;
+  const operations: Operation[] = [];
+  return {
+    get state() {
+      return state;
+    },
+    operations,
+    add(operation) {
+      state = operation.apply(state);
+      operations.push(operation);
+    },
+  };
+}

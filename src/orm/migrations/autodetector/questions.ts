@@ -1,0 +1,100 @@
+/** What the models alone do not tell, and a person must. */
+export type Question = {
+  /** Under which the answer is given. */
+  readonly key: string;
+  /** For people. */
+  readonly text: string;
+} & QuestionSubject;
+
+export type QuestionSubject =
+  | { readonly kind: "renameTable"; readonly from: string; readonly to: string }
+  | { readonly kind: "renameColumn"; readonly table: string; readonly from: string; readonly to: string }
+  | { readonly kind: "renameEnum"; readonly from: string; readonly to: string }
+  | { readonly kind: "renameEnumValue"; readonly enum: string; readonly from: string; readonly to: string }
+  /** Which value rows get in place of one that is gone. */
+  | {
+      readonly kind: "replaceEnumValue";
+      readonly enum: string;
+      readonly value: string;
+      readonly values: readonly string[];
+    }
+  /** SQL for the rows that have no value, in a column that must hold one. */
+  | {
+      readonly kind: "fill";
+      readonly table: string;
+      readonly column: string;
+      readonly type: string;
+      readonly reason: "added" | "notNull";
+    };
+
+/** By the key of a question: true or false for a rename, SQL for a fill, a value of the enum. */
+export type Answers = ReadonlyMap<string, boolean | string>;
+
+export interface Asker {
+  /** Whether it was renamed; undefined while nobody has said. */
+  renamed(subject: QuestionSubject): boolean | undefined;
+  /** The SQL or the value that was given; undefined while nobody has, or when the answer was not to give any. */
+  text(subject: QuestionSubject): string | undefined;
+  readonly questions: readonly Question[];
+  /** All SQL and values that were given. */
+  readonly texts: readonly string[];
+}
+
+export function asker(answers: Answers): Asker {
+  const questions: Question[] = [];
+  const answerTo = (subject: QuestionSubject): boolean | string | undefined => {
+    const question = questionAbout(subject);
+    const answer = answers.get(question.key);
+    if (answer === undefined) questions.push(question);
+    return answer;
+  };
+  return {
+    questions,
+    texts: [...answers.values()].filter((answer) => typeof answer === "string"),
+    renamed(subject) {
+      const answer = answerTo(subject);
+      return answer === undefined ? undefined : answer === true;
+    },
+    text(subject) {
+      const answer = answerTo(subject);
+      return typeof answer === "string" && answer !== "" ? answer : undefined;
+    },
+  };
+}
+
+function questionAbout(subject: QuestionSubject): Question {
+  switch (subject.kind) {
+    case "renameTable":
+      return question(subject, [subject.from, subject.to], `Was the table ${subject.from} renamed to ${subject.to}?`);
+    case "renameColumn": {
+      const { table, from, to } = subject;
+      return question(subject, [table, from, to], `Was the column ${table}.${from} renamed to ${to}?`);
+    }
+    case "renameEnum":
+      return question(subject, [subject.from, subject.to], `Was the enum ${subject.from} renamed to ${subject.to}?`);
+    case "renameEnumValue": {
+      const { enum: name, from, to } = subject;
+      return question(subject, [name, from, to], `Was the value '${from}' of the enum ${name} renamed to '${to}'?`);
+    }
+    case "replaceEnumValue": {
+      const { enum: name, value } = subject;
+      return question(
+        subject,
+        [name, value],
+        `The value '${value}' of the enum ${name} is gone. What do rows that hold it get?`,
+      );
+    }
+    case "fill": {
+      const { table, column, type, reason } = subject;
+      const text =
+        reason === "added"
+          ? `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`
+          : `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`;
+      return question(subject, [table, column], text);
+    }
+  }
+}
+
+function question(subject: QuestionSubject, names: readonly string[], text: string): Question {
+  return { ...subject, key: [subject.kind, ...names].join(" "), text };
+}

@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from "node:util";
+import { has, own } from "../lookup.js";
+import { primaryKeyName } from "../names.js";
+import { op } from "../operations.js";
+import type { SchemaState, TableState } from "../state.js";
+import type { DesiredSchema } from "../state-of-models.js";
+import type { Journal } from "./journal.js";
+import type { Asker } from "./questions.js";
+
+/** Brings the names of what stays to those of the new state; afterwards a name means the same on both sides. */
+
+export function renameEnums(journal: Journal, to: SchemaState, ask: Asker): void {
+  for (const [name, values] of Object.entries(to.enums)) {
+    if (has(journal.state.enums, name)) continue;
+    const former = Object.keys(journal.state.enums).filter(
+      (each) => !has(to.enums, each) && isDeepStrictEqual(journal.state.enums[each], values),
+    );
+    const from = firstAgreed(former, (each) => ask.renamed({ kind: "renameEnum", from: each, to: name }));
+    if (from !== undefined) journal.add(op.renameEnum(from, name));
+  }
+}
+
+/** A value in whose place another stands may have been renamed. */
+export function renameEnumValues(journal: Journal, to: SchemaState, ask: Asker): void {
+  for (const [name, values] of Object.entries(to.enums)) {
+    const old = own(journal.state.enums, name);
+    if (old?.length !== values.length) continue;
+    for (const [index, value] of values.entries()) {
+      const from = old[index]!;
+      if (old.includes(value) || values.includes(from)) continue;
+      if (ask.renamed({ kind: "renameEnumValue", enum: name, from, to: value })) {
+        journal.add(op.renameEnumValue(name, from, value));
+      }
+    }
+  }
+}
+
+export function renameTables(journal: Journal, desired: DesiredSchema, ask: Asker): void {
+  const { tables } = desired.state;
+  followHints(
+    Object.keys(tables),
+    (name) => own(desired.renamedTables, name),
+    () => journal.state.tables,
+    (from, to) => journal.add(op.renameTable(from, to)),
+  );
+  for (const [name, table] of Object.entries(tables)) {
+    if (has(journal.state.tables, name)) continue;
+    const former = Object.keys(journal.state.tables).filter(
+      (each) => !has(tables, each) && likeness(journal.state.tables[each]!, table) >= 0.6,
+    );
+    const from = firstAgreed(former, (each) => ask.renamed({ kind: "renameTable", from: each, to: name }));
+    if (from !== undefined) journal.add(op.renameTable(from, name));
+  }
+}
+
+export function renameColumns(journal: Journal, desired: DesiredSchema, ask: Asker): void {
+  for (const [name, table] of Object.entries(desired.state.tables)) {
+    if (!has(journal.state.tables, name)) continue;
+    const current = (): TableState => journal.state.tables[name]!;
+    const rename = (from: string, to: string): void => journal.add(op.renameColumn(name, from, to));
+    followHints(
+      Object.keys(table.columns),
+      (column) => own(own(desired.renamedColumns, name), column),
+      () => current().columns,
+      rename,
+    );
+    if (desired.automaticTables?.includes(name)) followTargets(current(), table, rename);
+    for (const [column, { type }] of Object.entries(table.columns)) {
+      if (has(current().columns, column)) continue;
+      const former = Object.keys(current().columns).filter(
+        (each) => !has(table.columns, each) && current().columns[each]!.type === type,
+      );
+      const from = firstAgreed(former, (each) =>
+        ask.renamed({ kind: "renameColumn", table: name, from: each, to: column }),
+      );
+      if (from !== undefined) rename(from, column);
+    }
+  }
+}
+
+/** The constraints and indexes that are the same under another name. */
+export function renameParts(journal: Journal, to: SchemaState): void {
+  for (const [name, table] of Object.entries(to.tables)) {
+    const current = own(journal.state.tables, name);
+    if (current === undefined) continue;
+    if (isDeepStrictEqual(current.primaryKey, table.primaryKey) && current.primaryKeyName !== table.primaryKeyName) {
+      journal.add(op.renameConstraint(name, primaryKeyName(name, current), primaryKeyName(name, table)));
+    }
+    for (const kind of ["unique", "checks", "foreignKeys", "indexes"] as const) {
+      for (const [from, part] of Object.entries(current[kind] ?? {})) {
+        if (has(table[kind], from)) continue;
+        const same = Object.entries(table[kind] ?? {}).find(
+          ([each, other]) => !has(journal.state.tables[name]![kind], each) && isDeepStrictEqual(part, other),
+        );
+        if (same === undefined) continue;
+        journal.add(
+          kind === "indexes" ? op.renameIndex(name, from, same[0]) : op.renameConstraint(name, from, same[0]),
+        );
+      }
+    }
+  }
+}
+
+/**
+ * Follows the former names that models give, as long as one fits: the new name is not there and an old one is. A hint
+ * whose rename was made long ago says nothing any more. In a chain (a to b, b to c) the last comes first.
+ */
+function followHints(
+  names: readonly string[],
+  hintsFor: (name: string) => readonly string[] | undefined,
+  current: () => Readonly<Record<string, unknown>>,
+  rename: (from: string, to: string) => void,
+): void {
+  for (;;) {
+    const next = names.flatMap((to) => {
+      const from = has(current(), to) ? undefined : hintsFor(to)?.find((each) => has(current(), each));
+      return from === undefined ? [] : [{ from, to }];
+    })[0];
+    if (next === undefined) return;
+    rename(next.from, next.to);
+  }
+}
+
+/** The two columns of a table between models are called after classes; what they refer to tells them apart. */
+function followTargets(current: TableState, wanted: TableState, rename: (from: string, to: string) => void): void {
+  const targets = (table: TableState): [string, string][] =>
+    Object.values(table.foreignKeys ?? {}).map((key) => [key.columns[0]!, key.table]);
+  for (const [column, target] of targets(wanted)) {
+    if (has(current.columns, column)) continue;
+    const former = targets(current).filter(([each, other]) => other === target && !has(wanted.columns, each));
+    if (former.length === 1) rename(former[0]![0], column);
+  }
+}
+
+/** The first that the answers agree to. The first that has none is asked about; the others wait for that answer. */
+function firstAgreed(names: readonly string[], renamed: (name: string) => boolean | undefined): string | undefined {
+  for (const name of names) {
+    const answer = renamed(name);
+    if (answer !== false) return answer ? name : undefined;
+  }
+  return undefined;
+}
+
+/** Which part of the columns two tables have in common. */
+function likeness(a: TableState, b: TableState): number {
+  const names = Object.keys(a.columns);
+  const common = names.filter((name) => a.columns[name]!.type === own(b.columns, name)?.type);
+  return common.length / Math.max(names.length, Object.keys(b.columns).length, 1);
+}

@@ -1,0 +1,37 @@
+import type { Operation, Step } from "../operation.js";
+import type { SchemaState } from "../state.js";
+
+/** What an operation is made of: the statements are asked for with the states on both sides of it. */
+export interface Parts {
+  readonly source: readonly [name: string, ...args: unknown[]];
+  readonly description: string;
+  /** False when PostgreSQL refuses it in a transaction. */
+  readonly transactional?: boolean;
+  apply(before: SchemaState): SchemaState;
+  up(before: SchemaState, after: SchemaState): readonly Step[];
+  /** Undefined: it cannot be undone. */
+  down(before: SchemaState, after: SchemaState): readonly Step[] | undefined;
+}
+
+export function define(parts: Parts): Operation {
+  return {
+    description: parts.description,
+    transactional: parts.transactional !== false,
+    source: withoutAbsent(parts.source),
+    apply: (before) => parts.apply(before),
+    up: (before) => parts.up(before, parts.apply(before)),
+    down: (before) => parts.down(before, parts.apply(before)),
+  };
+}
+
+/** Without arguments at the end that say nothing. */
+function withoutAbsent(source: Parts["source"]): Parts["source"] {
+  const [name, ...args] = source;
+  while (args.length > 0 && isAbsent(args.at(-1))) args.pop();
+  return [name, ...args];
+}
+
+function isAbsent(value: unknown): boolean {
+  if (value === undefined) return true;
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}

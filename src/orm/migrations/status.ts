@@ -1,0 +1,41 @@
+import type { History } from "./history.js";
+
+export interface MigrationStatus {
+  readonly name: string;
+  /**
+   * `applied`; `pending`; `unfinished`, begun without a transaction and not ended; `missing`, applied, but there is no file
+   * of it.
+   */
+  readonly state: "applied" | "pending" | "unfinished" | "missing";
+  readonly appliedAt: Date | null;
+  /** Milliseconds; null unless it is applied. */
+  readonly duration: number | null;
+  /** Its operations are no longer those that were applied. */
+  readonly changed: boolean;
+  /** Of a squashed migration: those it stands for. */
+  readonly replaces: readonly string[];
+}
+
+/** Every migration with what the database has of it, in the order in which they are applied; missing ones come last. */
+export function statusOf({ graph, records, applied, unfinished, drift }: History): MigrationStatus[] {
+  const has = new Set(applied.map(({ name }) => name));
+  const changed = new Set(drift.filter(({ kind }) => kind === "changed").map(({ name }) => name));
+  const missing = drift.filter(({ kind }) => kind === "missing");
+  return [
+    ...graph.order.map(({ name, replaces }): MigrationStatus => {
+      const record = has.has(name) ? records.get(name) : undefined;
+      return {
+        name,
+        state: has.has(name) ? "applied" : unfinished.has(name) ? "unfinished" : "pending",
+        appliedAt: record?.appliedAt ?? null,
+        duration: record?.duration ?? null,
+        changed: changed.has(name),
+        replaces,
+      };
+    }),
+    ...missing.map(({ name }): MigrationStatus => {
+      const { appliedAt, duration } = records.get(name)!;
+      return { name, state: "missing", appliedAt, duration, changed: false, replaces: [] };
+    }),
+  ];
+}

@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { App, type Database, openDatabase } from "stoa";
+import { Migrator, migration, op } from "stoa/migrations";
+import { bindDatabase, createTables } from "stoa/orm";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { migrate as migrateCommands } from "../../src/cli/commands/migrate.js";
+import { codeBlocks, codeOfTables, withoutSpace } from "./code-in-markdown.js";
+import { fromDjango, fromDrizzle, fromPrisma, models, routes, sameQueries, seed, startup } from "./coming-from.js";
+import addPages from "./coming-from-migration.js";
+
+const page = await readFile(new URL("../../docs/coming-from.md", import.meta.url), "utf8");
+const files = ["./coming-from.ts", "./coming-from-migration.ts"];
+const texts = await Promise.all(files.map((file) => readFile(new URL(file, import.meta.url), "utf8")));
+const source = withoutSpace(texts.join("\n"));
+const shown = codeOfTables(page, "Stoa");
+const isCommand = (code: string): boolean => code.startsWith("stoa ");
+
+describe("the page for those who come from elsewhere", () => {
+  it.each(codeBlocks(page, "ts"))("shows code that is compiled here: %s", (block) => {
+    expect(source).toContain(withoutSpace(block));
+  });
+
+  it.each(shown.filter((code) => !isCommand(code)))("names code that is compiled here: %s", (code) => {
+    expect(source).toContain(withoutSpace(code));
+  });
+
+  it.each(shown.filter(isCommand))("names commands that there are: %s", (line) => {
+    const [, group, command] = line.split(" ");
+    expect([group, Object.keys(migrateCommands.commands)]).toEqual(["migrate", expect.arrayContaining([command])]);
+  });
+});
+
+describe("the code of that page", () => {
+  let db: Database;
+
+  beforeAll(async () => {
+    db = await openDatabase("pglite:");
+    bindDatabase(db);
+    await createTables(db, models);
+    await seed();
+  }, 120_000);
+
+  afterAll(async () => {
+    bindDatabase(null);
+    await db?.close();
+  });
+
+  it("gives in Stoa what the page says", async () => {
+    expect(await sameQueries(1)).toEqual([
+      [
+        ["Lavinia", "Ursula K. Le Guin"],
+        ["Powers", "Ursula K. Le Guin"],
+      ],
+      [3],
+      1,
+    ]);
+    await expect(sameQueries(1)).rejects.toThrow();
+  });
+
+  it("runs, line by line", async () => {
+    const [hook, sent] = [vi.fn(), vi.fn()];
+    expect((await fromDjango(db, hook, sent)).at(-1)).toBe("Iain Banks");
+    expect([hook.mock.calls.length, sent.mock.calls.length]).toEqual([1, 1]);
+    expect((await fromPrisma(db))[0]).toBe(true);
+    expect((await fromDrizzle()).length).toBeGreaterThan(0);
+  });
+
+  it("answers requests", async () => {
+    const app = new App();
+    routes(app);
+    app.get("/missing", async () => models[2]!.objects.get({ id: 999 } as never));
+    expect((await app.request("/missing")).status).toBe(404);
+    const body = JSON.stringify({ title: "Gifts", author: 1, price: "3.00" });
+    const headers = { "content-type": "application/json" };
+    expect((await app.request("/books", { method: "POST", body, headers })).status).toBe(200);
+    expect((await app.request("/books/1", { method: "PATCH", body: '{"year":1}', headers })).status).toBe(204);
+  });
+
+  it("migrates, and back", async () => {
+    await db.script("drop schema public cascade; create schema public");
+    const books = op.createTable("books", { columns: { title: { type: "text" } } });
+    const migrations = { "0001_initial": migration({ operations: [books] }), "0002_pages": addPages };
+    const migrator = new Migrator(db, { migrations });
+    const rows = (): Promise<object[]> => db.fetch("select * from books", [], { prepare: false });
+    await migrator.up({ to: "0001_initial" });
+    await db.execute("insert into books values ('Emma')");
+    await migrator.up();
+    expect(await rows()).toEqual([{ title: "Emma", pages: 100 }]);
+    await migrator.down();
+    expect(await rows()).toEqual([{ title: "Emma" }]);
+    await expect(startup(db, new URL("./nowhere/", import.meta.url))).rejects.toThrow("nowhere");
+  });
+});
