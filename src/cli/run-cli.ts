@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { ValueError } from "../errors/value-error.js";
+import { packageFolder } from "../internal/package-folder.js";
 import { didYouMean } from "../internal/suggest.js";
 import { type OptionSpecs, parseArguments } from "./arguments.js";
 import type { AnyCommand, Command, CommandCall, CommandGroup, CommandTable } from "./command.js";
@@ -77,6 +79,6 @@ async function runCommand(
 }
 
 async function version(): Promise<string> {
-  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  const manifest = await readFile(join(packageFolder(), "package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }

@@ -47,6 +47,13 @@ class Everything extends Model("everything", {
   ),
 }) {}
 
+class Precise extends Model("precise", {
+  id: field.auto(),
+  micro: field.datetime({ precision: 6 }),
+  second: field.datetime({ precision: 0 }),
+  clock: field.datetime({ precision: 1, timezone: false }),
+}) {}
+
 class Defaults extends Model("defaults", {
   id: field.uuid({ primaryKey: true, default: randomUUID }),
   made: field.uuid({ defaultSql: "gen_random_uuid()" }),
@@ -74,7 +81,7 @@ class Line extends Model(
   { schema: "shop", primaryKey: ["order", "line"], checks: ["line < 1000"], unique: [{ fields: ["order", "sku"] }] },
 ) {}
 
-const models = [Everything, Defaults, Line];
+const models = [Everything, Precise, Defaults, Line];
 
 /** Each column with values that must come back the same. */
 const values: Record<string, unknown[]> = {
@@ -245,6 +252,18 @@ describeDatabases("columns", service("postgres"), models, (db) => {
     await db().execute("insert into defaults (id) values (gen_random_uuid())");
     expect(await Defaults.objects.filter({ label: "it's a \\ 'label'", twice: 14 }).count()).toBe(2);
     await expect(Defaults.objects.create({ twice: 1 } as never)).rejects.toThrow(/computed by the database/);
+  });
+
+  it("keep as many digits of a second as they are told", async () => {
+    await db().execute(
+      "insert into precise (micro, second, clock) values ('2024-01-31T12:00:00.123456Z', '2024-01-31T12:00:00.7Z', '2024-01-31T12:00:00.16')",
+    );
+    const row = await Precise.objects.get({ second: "2024-01-31T12:00:01Z" });
+    expect(row.micro.toISOString()).toBe("2024-01-31T12:00:00.123Z");
+    expect(row.clock).toBe("2024-01-31T12:00:00.2");
+    expect(JSON.parse((await Precise.objects.json()).text)).toEqual(JSON.parse(JSON.stringify([row])));
+    expect(await Precise.objects.filter({ micro: "2024-01-31T12:00:00.123456Z" }).count()).toBe(1);
+    expect(() => field.datetime({ precision: 7 })).toThrow("precision");
   });
 
   it("make composite keys in a schema of their own", async () => {

@@ -110,6 +110,19 @@ function isoMoment(column: string): string {
   return `CASE WHEN ${column} >= '0001-01-01Z' AND ${column} < '10000-01-01Z' THEN to_char(${utc}, 'YYYY${rest}') WHEN isfinite(${column}) THEN ${long} END`;
 }
 
+/** A moment with another number of digits behind the second than a Date has. PostgreSQL keeps 6 where it is told nothing. */
+export function datetimeOf(precision: number): ColumnType {
+  return { ...datetime, sqlType: `timestamp${digits(precision)} with time zone` };
+}
+
+export function localDatetimeOf(precision: number): ColumnType {
+  return { ...localDatetime, sqlType: `timestamp${digits(precision)} without time zone` };
+}
+
+function digits(precision: number): string {
+  return precision === 6 ? "" : `(${precision})`;
+}
+
 /** The time on a clock somewhere: a string, because a Date is a moment. */
 export const localDatetime: ColumnType = {
   kind: "datetime",

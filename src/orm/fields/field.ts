@@ -123,14 +123,19 @@ export const field = {
   /** Any JSON value (`jsonb`). `field.json<Settings>()` says what it holds; the database does not check that. */
   json: jsonField as JsonMaker,
 
-  /** A moment: a `Date`. With `timezone: false` the time on a clock somewhere: a string. */
+  /**
+   * A moment: a `Date`. With `timezone: false` the time on a clock somewhere: a string. `precision` is the number of digits
+   * behind the second: 3 for a moment, which is what a `Date` holds, and 6 for a clock.
+   */
   datetime: <const O extends DatetimeOptions = None>(
     options?: Exact<O, DatetimeOptions>,
   ): O extends { readonly timezone: false }
     ? ManualColumn<string, string, O, "local">
     : ManualColumn<Date, Date | string, O, "datetime"> => {
-    const { timezone, ...rest } = readOptions<DatetimeOptions>("field.datetime", options, datetimeChecks);
-    return column(timezone === false ? columnTypes.localDatetime : columnTypes.datetime, rest);
+    const { timezone, precision, ...rest } = readOptions<DatetimeOptions>("field.datetime", options, datetimeChecks);
+    const type =
+      timezone === false ? columnTypes.localDatetimeOf(precision ?? 6) : columnTypes.datetimeOf(precision ?? 3);
+    return column(type, rest);
   },
 
   /** A day: a string such as `2024-01-31`. */
@@ -236,7 +241,7 @@ export const field = {
 
 type AutoOptions = Pick<FieldOptions<number>, "column" | "comment" | "renamedFrom" | "hidden">;
 type DecimalOptions = FieldOptions<string | number | bigint> & { readonly precision?: number; readonly scale?: number };
-type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean };
+type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean; readonly precision?: number };
 type EnumOptions<In> = FieldOptions<In> & { readonly name?: string };
 
 /** Where the type is named, as in `field.json<T>()`, the options cannot be inferred beside it: overloads tell what they say. */
@@ -294,7 +299,11 @@ const decimalChecks: Checks<DecimalOptions> = {
   scale: is.integer(0, 1000),
 };
 const timeChecks: Checks<TimeOptions<unknown>> = { ...commonChecks, autoNow: is.boolean, autoNowAdd: is.boolean };
-const datetimeChecks: Checks<DatetimeOptions> = { ...timeChecks, timezone: is.boolean };
+const datetimeChecks: Checks<DatetimeOptions> = {
+  ...timeChecks,
+  timezone: is.boolean,
+  precision: is.integer(0, 6),
+};
 const zoneChecks: Checks<FieldOptions<string> & { timezone: boolean }> = { ...commonChecks, timezone: is.boolean };
 const enumChecks: Checks<EnumOptions<string>> = { ...commonChecks, name: is.text };
 const autoChecks: Checks<AutoOptions> = {

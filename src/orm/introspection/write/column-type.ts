@@ -60,7 +60,6 @@ const plainMakers = new Map<string, MakerName>([
   ["text", "text"],
   ["uuid", "uuid"],
   ["jsonb", "json"],
-  ["timestamp(3) with time zone", "datetime"],
   ["date", "date"],
   ["time without time zone", "time"],
   ["interval", "interval"],
@@ -83,9 +82,17 @@ export function typeSource(type: string, enums: EnumSources, typed: boolean): Ty
       ["precision", precision],
       ["scale", scale!],
     ]);
-  if (type === "timestamp without time zone") return simple("datetime", [["timezone", "false"]]);
+  const timestamp = /^timestamp(?:\(([0-5])\))? (with|without) time zone$/.exec(type);
+  if (timestamp) return timestampSource(timestamp[2] === "with", Number(timestamp[1] ?? 6));
   if (type === "time with time zone") return simple("time", [["timezone", "true"]]);
   return customSource(type);
+}
+
+function timestampSource(isMoment: boolean, precision: number): TypeSource {
+  return simple("datetime", [
+    ...(isMoment ? [] : [["timezone", "false"] as const]),
+    ...(precision === (isMoment ? 3 : 6) ? [] : [["precision", String(precision)] as const]),
+  ]);
 }
 
 export function enumSource(
@@ -130,7 +137,7 @@ const codecs: readonly {
       ["decode", "JSON.parse"],
     ],
   },
-  { of: /^timestamp(\(\d\))? with time zone$/, generic: "Date", codec: [["decode", "(text) => new Date(text)"]] },
+  { of: /^timestamp\(6\) with time zone$/, generic: "Date", codec: [["decode", "(text) => new Date(text)"]] },
 ];
 
 /** As field.custom checks it. */
