@@ -1,4 +1,18 @@
 export { defineConfig, type StoaConfig } from "../../cli/config.js";
+export {
+  compareStates,
+  type DriftOptions,
+  databaseDrift,
+  type Introspection,
+  type IntrospectOptions,
+  introspect,
+  normalizeState,
+  type UnmanagedTable,
+  type WritableState,
+  type WriteModelsOptions,
+  writeModels,
+} from "../introspection/index.js";
+export { detectChanges } from "./autodetector.js";
 export { MigrationError } from "./errors.js";
 export { MigrationFailure } from "./failure.js";
 export { migration } from "./migration.js";
@@ -26,5 +40,5 @@ export type {
   TableState,
   UniqueState,
 } from "./state.js";
-export { stateOf } from "./state-of-models.js";
+export { desiredSchema, stateOf } from "./state-of-models.js";
 export type { MigrationStatus } from "./status.js";

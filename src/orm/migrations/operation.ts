@@ -35,6 +35,6 @@ export interface MigrationDefinition {
 
 export interface Migration extends Required<MigrationDefinition> {
   readonly name: string;
-  /** Of the file's text without comments and white space at the ends; what is recorded when it is applied. */
+  /** Of what the operations say, not of the text: comments and formatting may change. Recorded when it is applied. */
   readonly checksum: string;
 }

@@ -43,7 +43,12 @@ function migrationScript(planned: PlannedMigration, recorder: Recorder): string 
 
 function recordText({ migration, direction }: PlannedMigration, { table }: Recorder): string {
   if (direction === "up") {
-    return `INSERT INTO ${table} (name, checksum) VALUES (${literal(migration.name)}, ${literal(migration.checksum)});`;
+    const values = `(${literal(migration.name)}, ${literal(migration.checksum)})`;
+    // One without a transaction may have been begun before.
+    const begun = migration.transaction
+      ? ""
+      : "\n  ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, applied_at = excluded.applied_at, operations = NULL";
+    return `INSERT INTO ${table} (name, checksum) VALUES ${values}${begun};`;
   }
   const names = [migration.name, ...migration.replaces].map(literal);
   return `DELETE FROM ${table} WHERE name IN (${names.join(", ")});`;

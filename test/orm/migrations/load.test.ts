@@ -113,7 +113,9 @@ describe("the checksum", () => {
       checks: { books_check: "year > 0" },
     };
     const index = { on: ["year", { column: "title", descending: true }], where: "year > 1900" };
-    expect(checksumOf([op.createTable("books", table), op.createIndex("books", "books_year_idx", index)])).toBe("c543029a9332c4fd18939c5b1d3a7bea");
+    expect(checksumOf([op.createTable("books", table), op.createIndex("books", "books_year_idx", index)])).toBe(
+      "c543029a9332c4fd18939c5b1d3a7bea",
+    );
   });
 
   it("does not change with the text of a function, which every compiler writes anew", () => {

@@ -330,6 +330,18 @@ describeEngines("without a transaction", server, (database) => {
     expect((await migrator.status()).map(({ state }) => state)).toEqual(["applied", "applied"]);
   });
 
+  it("can be finished by hand with its script", async () => {
+    await expect(migratorOf(database().db, indexed(op.sql("select nonsense", []))).migrator.up()).rejects.toThrow();
+    const { migrator } = migratorOf(database().db, indexed(op.sql("create table b ()", "drop table b")));
+    const script = await migrator.sql();
+    expect(script).not.toContain("INDEX");
+    await database().db.script(script);
+    expect((await migrator.status()).map(({ state, changed }) => [state, changed])).toEqual([
+      ["applied", false],
+      ["applied", false],
+    ]);
+  });
+
   it("refuses to go on when what was carried out is no longer what the file says", async () => {
     await expect(migratorOf(database().db, indexed(op.sql("select nonsense", []))).migrator.up()).rejects.toThrow();
     const changed = {
