@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { root } from "../scripts/process.mjs";
+import { onOrphaned, root } from "../scripts/process.mjs";
 import { ensureBuilt, ensureInstalled } from "../scripts/setup.mjs";
 import { toSvg } from "./lib/chart.mjs";
 import { measureCosts } from "./lib/costs.mjs";
+import { stopDatabase } from "./lib/database.mjs";
 import { loadAll } from "./lib/load.mjs";
 import { describeMachine, prepareMachine } from "./lib/machine.mjs";
 import { matchesOf, revisionMatches } from "./lib/matches.mjs";
@@ -16,28 +17,32 @@ import { toMarkdown } from "./lib/report.mjs";
 import { buildRevision, currentRevision } from "./lib/revision.mjs";
 import { startServer, stopServers } from "./lib/server.mjs";
 import { measureStartup } from "./lib/startup.mjs";
+import { chooseStores, measureStores, storesOfRevisions } from "./lib/stores.mjs";
 import { measureTypes } from "./lib/types.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const peerFile = (name) => join(here, "peers", `${name}.mjs`);
 const bun = join(here, "node_modules/bun/bin/bun.exe");
 const log = (line) => console.error(line);
+let leaving;
 
-const known = (await readdir(join(here, "peers"))).map((name) => name.replace(".mjs", "")).sort(stoaFirst);
+const known = new Set([...(await namesIn("peers")), ...(await namesIn("stores"))]);
 const folder = await mkdtemp(join(tmpdir(), "stoa-bench-"));
 process.env.BENCH_FOLDER = folder;
 process.on("exit", stopServers);
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => leave(130));
+onOrphaned(() => leave(143));
 try {
   const options = readOptions(
     process.argv.slice(2),
-    known.filter((name) => name !== "node"),
+    [...known].filter((name) => name !== "node" && name !== "pg"),
     await loadAll("workloads"),
   );
   if (options.help) console.log(usage);
   else await bench(options);
 } catch (error) {
-  log(error.message);
+  // What fails because everything is being stopped is no news.
+  if (!leaving) log(error.message);
   process.exitCode = 1;
 }
 await leave(process.exitCode ?? 0);
@@ -45,11 +50,14 @@ await leave(process.exitCode ?? 0);
 async function bench(options) {
   await prepareMachine();
   await ensureInstalled();
+  const [stored, served] = [true, false].map((orm) =>
+    options.workloads.filter(({ group }) => (group === "orm") === orm),
+  );
   const needsBuild = options.compare || options.types || options.peers.some((name) => name.startsWith("stoa"));
-  if (needsBuild) await ensureBuilt();
+  if (needsBuild && !process.env.STOA_DIST) await ensureBuilt();
   const { base, contestants, versions, unavailable } = options.compare
     ? await revisions(options.compare)
-    : await peers(options.peers);
+    : await peers(served.length > 0 || options.startup > 0 ? await chosen("peers", options) : []);
   const results = {
     machine: describeMachine(),
     versions,
@@ -60,8 +68,9 @@ async function bench(options) {
     workloads: [],
     special: [],
     scales: [],
+    database: { workloads: [], contestants: [] },
   };
-  for (const workload of options.workloads) {
+  for (const workload of served) {
     const own = workload.base ? { name: workload.base, file: peerFile(workload.base) } : base;
     const entered = contestants.filter(({ name }) => workload.peers?.includes(name) ?? true);
     const matches = options.compare ? revisionMatches(workload, base, contestants) : matchesOf(workload, own, entered);
@@ -71,6 +80,13 @@ async function bench(options) {
     }
     const kind = options.compare || !workload.peers ? "workloads" : workload.variants ? "scales" : "special";
     results[kind].push(await measureWorkload(workload, matches, options.duel, folder, log));
+  }
+  if (stored.length > 0) {
+    const stores = options.compare
+      ? storesOfRevisions({ base, contestants })
+      : await chooseStores(await chosen("stores", options), log);
+    unavailable.push(...stores.unavailable);
+    results.database = await measureStores(stored, stores, options.duel, folder, log);
   }
   if (options.costs) {
     log("the cost of each battery ...");
@@ -88,7 +104,7 @@ async function bench(options) {
     }));
   }
   await write(results);
-  const duels = [...results.workloads, ...results.special, ...results.scales];
+  const duels = [...results.workloads, ...results.special, ...results.scales, ...results.database.workloads];
   const failed = [...duels.flatMap((workload) => workload.contestants), ...(results.startup ?? [])];
   if (results.types?.error || failed.some(({ error }) => error)) process.exitCode = 1;
 }
@@ -149,17 +165,31 @@ async function write(results) {
   await mkdir(target, { recursive: true });
   await writeFile(join(target, "results.md"), markdown);
   await writeFile(join(target, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
-  if ([...results.workloads, ...results.special].length > 0) {
+  if ([...results.workloads, ...results.special, ...results.database.workloads].length > 0) {
     await writeFile(join(target, "results.svg"), toSvg(results));
   }
   console.log(markdown);
   log("written to bench/results");
 }
 
-async function leave(code) {
-  stopServers();
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  process.exit(code);
+/** Once, however often it is asked for: a second Ctrl-C does not leave the database behind. */
+function leave(code) {
+  leaving ??= (async () => {
+    stopServers();
+    await stopDatabase();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    process.exit(code);
+  })();
+  return leaving;
+}
+
+async function chosen(folder, { peers }) {
+  return (await namesIn(folder)).filter((name) => peers.includes(name));
+}
+
+/** The modules of a folder beside this file, ours first. */
+async function namesIn(name) {
+  return (await readdir(join(here, name))).map((file) => file.replace(".mjs", "")).sort(stoaFirst);
 }
 
 function stoaFirst(a, b) {

@@ -4,8 +4,8 @@ const left = 110;
 const width = 560;
 
 /** The ratios as bars, grouped by workload, with a line at the base. */
-export function toSvg({ workloads, special, base }) {
-  const kept = [...workloads, ...special].filter(({ discarded }) => !discarded);
+export function toSvg({ workloads, special, database, base }) {
+  const kept = [...workloads, ...special, ...database.workloads].filter(({ discarded }) => !discarded);
   const results = kept.flatMap(({ contestants }) => contestants.filter(({ error }) => !error));
   const scale = width / Math.max(1.2, ...results.map(({ ratio }) => ratio));
   const parts = [];

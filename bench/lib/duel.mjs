@@ -7,12 +7,13 @@ import { median } from "./statistics.mjs";
  */
 export async function duel(base, challenger, workload, load, { rounds, slice, warmup }) {
   const sides = [];
+  await workload.reset?.();
   try {
     for (const contestant of [base, challenger]) sides.push(await startServer(contestant, workload));
     const before = sides.map((side) => side.memory());
     for (const side of sides) await load(side.port, warmup);
     const results = [];
-    for (let round = 0; round < rounds; round++) results.push(await playRound(sides, load, slice, round));
+    for (let round = 0; round < rounds; round++) results.push(await playRound(sides, load, workload, slice, round));
     const after = sides.map((side) => side.memory());
     return summarise(results, before, after);
   } finally {
@@ -21,17 +22,28 @@ export async function duel(base, challenger, workload, load, { rounds, slice, wa
 }
 
 /** One slice each. The order changes every round, so that a drift of the machine falls on both alike. */
-async function playRound(sides, load, slice, round) {
+async function playRound(sides, load, { cpuBeside = () => 0 }, slice, round) {
   const figures = [];
   for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) {
     const before = sides[index].cpu();
+    const besideBefore = cpuBeside();
     const { requests, p50, p99 } = await load(sides[index].port, slice);
-    figures[index] = { cpu: ((sides[index].cpu() - before) * 1e6) / requests, p50, p99 };
+    const perRequest = (seconds) => (seconds * 1e6) / requests;
+    figures[index] = {
+      cpu: perRequest(sides[index].cpu() - before),
+      beside: perRequest(cpuBeside() - besideBefore),
+      perSecond: requests / slice,
+      p50,
+      p99,
+    };
   }
   const [base, challenger] = figures;
   return {
     cpuMicroseconds: challenger.cpu,
     ratio: base.cpu / challenger.cpu,
+    besideMicroseconds: challenger.beside,
+    perSecond: challenger.perSecond,
+    rate: challenger.perSecond / base.perSecond,
     p50: base.p50 / challenger.p50,
     p99: base.p99 / challenger.p99,
   };
@@ -40,12 +52,17 @@ async function playRound(sides, load, slice, round) {
 function summarise(rounds, before, after) {
   const column = (name) => rounds.map((round) => round[name]);
   return {
-    ratio: median(column("ratio")),
-    lowest: Math.min(...column("ratio")),
-    highest: Math.max(...column("ratio")),
+    ...spreadOf(column("ratio")),
     p50: median(column("p50")),
     p99: median(column("p99")),
     cpuMicroseconds: median(column("cpuMicroseconds")),
+    besideMicroseconds: median(column("besideMicroseconds")),
+    perSecond: median(column("perSecond")),
+    rate: spreadOf(column("rate")),
     memory: { base: { start: before[0], load: after[0] }, start: before[1], load: after[1] },
   };
+}
+
+function spreadOf(values) {
+  return { ratio: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }

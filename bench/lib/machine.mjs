@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { aptInstall } from "../../scripts/services/apt.mjs";
 
-/** The first two cores this process may use: one for the servers, one for the load. */
+/** The first cores this process may use: one for the servers, one for the load, one for a database when there are three. */
 export const cores = pickCores();
 
 /** Throws with a clear message where the method cannot work. */
@@ -36,5 +36,5 @@ function pickCores() {
     const [from, to = from] = range.split("-").map(Number);
     return Array.from({ length: to - from + 1 }, (_, n) => from + n);
   });
-  return { server: allowed[0], load: allowed[1] };
+  return { server: allowed[0], load: allowed[1], database: allowed[2] ?? allowed[1] };
 }

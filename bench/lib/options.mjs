@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
 
 export const usage = `npm run bench -- [options]
-  --only b,json,startup,types   workloads by letter or name, and the other measurements: startup, types, costs
-  --peers fastify,hono          contestants by name (raw node:http is always the base)
+  --only b,json,startup,types   workloads by letter or name, and the other measurements: startup, types, costs;
+                                orm is all workloads with a database
+  --peers fastify,hono          contestants by name (raw node:http is always the base, with a database raw pg)
   --rounds N                    rounds of a duel (11)
   --slice SECONDS               length of one slice of load (1)
   --quick                       5 rounds and fewer starts: shows that it works, not how fast
@@ -24,7 +25,10 @@ export function readOptions(args, peers, workloads) {
   });
   const { quick, compare, help } = values;
   const extras = compare ? ["startup"] : ["startup", "types", "costs"];
-  const measurements = [...workloads.map(({ key, name }) => [key, name]), ...extras.map((name) => [name])];
+  const measurements = [
+    ...workloads.map(({ key, name, group }) => [key, name, group]),
+    ...extras.map((name) => [name]),
+  ];
   const only = choose("--only", values.only, measurements).map(([first]) => first);
   const names = choose(
     "--peers",
@@ -50,11 +54,11 @@ export function readOptions(args, peers, workloads) {
 
 function choose(option, text, allowed) {
   if (text === undefined) return allowed;
-  return text.split(",").map((wanted) => {
-    const found = allowed.find((names) => names.includes(wanted));
-    if (!found)
-      throw new Error(`${option}: unknown "${wanted}"; one of ${allowed.map((names) => names.at(-1)).join(", ")}`);
-    return found;
+  return text.split(",").flatMap((wanted) => {
+    const found = allowed.filter((names) => names.includes(wanted));
+    if (found.length > 0) return found;
+    const names = new Set(allowed.flatMap(([key, name = key, group]) => (group ? [name, group] : [name])));
+    throw new Error(`${option}: unknown "${wanted}"; one of ${[...names].join(", ")}`);
   });
 }
 

@@ -1,3 +1,6 @@
+import { databaseTables } from "./database-report.mjs";
+import { contestantTable, controlRow, markdownTable, pair, spread } from "./tables.mjs";
+
 /** The results as Markdown. */
 export function toMarkdown(results) {
   const { machine, versions, options } = results;
@@ -5,12 +8,13 @@ export function toMarkdown(results) {
   return [
     `# Benchmark, ${machine.date}`,
     `${machine.cpu}, ${machine.cores} cores; Node ${machine.node}; wrk ${machine.wrk}; ${list(versions)}.`,
-    `Duels against ${results.base}: ${rounds}, wrk -t1 -c64, both servers on one core, the load on another.${quick(options)}`,
+    `Duels against ${baseOf(results)}: ${rounds}, wrk -t1 -c64, both servers on one core, the load on another.${quick(options)}`,
     ...unavailableList(results),
     ...problemList(results),
     ...duelTables(results),
     ...specialTable(results),
     ...scalesTable(results),
+    ...databaseTables(results),
     ...costsTable(results),
     ...startupTable(results),
     ...typesTable(results),
@@ -24,42 +28,29 @@ function unavailableList({ unavailable }) {
     : [unavailable.map(({ name, reason }) => `- ${name}: not available: ${reason.split("\n")[0]}`).join("\n")];
 }
 
-function problemList({ workloads, special, scales }) {
-  const problems = [...workloads, ...special, ...scales].flatMap(({ key, attempts, discarded, contestants }) => [
-    ...(attempts > 1
-      ? [
-          `- ${key}: the control was repeated (${attempts} runs)${discarded ? "; still off, so the figures of this workload were thrown away" : ""}`,
-        ]
-      : []),
-    ...contestants.filter(({ error }) => error).map(({ name, error }) => `- ${key}: ${name} ${error.split("\n")[0]}`),
-  ]);
+function problemList({ workloads, special, scales, database }) {
+  const problems = [...workloads, ...special, ...scales, ...database.workloads].flatMap(
+    ({ key, attempts, discarded, contestants }) => [
+      ...(attempts > 1
+        ? [
+            `- ${key}: the control was repeated (${attempts} runs)${discarded ? "; still off, so the figures of this workload were thrown away" : ""}`,
+          ]
+        : []),
+      ...contestants.filter(({ error }) => error).map(({ name, error }) => `- ${key}: ${name} ${error.split("\n")[0]}`),
+    ],
+  );
   return problems.length > 0 ? [problems.join("\n")] : [];
 }
 
 function duelTables({ workloads, base, contestants }) {
   if (workloads.length === 0) return [];
-  const table = (cell, first = []) => {
-    const rows = contestants.map((name) => [
-      name,
-      ...workloads.map((workload) => {
-        if (workload.discarded) return "discarded";
-        const result = workload.contestants.find((entry) => entry.name === name);
-        if (!result) return "";
-        return result.error ? "failed" : cell(result);
-      }),
-    ]);
-    const title = (workload) =>
-      `${workload.key}: ${workload.name}${workload.base === base ? "" : ` (to ${workload.base})`}`;
-    return markdownTable(["", ...workloads.map(title)], [...first, ...rows]);
-  };
-  const control = workloads.map(({ control }) => spread(control));
   return [
     `## Requests per CPU time, ratio to ${base} (higher is better; lowest to highest round)`,
-    table(spread, [["the base against itself", ...control]]),
+    contestantTable(workloads, base, contestants, spread, [controlRow(workloads)]),
     `## Latency, ${base}'s over theirs, p50 / p99 (higher is better)`,
-    table(({ p50, p99 }) => `${p50.toFixed(2)} / ${p99.toFixed(2)}`),
+    contestantTable(workloads, base, contestants, ({ p50, p99 }) => `${p50.toFixed(2)} / ${p99.toFixed(2)}`),
     `## Memory in MiB after start / after load (in brackets: ${base} in the same duel)`,
-    table(({ memory }) => `${pair(memory)} (${pair(memory.base)})`),
+    contestantTable(workloads, base, contestants, ({ memory }) => `${pair(memory)} (${pair(memory.base)})`),
   ];
 }
 
@@ -134,13 +125,7 @@ function typesTable({ types }) {
   return ["## Type check (lower is better)", markdownTable(head, rows)];
 }
 
-const spread = ({ ratio, lowest, highest }) => `${ratio.toFixed(2)} (${lowest.toFixed(2)}-${highest.toFixed(2)})`;
-const pair = ({ start, load }) => `${start.toFixed(0)} / ${load.toFixed(0)}`;
 const list = (versions) => versions.map(({ name, version }) => `${name} ${version}`).join(", ");
 const quick = (options) =>
   options.quick ? " A quick run: it shows that the harness works, not how fast anything is." : "";
-
-function markdownTable(head, rows) {
-  const line = (cells) => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
+const baseOf = ({ base, database }) => [...new Set([base, database.base])].join(", with a database ");

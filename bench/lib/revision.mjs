@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { bin, root, runNode } from "../../scripts/process.mjs";
+import { root, runNode } from "../../scripts/process.mjs";
 import { ensureInstalled, isInstalled } from "../../scripts/setup.mjs";
 
 /** Builds a revision in a folder and resolves to the address of its main module. The repository is only read. */
@@ -17,7 +17,7 @@ export async function buildRevision(revision, folder) {
     execFileSync("rm", [join(folder, "node_modules")]);
     await ensureInstalled(folder);
   }
-  const { code, output } = await runNode(bin.tsc, ["-p", "tsconfig.build.json"], { cwd: folder });
+  const { code, output } = await runNode(join(folder, "scripts/build.mjs"), [], { cwd: folder });
   const main = join(folder, "dist/index.js");
   if (code !== 0 || !existsSync(main)) throw new Error(`${revision} does not build\n${output}`);
   return { main: pathToFileURL(main).href, commit: commit.slice(0, 10) };

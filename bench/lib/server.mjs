@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { bodyOf } from "./body.mjs";
 import { cores } from "./machine.mjs";
+import { cpuSeconds, residentMemory } from "./processes.mjs";
 
 const script = new URL("../serve.mjs", import.meta.url).pathname;
 const live = new Set();
@@ -32,7 +32,7 @@ export async function startServer(contestant, workload) {
     const startup = performance.now() - begin;
     verify(body, workload);
     const stop = () => child.kill("SIGKILL") && ended;
-    return { port, startup, stop, cpu: () => sumOver(child.pid, cpuOf), memory: () => sumOver(child.pid, memoryOf) };
+    return { port, startup, stop, cpu: () => cpuSeconds(child.pid), memory: () => residentMemory(child.pid) };
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -71,9 +71,15 @@ function ask(workload, port) {
   });
 }
 
+/** The value is the text itself, what the text means, or a function that knows. */
 function verify(text, { value }) {
-  const right = typeof value === "string" ? text === value : isDeepStrictEqual(parse(text), value);
-  if (!right) throw new Error(`wrong answer: ${text.slice(0, 100)}`);
+  const right =
+    typeof value === "function"
+      ? value(text)
+      : typeof value === "string"
+        ? text === value
+        : isDeepStrictEqual(parse(text), value);
+  if (!right) throw new Error(`wrong answer: ${text.slice(0, 300)}`);
 }
 
 function parse(text) {
@@ -82,24 +88,6 @@ function parse(text) {
   } catch {
     return undefined;
   }
-}
-
-/** A contestant may work in processes of its own. */
-function sumOver(pid, figure) {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
-  return children.reduce((sum, child) => sum + sumOver(child, figure), figure(pid));
-}
-
-/** Seconds of CPU time, user and system, of all threads; the kernel counts in hundredths. */
-function cpuOf(pid) {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-/** Resident memory in MiB. */
-function memoryOf(pid) {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
 }
 
 async function freePort() {

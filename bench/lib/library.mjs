@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** The data of the database workloads. It is known here, so that every answer can be held against it byte by byte. */
+export const authorCount = 200;
+export const bookCount = 10_000;
+
+export function author(id) {
+  return { id, name: `Author number ${id}`, country: ["DE", "FR", "GR", "JP", "US"][id % 5] };
+}
+
+export function book(id) {
+  return {
+    id,
+    title: `A book of the library, number ${id}`,
+    authorId: 1 + ((id * 7) % authorCount),
+    year: id % 10 === 0 ? null : 1900 + (id % 120),
+    inStock: id % 3 !== 0,
+    price: 5 + (id % 200) / 4,
+    createdAt: new Date(Date.UTC(2024, 0, 1) + id * 61_003).toISOString(),
+  };
+}
+
+export const bookWithAuthor = (id) => ({ ...book(id), author: author(book(id).authorId) });
+
+/** What the workload that inserts sends. */
+export const newBook = {
+  title: "A book that was not there before",
+  authorId: 7,
+  year: 2024,
+  inStock: true,
+  price: 12.5,
+};
+
+/** Whether a text is this JSON, to the byte but for the order of its keys, which is not everybody's to choose. */
+export function sameJson(value) {
+  const { length } = JSON.stringify(value);
+  return (text) => text.length === length && isDeepStrictEqual(JSON.parse(text), value);
+}

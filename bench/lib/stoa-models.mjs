@@ -1,0 +1,22 @@
+const main = process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href;
+
+export const stoa = await import(main);
+export const orm = await import(new URL("orm/index.js", main).href);
+
+const { field, Model } = orm;
+
+class Author extends Model("authors", {
+  id: field.auto(),
+  name: field.char({ maxLength: 100 }),
+  country: field.char({ maxLength: 2 }),
+}) {}
+
+export class Book extends Model("books", {
+  id: field.auto(),
+  title: field.char({ maxLength: 200 }),
+  author: field.foreignKey(() => Author),
+  year: field.int({ null: true }),
+  inStock: field.bool(),
+  price: field.float(),
+  createdAt: field.datetime({ autoNowAdd: true }),
+}) {}
