@@ -44,12 +44,15 @@ export class Job {
   encoded: Encoded[] | null = null;
   /** How often it was sent again because a prepared statement had gone out of date, or another's cancel had hit it. */
   retries = 0;
+  completed = false;
   /** Whether the caller has its answer; what the server still sends is dropped. */
   settled = false;
   /** The connection that was given the job. */
   carrier: { cancel(job: Job): void } | null = null;
   /** Set while the job waits for something; takes it out of there. */
-  withdraw: (() => void) | null = null;
+  withdraw: ((job: Job) => void) | null = null;
+  /** When it began to wait for a connection. */
+  waitingSince = 0;
   /** Takes back what watches the signal and the time. */
   unwatch: (() => void) | null = null;
   /** Counted by its connection among those that take their time. */
@@ -119,7 +122,9 @@ export class Job {
     }
   }
 
+  /** The server has said how the statement ended. */
   complete(command: string): void {
+    this.completed = true;
     this.#command = command;
   }
 
@@ -129,6 +134,7 @@ export class Job {
     this.#command = "";
     this.#decodeError = undefined;
     this.#sinkBegun = false;
+    this.completed = false;
     this.retries++;
   }
 
@@ -150,7 +156,7 @@ export class Job {
 
   /** Gives the caller its answer at once, and stops the work on the statement wherever it is. */
   abandon(error: OperationalError): void {
-    this.withdraw?.();
+    this.withdraw?.(this);
     this.fail(error);
     this.carrier?.cancel(this);
   }

@@ -2,25 +2,28 @@ import type { Connection } from "./connection.js";
 import { OperationalError } from "./errors.js";
 import type { Job } from "./job.js";
 
-interface Waiting {
+interface WaitingCaller {
   readonly since: number;
   readonly timer: NodeJS.Timeout;
-}
-
-interface WaitingJob extends Waiting {
-  readonly job: Job;
-}
-
-interface WaitingCaller extends Waiting {
   readonly give: (connection: Connection) => void;
   readonly refuse: (error: Error) => void;
 }
+
+/** How many places of jobs that have left are kept before the list is cut. */
+const mostGone = 1024;
+/** Milliseconds that a timer may come too early by the other clock. */
+const timerLead = 2;
 
 /** Who waits for a connection: jobs, for any, and callers, for one of their own. Nobody waits longer than the limit. */
 export class WaitingLine {
   readonly #limit: number;
   readonly #reason: () => OperationalError;
-  readonly #jobs: WaitingJob[] = [];
+  /** From `#first` on; those before have left. */
+  #jobs: Job[] = [];
+  #first = 0;
+  /** One for all jobs, since they leave in the order in which they came. */
+  #timer: NodeJS.Timeout | null = null;
+  readonly #withdraw = (job: Job): void => this.#remove(job);
   readonly #callers: WaitingCaller[] = [];
 
   constructor(limit: number, reason: () => OperationalError) {
@@ -29,11 +32,11 @@ export class WaitingLine {
   }
 
   get empty(): boolean {
-    return this.#jobs.length === 0 && this.#callers.length === 0;
+    return this.#first === this.#jobs.length && this.#callers.length === 0;
   }
 
   get length(): number {
-    return this.#jobs.length + this.#callers.length;
+    return this.#jobs.length - this.#first + this.#callers.length;
   }
 
   get callers(): number {
@@ -43,26 +46,52 @@ export class WaitingLine {
   /** Whether the one who has waited longest is a caller. */
   get nextIsCaller(): boolean {
     const caller = this.#callers[0];
-    const job = this.#jobs[0];
-    return caller !== undefined && (job === undefined || caller.since <= job.since);
+    const job = this.#jobs[this.#first];
+    return caller !== undefined && (job === undefined || caller.since <= job.waitingSince);
   }
 
   addJob(job: Job): void {
-    const timer = setTimeout(() => job.abandon(this.#reason()), this.#limit);
-    const entry: WaitingJob = { job, since: performance.now(), timer };
-    this.#jobs.push(entry);
-    job.withdraw = () => {
-      clearTimeout(timer);
-      remove(this.#jobs, entry);
-    };
+    job.waitingSince = performance.now();
+    job.withdraw = this.#withdraw;
+    this.#jobs.push(job);
+    this.#timer ??= setTimeout(() => this.#abandonLate(), this.#limit);
   }
 
   shiftJob(): Job | undefined {
-    const entry = this.#jobs.shift();
-    if (entry === undefined) return undefined;
-    clearTimeout(entry.timer);
-    entry.job.withdraw = null;
-    return entry.job;
+    const job = this.#jobs[this.#first];
+    if (job === undefined) return undefined;
+    this.#first++;
+    this.#tidy();
+    job.withdraw = null;
+    return job;
+  }
+
+  #remove(job: Job): void {
+    const index = this.#jobs.indexOf(job, this.#first);
+    if (index !== -1) this.#jobs.splice(index, 1);
+    this.#tidy();
+  }
+
+  #tidy(): void {
+    if (this.#first < this.#jobs.length) {
+      if (this.#first < mostGone) return;
+      this.#jobs = this.#jobs.slice(this.#first);
+      this.#first = 0;
+      return;
+    }
+    this.#jobs.length = this.#first = 0;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #abandonLate(): void {
+    this.#timer = null;
+    const now = performance.now();
+    const late = this.#jobs.slice(this.#first).filter((job) => job.waitingSince + this.#limit <= now + timerLead);
+    for (const job of late) job.abandon(this.#reason());
+    const next = this.#jobs[this.#first];
+    if (next !== undefined)
+      this.#timer = setTimeout(() => this.#abandonLate(), Math.max(1, next.waitingSince + this.#limit - now));
   }
 
   addCaller(signal?: AbortSignal): Promise<Connection> {
@@ -96,7 +125,7 @@ export class WaitingLine {
   }
 
   refuseAll(error: OperationalError): void {
-    for (const { job } of this.#jobs.splice(0)) job.abandon(error);
+    for (const job of this.#jobs.slice(this.#first)) job.abandon(error);
     for (const { refuse } of [...this.#callers]) refuse(error);
   }
 }

@@ -13,7 +13,7 @@ export interface JobCarrier {
 export type JobQueryClass = new (job: Job, carrier: JobCarrier) => PgQuery;
 
 /**
- * A query of node-postgres that hands everything to a job, but for the rows, which do not come this far. Its base class
+ * A query of node-postgres that hands everything to a job, but for what the connection has taken before. Its base class
  * is known only once the package is loaded, and the driver insists on it; what its constructor would make for every
  * statement, an event emitter and a result, nobody uses.
  */
@@ -25,7 +25,6 @@ export function createJobQuery({ Query }: PgModule): JobQueryClass {
 class JobQuery implements PgQuery {
   readonly #job: Job;
   readonly #carrier: JobCarrier;
-  #complete = false;
   #over = false;
 
   constructor(job: Job, carrier: JobCarrier) {
@@ -42,17 +41,12 @@ class JobQuery implements PgQuery {
     this.#carrier.described(this.#job, fields);
   }
 
-  handleDataRow(): void {
-    throw new Error("a row that nobody asked for");
-  }
+  handleDataRow(): void {}
 
-  handleCommandComplete({ text }: { text: string }): void {
-    this.#complete = true;
-    this.#job.complete(text);
-  }
+  handleCommandComplete(): void {}
 
   handleEmptyQuery(): void {
-    this.#complete = true;
+    this.#job.complete("");
   }
 
   handlePortalSuspended(): void {}
@@ -73,7 +67,7 @@ class JobQuery implements PgQuery {
     if (this.#over) return;
     this.#over = true;
     // An answer must say how the statement ended, unless it was only to be prepared.
-    if (!this.#complete && this.#job.encoded !== null) {
+    if (!this.#job.completed && this.#job.encoded !== null) {
       this.#carrier.failed(this.#job, new Error("an answer without its end"));
       return;
     }

@@ -1,13 +1,17 @@
-/** Takes a row that is in `bytes` from `start` to `end`; false when nobody has asked for one. */
-export type RowTaker = (bytes: Buffer, start: number, end: number) => boolean;
+/** Types of messages that are not left to the driver. */
+export const messageType = { dataRow: 68, commandComplete: 67, bindComplete: 50 } as const;
+
+/** Takes a message whose body is in `bytes` from `start` to `end`; false when nobody waits for an answer. */
+export type MessageTaker = (type: number, bytes: Buffer, start: number, end: number) => boolean;
 
 /**
  * Cuts what a server sends into messages, and throws on what cannot be one: the parser of the driver does not check, and
- * would wait for ever for the rest of a message whose length was corrupted. Rows, by far the most messages, are handed
- * over as they are; the driver would make an event and a string for each field of each. It gets everything else.
+ * would wait for ever for the rest of a message whose length was corrupted. Rows, by far the most messages, and what
+ * comes with every answer are handed over as they are; the driver would make an object and an event of each, and a string
+ * of each field. It gets everything else.
  */
 export class MessageReader {
-  takeRow: RowTaker = () => false;
+  take: MessageTaker = () => false;
   passOn: (messages: Buffer) => void = () => {};
   /** The beginning of a message that was cut off by the end of a chunk, in the pieces in which it came. */
   #pieces: Buffer[] = [];
@@ -28,10 +32,11 @@ export class MessageReader {
     while (at + headerLength <= bytes.length) {
       const end = at + headerLength + lengthOf(bytes, at);
       if (end > bytes.length) break;
-      if (bytes[at] === dataRow) {
-        // What comes before a row tells whose it is.
+      const type = bytes[at]!;
+      if (known[type] === taken) {
+        // What comes before a message tells whose it is.
         if (passFrom < at) this.passOn(bytes.subarray(passFrom, at));
-        passFrom = this.takeRow(bytes, at + headerLength, end) ? end : at;
+        passFrom = this.take(type, bytes, at + headerLength, end) ? end : at;
       }
       at = end;
     }
@@ -74,8 +79,9 @@ const longestOther = 0xffffff;
 
 /** Types of messages that a server sends: PostgreSQL's documentation, "Message Formats". */
 const known = new Uint8Array(256);
+const taken = 2;
 for (const letter of "RKSZTDCIENAnts123cdGHWvV") known[letter.charCodeAt(0)] = 1;
-const dataRow = "D".charCodeAt(0);
+for (const type of Object.values(messageType)) known[type] = taken;
 const copyData = "d".charCodeAt(0);
 
 /** The length of what follows the header. */
@@ -83,7 +89,7 @@ function lengthOf(bytes: Buffer, at: number): number {
   const type = bytes[at]!;
   const length =
     ((bytes[at + 1]! << 24) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 8) | bytes[at + 4]!) - headerLength + 1;
-  const longest = type === dataRow || type === copyData ? longestRow : longestOther;
+  const longest = type === messageType.dataRow || type === copyData ? longestRow : longestOther;
   if (known[type] === 0 || length < 0 || length > longest) {
     throw new Error("the server sent something that is not PostgreSQL's protocol");
   }

@@ -6,7 +6,9 @@ import { wireRow } from "../wire-row.js";
 import { sendCancel } from "./cancel.js";
 import type { Connected } from "./connect.js";
 import type { JobCarrier, JobQueryClass } from "./job-query.js";
+import { messageType } from "./message-reader.js";
 import type { PgClient, PgConnectionHandle } from "./pg-module.js";
+import { StatementBuffer } from "./statement-buffer.js";
 import type { Attempt } from "./tls.js";
 
 /** A statement that this session has prepared. */
@@ -44,7 +46,16 @@ export class PgConnection implements Connection, JobCarrier {
   #heavy = 0;
   /** Milliseconds of the quickest answer so far: mostly the way there and back. */
   #quickest = 100;
+  /** Statements that the session has prepared, until the end of the turn. */
+  readonly #statements = new StatementBuffer();
+  #scheduled = false;
   #corked = false;
+  readonly #sendOff = (): void => {
+    this.#scheduled = false;
+    this.#writeStatements();
+    if (this.#corked) this.client.connection.stream.uncork();
+    this.#corked = false;
+  };
   #failure: Error | null = null;
   #cancelling: Promise<void> | null = null;
   /** A cancel request may have come too late for its statement, and hit a later one. */
@@ -55,7 +66,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.#attempt = attempt;
     this.#JobQuery = JobQuery;
     this.#owner = owner;
-    reader.takeRow = (bytes, start, end) => this.#takeRow(bytes, start, end);
+    reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
     client.on("error", (error) => this.#lose(error));
     client.on("end", () => this.#lose(new Error("the server closed the connection")));
     client.connection.on("parameterDescription", ({ dataTypeIDs }) => {
@@ -127,35 +138,45 @@ export class PgConnection implements Connection, JobCarrier {
 
   /** @internal Writes of one turn of the event loop leave together. */
   write(handle: PgConnectionHandle, job: Job): void {
-    if (!this.#corked) {
-      this.#corked = true;
-      handle.stream.cork();
-      process.nextTick(() => {
-        this.#corked = false;
-        handle.stream.uncork();
-      });
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      process.nextTick(this.#sendOff);
     }
-    if (job.script) {
-      handle.query(job.info.text);
+    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
+    if (prepared !== undefined && prepared.columns !== null && job.encoded !== null) {
+      job.columns = prepared.columns;
+      this.#statements.add(job.info.name, job.encoded);
       return;
     }
+    if (!this.#corked) handle.stream.cork();
+    this.#corked = true;
+    this.#writeStatements();
+    if (job.script) handle.query(job.info.text);
+    else this.#writeNew(handle, job, prepared === undefined);
+  }
+
+  /** What the session does not know yet: the statement, or what its rows look like. */
+  #writeNew(handle: PgConnectionHandle, job: Job, parse: boolean): void {
     const name = job.prepare ? job.info.name : "";
-    let columns: Columns | null = null;
-    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
-    if (prepared === undefined) {
+    if (parse) {
       for (const old of this.#stale.splice(0)) handle.close({ type: "S", name: old });
       handle.parse({ text: job.info.text, name });
       if (job.prepare) this.#remember(job.info);
-    } else {
-      columns = prepared.columns;
     }
-    if (columns === null) handle.describe({ type: "S", name });
-    else job.columns = columns;
+    handle.describe({ type: "S", name });
     if (job.encoded !== null) {
       handle.bind({ statement: name, values: job.encoded });
       handle.execute(wholeResult);
     }
     handle.sync();
+  }
+
+  #writeStatements(): void {
+    const { stream } = this.client.connection;
+    if (!this.#statements.empty) {
+      const bytes = this.#statements.take();
+      if (stream.writable) stream.write(bytes);
+    }
   }
 
   /** @internal What the rows look like; null for a statement that has none. */
@@ -194,12 +215,18 @@ export class PgConnection implements Connection, JobCarrier {
     this.#owner.onProgress(this);
   }
 
-  #takeRow(bytes: Buffer, start: number, end: number): boolean {
+  /** The messages of an answer that are not worth the driver's way of handling them. */
+  #take(type: number, bytes: Buffer, start: number, end: number): boolean {
     const job = this.#sent[0];
     if (job === undefined) return false;
-    wireRow.read(bytes, start, end);
-    if (wireRow.count !== job.columns.names.length) throw new Error("a row of the wrong length");
-    job.row(wireRow);
+    if (type === messageType.dataRow) {
+      wireRow.read(bytes, start, end);
+      if (wireRow.count !== job.columns.names.length) throw new Error("a row of the wrong length");
+      job.row(wireRow);
+    } else if (type === messageType.commandComplete) {
+      // Its text ends with a zero.
+      job.complete(job.kind === "execute" ? bytes.toString("latin1", start, end - 1) : "");
+    }
     return true;
   }
 

@@ -39,8 +39,14 @@ export class Compiler implements Context {
   readonly params: unknown[] = [];
   /** How each parameter was made. */
   readonly bindings: Binding[] = [];
+  readonly #literalLimit: boolean;
   #aliases = 0;
   #lookup: ConditionNode | null = null;
+
+  /** With `literalLimit`, the number of rows is part of the text: see the cache of statements. */
+  constructor(literalLimit = false) {
+    this.#literalLimit = literalLimit;
+  }
 
   param(value: unknown): string {
     this.bindings.push(opaque);
@@ -134,7 +140,7 @@ export class Compiler implements Context {
     if (query.distinct === true) text += "DISTINCT ";
     else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
     text += `${list} FROM ${query.meta.sqlName} ${scope.alias}${scope.joins}${clauses.where}${clauses.groupBy}${clauses.having}${clauses.orderBy}`;
-    if (query.limit !== null) text += ` LIMIT ${this.#count("limit", query.limit)}`;
+    if (query.limit !== null) text += ` LIMIT ${this.#literalLimit ? query.limit : this.#count("limit", query.limit)}`;
     if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
     if (query.lock) text += ` ${lockSql(query.lock, scope.alias)}`;
     return text;

@@ -14,9 +14,20 @@ interface Entry {
   readonly bindings: readonly { readonly from: number; readonly make: Binding["make"] }[];
 }
 
-const caches = new WeakMap<ModelMeta, Map<string, Entry>>();
+interface Cache {
+  readonly entries: Map<string, Entry>;
+  /** How many limits are part of a text, by shape. */
+  readonly limits: Map<string, number>;
+}
+
+const caches = new WeakMap<ModelMeta, Cache>();
 /** Shapes are as many as the application's queries, unless clients may make them up. */
 const mostShapes = 500;
+/**
+ * PostgreSQL keeps the plan of a statement whose limit it knows. One whose limit is a parameter it plans anew each time,
+ * which took longer than reading 20 rows of two tables. Limits are few, unless clients may choose them.
+ */
+const mostLimits = 8;
 
 const limitPlace = -1;
 const offsetPlace = -2;
@@ -38,23 +49,37 @@ function compiled<Plan extends RowPlan | JsonPlan>(
   const lookups: Lookup[] = [];
   const shape = shapeOf(query, lookups);
   if (shape === null) return compile(new Compiler());
-  const key = kind + shape;
-  let cache = caches.get(query.meta);
-  if (cache === undefined) caches.set(query.meta, (cache = new Map()));
-  const known = cache.get(key);
+  const cache = cacheOf(query.meta);
+  const general = kind + shape;
+  const limited = query.limit === null ? general : `${general}\nl${query.limit}`;
+  const known = cache.entries.get(limited) ?? (mayAddLimit(cache, general) ? undefined : cache.entries.get(general));
   if (known)
     return {
       text: known.text,
       params: known.bindings.map(({ from, make }) => make(valueAt(from, query, lookups))),
       plan: known.plan as Plan,
     };
-  const compiler = new Compiler();
+  const literal = limited !== general && mayAddLimit(cache, general);
+  const compiler = new Compiler(literal);
   const made = compile(compiler);
   const bindings = compiler.bindings.map(({ from, make }) => ({ from: placeOf(from, lookups), make }));
-  if (cache.size < mostShapes && bindings.every(({ from }) => from !== undefined)) {
-    cache.set(key, { text: made.text, plan: made.plan, bindings: bindings as Entry["bindings"] });
+  if (bindings.some(({ from }) => from === undefined)) return literal ? compile(new Compiler()) : made;
+  if (cache.entries.size < mostShapes) {
+    const entry = { text: made.text, plan: made.plan, bindings: bindings as Entry["bindings"] };
+    cache.entries.set(literal ? limited : general, entry);
+    if (literal) cache.limits.set(general, (cache.limits.get(general) ?? 0) + 1);
   }
   return made;
+}
+
+function cacheOf(meta: ModelMeta): Cache {
+  let cache = caches.get(meta);
+  if (cache === undefined) caches.set(meta, (cache = { entries: new Map(), limits: new Map() }));
+  return cache;
+}
+
+function mayAddLimit({ entries, limits }: Cache, general: string): boolean {
+  return entries.size < mostShapes && (limits.get(general) ?? 0) < mostLimits;
 }
 
 type Lookup = Extract<ConditionNode, { type: "lookup" }>;

@@ -235,14 +235,16 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
 
   /** The one row that matches. Throws `DoesNotExist` or `MultipleObjectsReturned`. */
   async get<const C extends Condition = Record<never, never>>(condition?: C & CheckedCondition<M, A, C>): Promise<Row> {
-    return (await read.get(this.#narrowed(condition))) as Row;
+    const query = this.#narrowed(condition);
+    return read.onlyRow(query, await load(read.atMostTwo(query))) as Row;
   }
 
   /** The one row that matches, or null. Throws `MultipleObjectsReturned`. */
   async getOrNull<const C extends Condition = Record<never, never>>(
     condition?: C & CheckedCondition<M, A, C>,
   ): Promise<Row | null> {
-    return (await read.getOrNull(this.#narrowed(condition))) as Row | null;
+    const query = this.#narrowed(condition);
+    return read.onlyRowOrNull(query, await load(read.atMostTwo(query))) as Row | null;
   }
 
   /** The first row in order, by primary key when there is none; null without rows. */

@@ -21,15 +21,24 @@ import type { Values } from "../run/state.js";
 import { checkAlias } from "./builders.js";
 import type { Query } from "./nodes.js";
 
-export async function get(query: Query): Promise<unknown> {
-  const found = await getOrNull(query);
-  if (found === null) throw missing(query.meta, "matching the query does not exist");
-  return found;
+/** Two are enough to know that there is more than one; with a certain primary key there cannot be more. */
+export function atMostTwo(query: Query): Query {
+  return query.limit !== null || namesKey(query) ? query : { ...query, limit: 2 };
 }
 
-export async function getOrNull(query: Query): Promise<unknown> {
-  // A limit of two is enough to know that there is more than one.
-  const rows = await load(query.limit === null ? { ...query, limit: 2 } : query);
+function namesKey({ meta, where, combined }: Query): boolean {
+  const [key, more] = meta.primaryKey;
+  if (key === undefined || more !== undefined || combined !== null) return false;
+  return where.some((condition) => condition.type === "lookup" && condition.key === key.attribute);
+}
+
+export function onlyRow(query: Query, rows: readonly unknown[]): unknown {
+  const row = onlyRowOrNull(query, rows);
+  if (row === null) throw missing(query.meta, "matching the query does not exist");
+  return row;
+}
+
+export function onlyRowOrNull(query: Query, rows: readonly unknown[]): unknown {
   if (rows.length > 1) throw several(query.meta);
   return rows[0] ?? null;
 }

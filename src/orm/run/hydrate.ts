@@ -46,7 +46,7 @@ function builder(plan: RowPlan, origin: Origin): (row: unknown[]) => object {
   const { at, extras } = plan;
   const { names, decoders, whole, extraNames, relatedNames } = prepare(plan);
   const nested = plan.related.map((each) => ({ plan: each, build: builder(each, origin) }));
-  const siblings: Siblings = { instances: [], strict: origin.strict, loading: new Map() };
+  const siblings: Siblings = { instances: [], strict: origin.strict, loading: null };
   return (row) => {
     const instance = new Class() as Values;
     for (let i = 0; i < names.length; i++) {

@@ -150,11 +150,12 @@ export function loadForSiblings(instance: object, relation: RelationMeta): Promi
       false,
     );
   if (siblings === null) return load([instance]);
+  siblings.loading ??= new Map();
   const running = siblings.loading.get(relation.name);
   if (running) return running;
   const without = siblings.instances.filter((each) => stateOf(each).related?.has(relation.name) !== true);
   const loading = load(without.includes(instance) ? without : [...without, instance]).finally(() =>
-    siblings.loading.delete(relation.name),
+    siblings.loading!.delete(relation.name),
   );
   siblings.loading.set(relation.name, loading);
   return loading;

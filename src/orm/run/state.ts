@@ -20,7 +20,8 @@ export interface InstanceState {
 export interface Siblings {
   readonly instances: object[];
   readonly strict: boolean;
-  readonly loading: Map<string, Promise<void>>;
+  /** Relations that are being loaded; made with the first. */
+  loading: Map<string, Promise<void>> | null;
 }
 
 let read: (instance: Tracked) => InstanceState;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { MessageReader } from "../../../src/db/postgres/message-reader.js";
+import { MessageReader, messageType } from "../../../src/db/postgres/message-reader.js";
 
 const message = (type: string, body: string): Buffer => {
   const bytes = Buffer.alloc(5 + body.length);
@@ -11,6 +11,7 @@ const message = (type: string, body: string): Buffer => {
 
 const messages = [
   message("1", ""),
+  message("2", ""),
   message("D", "a first row"),
   message("D", "x".repeat(20)),
   message("C", "SELECT 2\0"),
@@ -36,23 +37,24 @@ describe("MessageReader", () => {
         at = end;
       }
     };
-    reader.takeRow = (bytes, start, end) => {
-      events.push(bytes.toString("latin1", start, end));
+    reader.take = (type, bytes, start, end) => {
+      events.push(`${String.fromCharCode(type)} ${bytes.toString("latin1", start, end)}`);
       return true;
     };
   });
 
   const inOrder = [
     "1 passed on",
-    "a first row",
-    "x".repeat(20),
-    "C passed on",
+    "2 ",
+    "D a first row",
+    `D ${"x".repeat(20)}`,
+    "C SELECT 2\0",
     "Z passed on",
-    "another",
+    "D another",
     "Z passed on",
   ];
 
-  it("gives rows to one and all else to the other, in order, however they are cut into chunks", () => {
+  it("gives answers to one and all else to the other, in order, however they are cut into chunks", () => {
     for (let size = 1; size <= stream.length; size++) {
       events.length = 0;
       for (let at = 0; at < stream.length; at += size) reader.read(stream.subarray(at, at + size));
@@ -60,18 +62,17 @@ describe("MessageReader", () => {
     }
   });
 
-  it("passes rows on that nobody takes", () => {
-    reader.takeRow = () => false;
+  it("passes on what nobody takes", () => {
+    reader.take = () => false;
     reader.read(stream);
     expect(events).toEqual(messages.map((bytes) => `${bytes.toString("latin1", 0, 1)} passed on`));
   });
 
   it("has passed on what comes before a row when it asks who takes it", () => {
-    let asked = false;
-    reader.passOn = (bytes) => (asked ||= bytes.toString("latin1", 0, 1) === "1");
-    reader.takeRow = () => asked;
-    reader.read(Buffer.concat(messages.slice(0, 2)));
-    expect(asked).toBe(true);
+    const described = message("T", "");
+    reader.read(Buffer.concat([described, message("D", "a row")]));
+    expect(events).toEqual(["T passed on", "D a row"]);
+    expect(messageType.dataRow).toBe("D".charCodeAt(0));
   });
 
   it.each([
@@ -82,6 +83,8 @@ describe("MessageReader", () => {
   ])("refuses %s, in one piece or byte by byte", (_, bytes) => {
     expect(() => reader.read(Buffer.concat([stream, bytes]))).toThrow("not PostgreSQL's protocol");
     const slowly = new MessageReader();
-    expect(() => bytes.forEach((byte) => slowly.read(Buffer.from([byte])))).toThrow("not PostgreSQL's protocol");
+    expect(() => {
+      for (const byte of bytes) slowly.read(Buffer.from([byte]));
+    }).toThrow("not PostgreSQL's protocol");
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatTimestamp, parseTimestamp } from "../../../src/db/values/timestamps.js";
+import { formatTimestamp, isoText, parseTimestamp } from "../../../src/db/values/timestamps.js";
 
 describe("timestamps", () => {
   it.each([
@@ -32,5 +32,19 @@ describe("timestamps", () => {
         expect(parseTimestamp(formatTimestamp(value).replace("T", " "))).toEqual(value);
       }),
     );
+  });
+
+  it("writes for JSON what a Date writes", () => {
+    fc.assert(
+      fc.property(fc.date(), (value) => {
+        expect(isoText(value)).toBe(value.toJSON());
+      }),
+    );
+    const around = [0, -1, 1, 86_399_999, 86_400_000, -86_400_000, -86_400_001, Date.UTC(2024, 1, 29, 23, 59, 59, 999)];
+    const ends = [-62_167_219_200_000, -62_167_219_200_001, 253_402_300_799_999, 253_402_300_800_000, 8.64e15];
+    for (const time of [...around, ...ends, Number.NaN]) {
+      const date = new Date(time);
+      expect(isoText(date)).toBe(date.toJSON());
+    }
   });
 });

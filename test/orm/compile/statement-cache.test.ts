@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { compileJson, compileSelect } from "../../../src/orm/compile/statement-cache.js";
+import { F, field, Model } from "../../../src/orm/index.js";
+
+const makeModel = () =>
+  class Thing extends Model("things", { id: field.auto(), size: field.int(), name: field.text() }) {};
+
+describe("statements of the same shape", () => {
+  it("are compiled once, and take other values", () => {
+    const { objects } = makeModel();
+    const first = compileSelect(objects.filter({ size__gte: 1, name: "a" }).query);
+    const second = compileSelect(objects.filter({ size__gte: 2, name: "b" }).query);
+    expect(second.text).toBe(first.text);
+    expect(second.plan).toBe(first.plan);
+    expect(second.params).toEqual([2, "b"]);
+  });
+
+  it("are others for rows and for JSON, and for null", () => {
+    const { objects } = makeModel();
+    const { query } = objects.filter({ size: 1 });
+    expect(compileJson(query).plan).not.toBe(compileSelect(query).plan);
+    expect(compileSelect(objects.filter({ name: null } as never).query).text).toContain("IS NULL");
+    expect(compileSelect(objects.filter({ name: "a" }).query).text).not.toContain("IS NULL");
+  });
+
+  it("have the limit in their text, as long as there are few", () => {
+    const { objects } = makeModel();
+    const compile = (limit: number) => compileSelect(objects.filter({ size: 7 }).limit(limit).query);
+    for (let limit = 1; limit <= 8; limit++) {
+      expect(compile(limit).text).toMatch(new RegExp(` LIMIT ${limit}$`));
+      expect(compile(limit).params).toEqual([7]);
+    }
+    for (const limit of [9, 10, 5000]) {
+      expect(compile(limit).text).toMatch(/ LIMIT \$2$/);
+      expect(compile(limit).params).toEqual([7, limit]);
+    }
+    expect(compile(3).text).toMatch(/ LIMIT 3$/);
+    expect(compile(0).text).toMatch(/ LIMIT \$2$/);
+  });
+
+  it("have the limit as a parameter where nothing is kept of them", () => {
+    const { objects } = makeModel();
+    const compiled = compileSelect(objects.filter({ size: F("id") }).limit(5).query);
+    expect(compiled.text).toMatch(/ LIMIT \$1$/);
+    expect(compiled.params).toEqual([5]);
+  });
+
+  it("have the offset as a parameter, which pages change", () => {
+    const { objects } = makeModel();
+    const page = (offset: number) => compileSelect(objects.orderBy("id").limit(20).offset(offset).query);
+    expect(page(20).text).toMatch(/ LIMIT 20 OFFSET \$1$/);
+    expect(page(40).text).toBe(page(20).text);
+    expect(page(40).params).toEqual([40]);
+  });
+});
