@@ -1,41 +1,57 @@
 import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { build } from "esbuild";
+import { isAbsolute, join } from "node:path";
+import { rolldown } from "rolldown";
 import { root } from "./process.mjs";
 
 /**
- * Builds the code of every entry of the package into few files: loading a hundred small modules takes longer than
- * all else that an application does to start. What is loaded on demand stays apart. Names of classes and functions are
- * kept, because errors and stacks show them. Returns the files written, by their place in `dist`.
+ * Builds the code of every entry of the package into few files: to load hundreds of small modules takes longer than all
+ * else that an application does to start. What every server needs is one file; what is loaded on demand stays apart.
+ * Returns the files written, by their place in `dist`.
  */
 export async function bundle() {
-  const dist = join(root, "dist");
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: entries(),
-    outdir: dist,
-    outbase: join(root, "src"),
-    chunkNames: "chunks/[name]-[hash]",
-    bundle: true,
-    splitting: true,
+  const core = await modulesOf(["src/index.ts", "src/server/run.ts", "src/server/net/transport.ts"]);
+  const build = await rolldown({ ...input, input: entries() });
+  const { output } = await build.write({
+    dir: join(root, "dist"),
     format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    keepNames: true,
-    sourcemap: "linked",
-    sourcesContent: false,
-    metafile: true,
-    logLevel: "error",
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunks/[name]-[hash].js",
+    codeSplitting: { groups: [{ name: "core", test: (id) => core.has(id) }] },
+    comments: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
   });
-  return new Set(Object.keys(metafile.outputs).map((file) => relative(dist, join(root, file))));
+  await build.close();
+  return new Set(output.map(({ fileName }) => fileName));
 }
 
-/** The source of every file that package.json lets be imported or run. */
+const input = {
+  cwd: root,
+  platform: "node",
+  external: (id) => !id.startsWith(".") && !isAbsolute(id),
+  checks: { ineffectiveDynamicImport: false },
+};
+
+/** Every module that is loaded with these, not on demand. */
+async function modulesOf(files) {
+  const build = await rolldown({ ...input, input: files.map((file) => join(root, file)) });
+  const { output } = await build.generate({ format: "esm" });
+  await build.close();
+  const chunks = new Map(output.filter(({ type }) => type === "chunk").map((chunk) => [chunk.fileName, chunk]));
+  const reached = new Set();
+  const reach = ({ fileName, imports }) => {
+    if (reached.has(fileName)) return;
+    reached.add(fileName);
+    for (const name of imports) if (chunks.has(name)) reach(chunks.get(name));
+  };
+  for (const chunk of chunks.values()) if (chunk.isEntry) reach(chunk);
+  return new Set([...reached].flatMap((name) => chunks.get(name).moduleIds));
+}
+
+/** The source of every file that package.json lets be imported or run, by its name in `dist`. */
 function entries() {
   const { exports, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const built = [...Object.values(exports).map((entry) => entry.default ?? entry), ...Object.values(bin)];
-  return built
-    .filter((file) => file.endsWith(".js"))
-    .map((file) => file.replace(/^(\.\/)?dist\/(.*)\.js$/, "src/$2.ts"));
+  const names = built.filter((file) => file.endsWith(".js")).map((file) => file.replace(/^\.\/dist\/|\.js$/g, ""));
+  return Object.fromEntries(names.map((name) => [name, join(root, "src", `${name}.ts`)]));
 }

@@ -28,6 +28,7 @@ async function playRound(sides, load, { cpuBeside = () => 0 }, slice, round) {
     const before = sides[index].cpu();
     const besideBefore = cpuBeside();
     const { requests, p50, p99 } = await load(sides[index].port, slice);
+    if (requests === 0) throw new Error("gave no answer within a slice");
     const perRequest = (seconds) => (seconds * 1e6) / requests;
     figures[index] = {
       cpu: perRequest(sides[index].cpu() - before),

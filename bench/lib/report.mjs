@@ -128,4 +128,4 @@ function typesTable({ types }) {
 const list = (versions) => versions.map(({ name, version }) => `${name} ${version}`).join(", ");
 const quick = (options) =>
   options.quick ? " A quick run: it shows that the harness works, not how fast anything is." : "";
-const baseOf = ({ base, database }) => [...new Set([base, database.base])].join(", with a database ");
+const baseOf = ({ base, database }) => [base, database.base].filter(Boolean).join(", with a database ");
