@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { ParameterRangeError, ParameterTypeError } from "../../src/db/errors.js";
+import { compileSelect } from "../../src/orm/compile/statement-cache.js";
 import { count, Expression, F, FieldError, fn, max, Q, raw, rowNumber } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Profile, seed } from "./bookshop.js";
@@ -171,6 +172,27 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
       .toSql();
     expect(text).not.toContain("drop");
     expect(params.join()).toContain("drop");
-    expect(Author.objects.filter({ name: evil }).limit(3).offset(1).toSql().params).toEqual([evil, 3, 1]);
+    expect(Author.objects.filter({ name: evil }).offset(1).toSql().params).toEqual([evil, 1]);
+  });
+
+  it("writes nothing but integers into the statement as its limit", () => {
+    const limited = Author.objects.filter({ name: "x" }).limit(3).toSql();
+    expect(limited.text).toMatch(/ LIMIT 3$/);
+    expect(limited.params).toEqual(["x"]);
+    for (const evil of [
+      "3",
+      "3; drop table books",
+      1.5,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      -1,
+      3n,
+      [3],
+      { toString: () => "3" },
+    ])
+      expect(() => Author.objects.limit(evil as never)).toThrow(/^limit must be/);
+    // Whoever goes around the queryset is stopped by the compiler.
+    const { query } = Author.objects.limit(3);
+    expect(() => compileSelect({ ...query, limit: "3; drop table books" as never })).toThrow("not a number of rows");
   });
 });

@@ -140,7 +140,8 @@ export class Compiler implements Context {
     if (query.distinct === true) text += "DISTINCT ";
     else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
     text += `${list} FROM ${query.meta.sqlName} ${scope.alias}${scope.joins}${clauses.where}${clauses.groupBy}${clauses.having}${clauses.orderBy}`;
-    if (query.limit !== null) text += ` LIMIT ${this.#literalLimit ? query.limit : this.#count("limit", query.limit)}`;
+    if (query.limit !== null)
+      text += ` LIMIT ${this.#literalLimit ? checkedLimit(query.limit) : this.#count("limit", query.limit)}`;
     if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
     if (query.lock) text += ` ${lockSql(query.lock, scope.alias)}`;
     return text;
@@ -306,6 +307,12 @@ function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
     default:
       return true;
   }
+}
+
+/** The only value that is ever part of a text: it was checked when it was given, and is looked at once more. */
+function checkedLimit(limit: number): string {
+  if (!Number.isSafeInteger(limit) || limit < 0) throw new FieldError("the limit is not a number of rows");
+  return String(limit);
 }
 
 function lockSql(lock: NonNullable<Query["lock"]>, alias: string): string {
