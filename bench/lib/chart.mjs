@@ -27,6 +27,7 @@ export function toSvg({ workloads, special, database, base }) {
   parts.push(`<line x1="${line}" x2="${line}" y1="30" y2="${y - 8}" stroke="#333" stroke-dasharray="3 3"/>`);
   parts.push(text(left, 20, `Requests per CPU time, ${base} = 1`, "bold"));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 130}" height="${y}" font-family="sans-serif" font-size="12">
+<title>Requests per CPU time, ${base} = 1</title>
 <rect width="100%" height="100%" fill="#fff"/>
 ${parts.join("\n")}
 </svg>
