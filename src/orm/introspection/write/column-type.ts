@@ -1,4 +1,5 @@
 import { checkIdentifier } from "../../identifiers.js";
+import type { ColumnKind } from "../../meta.js";
 import type { SchemaState } from "../../migrations/state.js";
 import { typeName } from "../../migrations/type-names.js";
 import { escaped } from "../names.js";
@@ -16,26 +17,8 @@ export interface TypeSource {
   readonly choices?: readonly string[];
 }
 
-export type MakerName =
-  | "smallInt"
-  | "int"
-  | "bigInt"
-  | "float"
-  | "decimal"
-  | "bool"
-  | "char"
-  | "text"
-  | "uuid"
-  | "json"
-  | "datetime"
-  | "date"
-  | "time"
-  | "interval"
-  | "bytes"
-  | "array"
-  | "enum"
-  | "searchVector"
-  | "custom";
+/** The makers are called after the kinds of columns. */
+export type MakerName = ColumnKind;
 
 /** Enums by the spelling of their types, with the code of their values. */
 export type EnumSources = ReadonlyMap<

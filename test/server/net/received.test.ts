@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect, createServer, Socket } from "node:net";
+import { expect, it } from "vitest";
+import { Response } from "../../../src/http/response.js";
+import { createNetTransport } from "../../../src/server/net/transport.js";
+import type { Transport, TransportOptions } from "../../../src/server/transport.js";
+
+const options: TransportOptions = {
+  maxHeadSize: 16_384,
+  maxTargetSize: 8_192,
+  maxHeaders: 100,
+  maxConnections: 0,
+  headTimeout: 10,
+  bodyTimeout: 30,
+  keepAliveTimeout: 75,
+  writeTimeout: 30,
+  tls: null,
+};
+
+const requests = Array.from({ length: 200 }, (_, n) => `GET /${n} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
+
+/** What a client reads that sends many requests at once, when sockets are prepared in some way before they are served. */
+async function exchange(prepare: (socket: Socket, transport: Transport) => void): Promise<string> {
+  const transport = createNetTransport((request) => new Response(`[${request.path}]`), options);
+  const server = createServer({ allowHalfOpen: true }, (socket) => prepare(socket, transport)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  let text = "";
+  client.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+  client.end(requests);
+  await once(client, "close");
+  transport.destroy();
+  server.close();
+  return text;
+}
+
+const inOrder = Array.from({ length: 200 }, (_, n) => `/${n}`);
+const answered = (text: string): string[] => [...text.matchAll(/\[(\/\d+)\]/g)].map((match) => match[1]!);
+
+it("takes what a socket received without its way through the stream", async () => {
+  const events: number[] = [];
+  const text = await exchange((socket, transport) => {
+    transport.accept(socket);
+    socket.prependListener("data", (chunk: Buffer) => events.push(chunk.length));
+  });
+  expect(answered(text)).toEqual(inOrder);
+  expect(events).toEqual([]);
+});
+
+it("answers the same where sockets hand over their bytes otherwise", async () => {
+  const text = await exchange((socket, transport) => {
+    transport.accept(socket);
+    socket.push = Socket.prototype.push;
+  });
+  expect(answered(text)).toEqual(inOrder);
+});
+
+it("keeps the order when some bytes wait in the stream already", async () => {
+  const text = await exchange((socket, transport) => {
+    socket.once("readable", () => transport.accept(socket));
+  });
+  expect(answered(text)).toEqual(inOrder);
+});
