@@ -1,3 +1,4 @@
+import { setOwn } from "../internal/own-property.js";
 import type { ArrayResult, ExecuteResult, Row } from "./database.js";
 import { DataError, type OperationalError } from "./errors.js";
 import type { StatementInfo } from "./statements.js";
@@ -194,8 +195,7 @@ export class Job {
     for (let i = 0; i < count; i++) {
       const start = starts[i]!;
       const value = start === -1 ? null : readers[i]!(bytes, start, ends[i]!);
-      if (unsafe)
-        Object.defineProperty(row, names[i]!, { value, enumerable: true, writable: true, configurable: true });
+      if (unsafe) setOwn(row, names[i]!, value);
       else row[names[i]!] = value;
     }
     return row;

@@ -1,4 +1,5 @@
 import { causeOf, describeError, isInstance } from "../errors/describe.js";
+import { setOwn } from "../internal/own-property.js";
 import type { LogFields } from "./logger.js";
 import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
 
@@ -121,8 +122,5 @@ function plainError(error: Error, copying: Copying): PlainFields {
 }
 
 function set(plain: PlainFields, key: string, value: PlainValue | undefined): void {
-  if (value === undefined) return;
-  if (key !== "__proto__") plain[key] = value;
-  // Assigning to it would set the prototype.
-  else Object.defineProperty(plain, key, { value, enumerable: true, configurable: true, writable: true });
+  if (value !== undefined) setOwn(plain, key, value);
 }

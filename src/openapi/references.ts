@@ -1,3 +1,4 @@
+import { setOwn } from "../internal/own-property.js";
 import type { Direction, JsonSchema } from "../validation/json-schema.js";
 
 const prefix = "#/components/schemas/";
@@ -14,7 +15,7 @@ export function mapReferences<T>(node: T, map: (reference: string) => string): T
   const copy: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(node)) {
     const mapped = key === "$ref" && typeof value === "string" ? map(value) : mapReferences(value, map);
-    Object.defineProperty(copy, key, { value: mapped, enumerable: true, configurable: true, writable: true });
+    setOwn(copy, key, mapped);
   }
   return copy as T;
 }

@@ -1,3 +1,4 @@
+import { setOwn } from "../internal/own-property.js";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 import { acceptedTypes, isSchema, itemsOf, objectShape, resolve } from "./schema-walk.js";
 import type { StandardSchema } from "./standard-schema.js";
@@ -32,7 +33,7 @@ export function coercion(schema: StandardSchema, lists: Lists): Coerce | null {
       if (Object.hasOwn(input, name)) input[name] = turn(input[name]);
     }
     if (!turnOthers) return;
-    for (const name of Object.keys(input)) if (!properties.has(name)) set(input, name, turnOthers(input[name]));
+    for (const name of Object.keys(input)) if (!properties.has(name)) setOwn(input, name, turnOthers(input[name]));
   };
 }
 
@@ -84,9 +85,4 @@ function scalarTurn(types: ReadonlySet<string>): Turn | null {
 function finite(text: string): unknown {
   const number = Number(text);
   return Number.isFinite(number) ? number : text;
-}
-
-/** Assigning to `__proto__` would set the prototype. */
-function set(input: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(input, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { ApiKeyAuth, type ApiKeys, App } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it, vi } from "vitest";
 import { nodeCrypto } from "../../src/internal/node-crypto.js";
+import fc from "../support/properties.js";
 
 const timingSafeEqual = { calls: 0 };
 const compare = nodeCrypto().timingSafeEqual;

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { App, BasicAuth, constantTimeEqual, type VerifyFunction } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import fc from "../support/properties.js";
 
 function basicApp(verify: VerifyFunction = (user, password) => user === "ada" && password === "secret"): App {
   const app = new App().use(new BasicAuth(verify));

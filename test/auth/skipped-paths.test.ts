@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SkippedPaths } from "../../src/auth/skipped-paths.js";
+import fc from "../support/properties.js";
 
 const health = new SkippedPaths("a test", ["/health"]);
 

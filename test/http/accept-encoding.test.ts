@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { acceptedCodings, type ContentCoding, codingNegotiator } from "../../src/http/accept-encoding.js";
+import fc from "../support/properties.js";
 
 const both: readonly ContentCoding[] = ["br", "gzip"];
 

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { contentDisposition } from "../../src/http/content-disposition.js";
 import { checkHeader } from "../../src/http/headers.js";
+import fc from "../support/properties.js";
 
 describe("Content-Disposition", () => {
   it.each([

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ValueError } from "../../src/errors/value-error.js";
 import { type CookieOptions, parseCookies, serializeCookie } from "../../src/http/cookies.js";
+import fc from "../support/properties.js";
 
 describe("reading cookies", () => {
   it("gives each cookie by its name, in order", () => {

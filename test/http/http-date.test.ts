@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatHttpDate, parseHttpDate } from "../../src/http/http-date.js";
+import fc from "../support/properties.js";
 
 describe("a date in a header field", () => {
   const time = Date.UTC(1994, 10, 6, 8, 49, 37);

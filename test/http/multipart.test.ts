@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
 import { parseForm } from "../../src/http/form.js";
 import { type MultipartLimits, type Part, readParts } from "../../src/http/multipart.js";
+import fc from "../support/properties.js";
 import {
   boundary,
   contentType,

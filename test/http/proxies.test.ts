@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { App } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { type Proxies, TrustedProxies, type TrustProxyOptions } from "../../src/http/proxies.js";
 import type { RequestSource } from "../../src/http/source.js";
+import fc from "../support/properties.js";
 
 function source(peer: string, headers: Record<string, string> = {}, secure = false): RequestSource {
   return {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Query } from "../../src/http/query.js";
+import fc from "../support/properties.js";
 
 describe("the query", () => {
   it("gives the first value, every value, and whether there is one", () => {

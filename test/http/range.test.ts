@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRange } from "../../src/http/range.js";
+import fc from "../support/properties.js";
 
 describe("a Range of a file of 26 bytes", () => {
   it.each<[string, string, [number, number]]>([

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Request } from "../../src/http/request.js";
 import { deltaOf, parseCacheControl } from "../../src/middleware/cache/cache-control.js";
@@ -7,6 +6,7 @@ import { ExcludedPaths } from "../../src/middleware/cache/excluded-paths.js";
 import { MemoryCacheStore } from "../../src/middleware/cache/memory-store.js";
 import type { CacheEntry } from "../../src/middleware/cache/store.js";
 import { fakeSource } from "../http/fake-source.js";
+import fc from "../support/properties.js";
 
 describe("Cache-Control", () => {
   const name = fc.constantFrom("no-store", "no-cache", "private", "max-age", "s-maxage", "x-ext", "must-revalidate");

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { App, type CsrfOptions, MemorySessionStore } from "stoa";
 import { serve, type TestClient, type TestRequestInit, testClient } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import fc from "../support/properties.js";
 
 const secret = "a secret of forms with at least 32 bytes";
 

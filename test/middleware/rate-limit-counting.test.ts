@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundedKey, networkOf } from "../../src/middleware/rate-limit/identity.js";
 import { RecentMap } from "../../src/middleware/rate-limit/recent-map.js";
 import { SlidingWindows } from "../../src/middleware/rate-limit/sliding-windows.js";
 import type { RateVerdict } from "../../src/middleware/rate-limit/store.js";
 import { TokenBuckets } from "../../src/middleware/rate-limit/token-buckets.js";
+import fc from "../support/properties.js";
 
 const windowMs = 1000;
 

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { coercion } from "../../src/validation/coerce.js";
 import type { StandardSchema } from "../../src/validation/standard-schema.js";
+import fc from "../support/properties.js";
 
 function coerced(schema: StandardSchema, input: Record<string, unknown>, lists: "repeated" | "commas" = "repeated") {
   coercion(schema, lists)?.(input);

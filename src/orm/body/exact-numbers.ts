@@ -1,3 +1,5 @@
+import { setOwn } from "../../internal/own-property.js";
+
 /** A number of JSON as it was written, because a double may not hold it. */
 export class NumberText {
   readonly text: string;
@@ -63,8 +65,7 @@ class Reader {
       const key = this.#string();
       this.#next();
       this.#at++;
-      // `__proto__` was refused before.
-      object[key] = this.value();
+      setOwn(object, key, this.value());
       if (this.#next() === ",") this.#at++;
     }
     this.#at++;

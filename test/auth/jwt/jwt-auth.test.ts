@@ -1,8 +1,8 @@
 import { get } from "node:http";
-import fc from "fast-check";
 import { App, Authenticated, createLogger, JwtAuth, JwtConfig, type RevocationStore, UnauthorizedError } from "stoa";
 import { serve } from "stoa/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import fc from "../../support/properties.js";
 import { forge, inOneHour, secret } from "../tokens.js";
 
 function jwtApp(jwt: JwtAuth): App {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatArray, parseArray } from "../../../src/db/values/arrays.js";
+import fc from "../../support/properties.js";
 
 const text = (item: unknown): string | null => item as string | null;
 

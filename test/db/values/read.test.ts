@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decoderOf } from "../../../src/db/values/decode.js";
 import { oid } from "../../../src/db/values/oids.js";
 import { readerOf } from "../../../src/db/values/read.js";
+import fc from "../../support/properties.js";
 
 /** Reads a text from the middle of a buffer, as it is in a row. */
 const read = (type: number, text: string): unknown => {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatTimestamp, isoText, parseTimestamp } from "../../../src/db/values/timestamps.js";
+import fc from "../../support/properties.js";
 
 describe("timestamps", () => {
   it.each([

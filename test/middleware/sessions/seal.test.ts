@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encryptedSeal, signedSeal } from "../../../src/middleware/sessions/seal.js";
+import fc from "../../support/properties.js";
 
 const one = "the first secret, of more than 32 bytes";
 const two = Buffer.from("the second secret, of more than 32 bytes");

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mayLoseDigits, NumberText, parseExactly } from "../../../src/orm/body/exact-numbers.js";
 import { modelBodyReader } from "../../../src/orm/body/model-body.js";
+import fc from "../../support/properties.js";
 import { Sample, sample } from "./models.js";
 
 const read = modelBodyReader(Sample.meta, "whole");
@@ -116,7 +116,6 @@ describe("numbers as they were written", () => {
   it("lose no digit", () => {
     fc.assert(
       fc.property(whole, fc.string(), (number, key) => {
-        fc.pre(key !== "__proto__");
         const found = (parseExactly(`{${JSON.stringify(key)}: [1, ${number}]}`) as Record<string, unknown[]>)[key]![1];
         expect(found instanceof NumberText ? found.text : String(BigInt(found as number))).toBe(number);
         expect(mayLoseDigits(number) || Number.isSafeInteger(Number(number))).toBe(true);

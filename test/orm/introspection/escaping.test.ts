@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import { writeModels } from "../../../src/orm/introspection/index.js";
 import { escaped } from "../../../src/orm/introspection/names.js";
 import { withoutParentheses } from "../../../src/orm/introspection/sql-text.js";
 import type { SchemaState } from "../../../src/orm/migrations/state.js";
+import fc from "../../support/properties.js";
 
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),

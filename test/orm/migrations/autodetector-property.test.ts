@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.js";
 import { openDatabase } from "../../../src/db/open-database.js";
 import { detectChanges } from "../../../src/orm/migrations/autodetector.js";
 import { emptyState, type SchemaState } from "../../../src/orm/migrations/state.js";
 import { engines } from "../../db/engines.js";
+import fc from "../../support/properties.js";
 import { service } from "../../support/service.js";
 import { fingerprint } from "./fingerprint.js";
 import { randomState } from "./random-states.js";

@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { detectChanges } from "../../../src/orm/migrations/autodetector.js";
 import type { Operation } from "../../../src/orm/migrations/operation.js";
 import { op } from "../../../src/orm/migrations/operations.js";
 import { optimize } from "../../../src/orm/migrations/optimize.js";
 import { emptyState, type SchemaState } from "../../../src/orm/migrations/state.js";
+import fc from "../../support/properties.js";
 import { randomState } from "./random-states.js";
 
 const id = { type: "integer", identity: true } as const;

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import type {
   ColumnState,
   ForeignKeyState,
@@ -8,6 +7,7 @@ import type {
   UniqueState,
 } from "../../../src/orm/migrations/state.js";
 import { tidyState } from "../../../src/orm/migrations/tidy.js";
+import fc from "../../support/properties.js";
 
 /** Schemas that PostgreSQL takes, small enough to have much in common: two of them are a change of every kind. */
 

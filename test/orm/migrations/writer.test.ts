@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { detectChanges } from "../../../src/orm/migrations/autodetector.js";
 import { migration } from "../../../src/orm/migrations/migration.js";
@@ -12,6 +11,7 @@ import type { MigrationDefinition, Operation } from "../../../src/orm/migrations
 import { op } from "../../../src/orm/migrations/operations.js";
 import { emptyState } from "../../../src/orm/migrations/state.js";
 import { writeMigration } from "../../../src/orm/migrations/writer.js";
+import fc from "../../support/properties.js";
 import { randomState } from "./random-states.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
