@@ -1,11 +1,11 @@
 /** The query parameters of a request, parsed when first asked for. */
 export class Query implements Iterable<[name: string, value: string]> {
-  readonly #names: string[] = [];
-  readonly #values: string[] = [];
+  /** Names and values in turn. */
+  readonly #pairs: string[] = [];
 
-  constructor(text: string) {
+  /** `start`: where the parameters begin in the text. */
+  constructor(text: string, start = 0) {
     const escaped = text.includes("%") || text.includes("+");
-    let start = 0;
     while (start < text.length) {
       let end = text.indexOf("&", start);
       if (end === -1) end = text.length;
@@ -22,35 +22,36 @@ export class Query implements Iterable<[name: string, value: string]> {
   }
 
   #add(name: string, value: string, escaped: boolean): void {
-    this.#names.push(escaped ? decode(name) : name);
-    this.#values.push(escaped ? decode(value) : value);
+    if (escaped) this.#pairs.push(decode(name), decode(value));
+    else this.#pairs.push(name, value);
   }
 
   get size(): number {
-    return this.#names.length;
+    return this.#pairs.length / 2;
   }
 
   /** The first value given for a name. */
   get(name: string): string | undefined {
-    const index = this.#names.indexOf(name);
-    return index === -1 ? undefined : this.#values[index];
+    const pairs = this.#pairs;
+    for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === name) return pairs[i + 1];
+    return undefined;
   }
 
   /** Every value given for a name, in order. */
   getAll(name: string): string[] {
-    return this.#values.filter((_, index) => this.#names[index] === name);
+    return this.#pairs.filter((_, index) => index % 2 === 1 && this.#pairs[index - 1] === name);
   }
 
   has(name: string): boolean {
-    return this.#names.includes(name);
+    return this.get(name) !== undefined;
   }
 
   *entries(): IterableIterator<[name: string, value: string]> {
-    for (let i = 0; i < this.#names.length; i++) yield [this.#names[i]!, this.#values[i]!];
+    for (let i = 0; i < this.#pairs.length; i += 2) yield [this.#pairs[i]!, this.#pairs[i + 1]!];
   }
 
   *keys(): IterableIterator<string> {
-    yield* new Set(this.#names);
+    yield* new Set(this.#pairs.filter((_, index) => index % 2 === 0));
   }
 
   [Symbol.iterator](): IterableIterator<[name: string, value: string]> {

@@ -77,9 +77,7 @@ export class Request<Params extends object = Record<string, string>> {
   constructor(source: RequestSource) {
     this.source = source;
     this.method = source.method;
-    const target = source.target;
-    const mark = target.indexOf("?");
-    this.path = mark === -1 ? target : target.slice(0, mark);
+    this.path = source.path;
   }
 
   /** Path parameters by name: always strings, decoded once. */
@@ -88,7 +86,7 @@ export class Request<Params extends object = Record<string, string>> {
   }
 
   get query(): Query {
-    return (this.#query ??= new Query(queryOf(this.source.target)));
+    return (this.#query ??= new Query(this.source.search, 1));
   }
 
   get headers(): RequestHeaders {
@@ -106,9 +104,14 @@ export class Request<Params extends object = Record<string, string>> {
   /** The absolute address: scheme and host as the client gave them, or as a trusted proxy says it did. */
   get url(): string {
     const origin = this.host?.originOf?.(this as unknown as Request);
-    if (origin !== undefined) return origin + this.source.target;
+    if (origin !== undefined) return origin + this.target;
     const scheme = this.source.secure ? "https" : "http";
-    return `${scheme}://${this.source.header("host") ?? "localhost"}${this.source.target}`;
+    return `${scheme}://${this.source.header("host") ?? "localhost"}${this.target}`;
+  }
+
+  /** @internal Path and query as received. */
+  get target(): string {
+    return this.path + this.source.search;
   }
 
   /** The client's address: the peer, or what a trusted proxy says of it. */
@@ -240,16 +243,11 @@ export class Request<Params extends object = Record<string, string>> {
   }
 
   [inspect.custom](): string {
-    return `Request { ${this.method} ${inspect(this.source.target)} }`;
+    return `Request { ${this.method} ${inspect(this.target)} }`;
   }
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
 export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
-
-function queryOf(target: string): string {
-  const mark = target.indexOf("?");
-  return mark === -1 ? "" : target.slice(mark + 1);
-}
 
 /** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */
 function Bare(): void {}

@@ -6,8 +6,10 @@ import type { Duplex } from "node:stream";
  */
 export interface RequestSource {
   readonly method: string;
-  /** Path and query as received, in origin form: `/books?genre=sf`. */
-  readonly target: string;
+  /** The path as received, in origin form: `/books`. */
+  readonly path: string;
+  /** The query as received, with its question mark: `?genre=sf`; empty where there is none. */
+  readonly search: string;
   /** The peer's address; empty where there is none. */
   readonly remoteAddress: string;
   /** Whether the connection is encrypted. */

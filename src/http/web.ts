@@ -8,7 +8,8 @@ import { isBodiless } from "./status.js";
 /** A standard web `Request` as a source, so that an application runs under anything that speaks fetch. */
 export class WebSource implements RequestSource {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
+  readonly search: string;
   readonly remoteAddress = "";
   readonly secure: boolean;
   readonly body: IncomingBody | null;
@@ -21,7 +22,8 @@ export class WebSource implements RequestSource {
     this.#request = request;
     this.#host = url.host;
     this.method = request.method.toUpperCase();
-    this.target = url.pathname + url.search;
+    this.path = url.pathname;
+    this.search = url.search;
     this.secure = url.protocol === "https:";
     this.body = request.body ? new WebBody(request) : null;
   }

@@ -1,5 +1,6 @@
 import { ValueError } from "../errors/value-error.js";
 import type { Pattern } from "./pattern.js";
+import { RecentMatches } from "./recent-matches.js";
 import { checkPath, RouteTree } from "./tree.js";
 
 /** The key under which WebSocket routes stand beside the methods. */
@@ -13,6 +14,7 @@ export interface TableRoute {
 export class RouteTable<Route extends TableRoute> {
   readonly #trees = new Map<string, RouteTree<Route>>();
   #get: RouteTree<Route> | undefined;
+  readonly #recent = new RecentMatches<RouteTree<Route>, Route>();
   /** The parameters of the route found last. */
   values: readonly string[] = [];
 
@@ -34,8 +36,15 @@ export class RouteTable<Route extends TableRoute> {
   /** The route that answers; HEAD falls back to GET. Throws 400 for a path that no route may see. */
   find(method: string, path: string): Route | null {
     const tree = method === "GET" ? this.#get : this.#trees.get(method);
-    const exact = tree?.findExact(path);
-    if (exact !== undefined) return exact;
+    if (tree !== undefined) {
+      const exact = tree.findExact(path);
+      if (exact !== undefined) return exact;
+      const recent = this.#recent.at(path);
+      if (recent.path === path && recent.within === tree) {
+        this.values = recent.values;
+        return recent.route;
+      }
+    }
     const encoded = checkPath(path);
     const found = this.#in(tree, path, encoded);
     if (found !== null || method !== "HEAD") return found;
@@ -61,6 +70,7 @@ export class RouteTable<Route extends TableRoute> {
     if (!tree) return null;
     const route = tree.findByWalk(path, encoded);
     this.values = tree.values;
+    if (route !== null) this.#recent.keep(path, tree, route, tree.values);
     return route;
   }
 }

@@ -3,6 +3,8 @@ import type { Pattern } from "./pattern.js";
 
 interface Node<Route> {
   readonly statics: Map<string, Node<Route>>;
+  /** The static child, where there is one alone: comparing is cheaper than cutting out the segment to look it up. */
+  only: { readonly text: string; readonly node: Node<Route> } | null;
   param: Node<Route> | null;
   route: Route | null;
   wildcard: Route | null;
@@ -29,7 +31,11 @@ export class RouteTree<Route> {
         node = node.param ??= emptyNode();
       } else {
         let child = node.statics.get(segment.text);
-        if (!child) node.statics.set(segment.text, (child = emptyNode()));
+        if (!child) {
+          child = emptyNode<Route>();
+          node.statics.set(segment.text, child);
+          node.only = node.statics.size === 1 ? { text: segment.text, node: child } : null;
+        }
         node = child;
       }
     }
@@ -59,17 +65,15 @@ export class RouteTree<Route> {
 
   #walk(node: Node<Route>, path: string, start: number, encoded: boolean): Route | null {
     const slash = path.indexOf("/", start);
-    const raw = slash === -1 ? path.slice(start) : path.slice(start, slash);
-    const segment = encoded ? decodeSegment(raw) : raw;
-    // Most nodes below a parameter have no static children: looking one up would hash the segment for nothing.
-    const child = node.statics.size === 0 ? undefined : node.statics.get(segment);
+    const end = slash === -1 ? path.length : slash;
+    const child = childAt(node, path, start, end, encoded);
     if (child !== undefined) {
-      const found = slash === -1 ? (child.route ?? null) : this.#walk(child, path, slash + 1, encoded);
+      const found = slash === -1 ? child.route : this.#walk(child, path, slash + 1, encoded);
       if (found !== null) return found;
     }
-    if (node.param && segment !== "") {
+    if (node.param !== null && end > start) {
       const depth = this.values.length;
-      this.values.push(segment);
+      this.values.push(segmentAt(path, start, end, encoded));
       const found = slash === -1 ? node.param.route : this.#walk(node.param, path, slash + 1, encoded);
       if (found !== null) return found;
       this.values.length = depth;
@@ -81,6 +85,19 @@ export class RouteTree<Route> {
     }
     return null;
   }
+}
+
+function childAt<Route>(node: Node<Route>, path: string, start: number, end: number, encoded: boolean) {
+  const only = node.only;
+  if (only !== null && !encoded) {
+    return end - start === only.text.length && path.startsWith(only.text, start) ? only.node : undefined;
+  }
+  return node.statics.size === 0 ? undefined : node.statics.get(segmentAt(path, start, end, encoded));
+}
+
+function segmentAt(path: string, start: number, end: number, encoded: boolean): string {
+  const raw = path.slice(start, end);
+  return encoded ? decodeSegment(raw) : raw;
 }
 
 /**
@@ -108,5 +125,5 @@ function decodeSegment(segment: string): string {
 }
 
 function emptyNode<Route>(): Node<Route> {
-  return { statics: new Map(), param: null, route: null, wildcard: null };
+  return { statics: new Map(), only: null, param: null, route: null, wildcard: null };
 }

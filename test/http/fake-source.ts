@@ -7,9 +7,11 @@ export function fakeSource(
   target = "/",
   fields: readonly (readonly [string, string])[] = [],
 ): RequestSource {
+  const [path = "", ...rest] = target.split(/(?=\?)/);
   return {
     method,
-    target,
+    path,
+    search: rest.join(""),
     remoteAddress: "127.0.0.1",
     secure: false,
     body: null,

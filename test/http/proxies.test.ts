@@ -8,7 +8,8 @@ import fc from "../support/properties.js";
 function source(peer: string, headers: Record<string, string> = {}, secure = false): RequestSource {
   return {
     method: "GET",
-    target: "/",
+    path: "/",
+    search: "",
     remoteAddress: peer,
     secure,
     body: null,

@@ -218,7 +218,7 @@ export const echo: Dispatch = async (request) => {
 function describe(request: Request, bytes: Uint8Array | null): Response {
   return Response.json({
     method: request.method,
-    target: request.source.target,
+    target: request.target,
     headers: request.source.headerLines(),
     body: bytes === null ? null : Buffer.from(bytes).toString("latin1"),
   });

@@ -7,9 +7,8 @@ import { nodeCrypto } from "../../internal/node-crypto.js";
  * between them. `owner` keeps the answers of one client apart from those of others.
  */
 export function cacheKey(method: string, request: Request, owner = ""): string {
-  const target = request.source.target;
-  const mark = target.indexOf("?");
-  const query = mark === -1 ? "" : sortedQuery(target.slice(mark + 1));
+  const { search } = request.source;
+  const query = search === "" ? "" : sortedQuery(search.slice(1));
   return `${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}`;
 }
 

@@ -18,7 +18,8 @@ export function detachedRequest(request: Request): Request {
 
 class CopiedSource implements RequestSource {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
+  readonly search: string;
   readonly remoteAddress: string;
   readonly secure: boolean;
   readonly body = null;
@@ -27,7 +28,8 @@ class CopiedSource implements RequestSource {
 
   constructor(source: RequestSource) {
     this.method = source.method;
-    this.target = source.target;
+    this.path = source.path;
+    this.search = source.search;
     this.remoteAddress = source.remoteAddress;
     this.secure = source.secure;
     const lines = source.headerLines();

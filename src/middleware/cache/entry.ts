@@ -25,8 +25,7 @@ export function entryOf(request: Request, response: Response, plan: CachePlan): 
     const value = field(name);
     return [name, value === undefined ? null : ownCopy(value)];
   });
-  const size =
-    sizeOf(body) + textSize(fields) + textSize(tags) + textSize(vary.flat()) + request.source.target.length + 400;
+  const size = sizeOf(body) + textSize(fields) + textSize(tags) + textSize(vary.flat()) + request.target.length + 400;
   if (size > plan.maxEntrySize) return null;
   const madeAt = cacheTime();
   const { fresh, initialAge, ...stale } = lifetime;

@@ -64,8 +64,7 @@ export function staticFiles(config: StaticFilesConfig): (request: Request) => Pr
 
 /** Sends the client to a directory's own address, below which the links in its index lead where they should. */
 function withSlash(request: Request): Response {
-  const query = request.source.target.slice(request.path.length);
-  return Response.redirect(`${request.path}/${query}`, 301);
+  return Response.redirect(`${request.path}/${request.source.search}`, 301);
 }
 
 /** Null in place of 404. */

@@ -305,8 +305,7 @@ export class Connection implements BodyHost, WriterHost, Peer {
   #begin(bytes: Buffer, headEnd: number, end: number): number {
     const host = this.#host;
     const parser = host.parser;
-    const { method, target, wantsWebSocket, fieldsStart } = parser;
-    const source = new NetRequestSource(this, method, target, wantsWebSocket, bytes, fieldsStart, headEnd);
+    const source = new NetRequestSource(this, parser, bytes, headEnd);
     this.#keepAlive = parser.keepAlive;
     this.#old = parser.old;
     this.#fresh = false;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../errors/table.js";
 import { requestMethods } from "../../http/methods.js";
 import type { ServerLimits } from "../transport.js";
-import { TargetCache } from "./target-cache.js";
+import { PathCache } from "./path-cache.js";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -13,14 +13,16 @@ const TOKEN = 1;
 const VALUE = 2;
 const TARGET = 4;
 const HOST = 8;
+const PATH = 16;
 
-/** What a byte may be part of: a token, a field value (RFC 9110 section 5), a request target, a host. */
+/** What a byte may be part of: a token, a field value (RFC 9110 section 5), a request target, a host, a target's path. */
 const classes = new Uint8Array(256);
-for (let byte = 0x21; byte <= 0x7e; byte++) classes[byte] = VALUE | TARGET;
+for (let byte = 0x21; byte <= 0x7e; byte++) classes[byte] = VALUE | TARGET | PATH;
 for (let byte = 0x80; byte <= 0xff; byte++) classes[byte] = VALUE;
 classes[SP] = VALUE;
 classes[HTAB] = VALUE;
 classes[0x23] = VALUE; // "#": a fragment is never sent
+classes[0x3f] = VALUE | TARGET; // "?": the query begins
 for (const char of "!#$%&'*+-.^_`|~") classes[char.charCodeAt(0)]! |= TOKEN;
 for (const char of "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
   classes[char.charCodeAt(0)]! |= TOKEN | HOST;
@@ -42,7 +44,11 @@ export const REFUSED = -1;
 export class HeadParser {
   error: ErrorCode = "MALFORMED_REQUEST";
   method = "";
-  target = "";
+  /** The path of the target; all of it where it is no path. */
+  path = "";
+  /** Where the query begins, with its question mark, and ends. */
+  searchStart = 0;
+  searchEnd = 0;
   /** Whether the request says HTTP/1.0. */
   old = false;
   /** Where the field lines begin. */
@@ -59,7 +65,7 @@ export class HeadParser {
   readonly #maxHead: number;
   readonly #maxTarget: number;
   readonly #maxFields: number;
-  readonly #targets = new TargetCache();
+  readonly #paths = new PathCache();
   #hosts = 0;
   #hostStart = 0;
   #hostEnd = 0;
@@ -107,10 +113,12 @@ export class HeadParser {
     let hash = 0;
     while (pos < end) {
       const byte = bytes[pos]!;
-      if (!(classes[byte]! & TARGET)) break;
+      if (!(classes[byte]! & PATH)) break;
       hash = (hash * 31 + byte) | 0;
       pos++;
     }
+    const pathEnd = pos;
+    while (pos < end && classes[bytes[pos]!]! & TARGET) pos++;
     const targetEnd = pos;
     if (targetEnd - targetStart > this.#maxTarget) return this.#refuse("URI_TOO_LONG");
     if (pos === end) return INCOMPLETE;
@@ -158,7 +166,9 @@ export class HeadParser {
     if (pos - start > this.#maxHead) return this.#refuse("HEADERS_TOO_LARGE");
     this.method = method;
     this.old = minor === 0;
-    this.target = this.#targets.get(bytes, targetStart, targetEnd, hash);
+    this.path = this.#paths.get(bytes, targetStart, pathEnd, hash);
+    this.searchStart = pathEnd;
+    this.searchEnd = targetEnd;
     return this.#conclude(bytes) ? pos : REFUSED;
   }
 
@@ -247,19 +257,18 @@ export class HeadParser {
       this.wantsWebSocket =
         this.#webSocket && this.#upgrade && this.method === "GET" && this.contentLength <= 0 && !this.chunked;
     }
-    if (this.target.charCodeAt(0) === 0x2f) return true;
-    if (this.target === "*") return this.method === "OPTIONS";
+    if (this.path.charCodeAt(0) === 0x2f) return true;
+    if (this.path === "*" && this.searchStart === this.searchEnd) return this.method === "OPTIONS";
     return this.#absoluteForm(bytes);
   }
 
   /** RFC 9112 section 3.2.2: an absolute target wins over Host; one that differs from it is refused. */
   #absoluteForm(bytes: Buffer): boolean {
-    const parts = /^https?:\/\/([^/?]+)(.*)$/i.exec(this.target);
+    const parts = /^https?:\/\/([^/]+)(.*)$/i.exec(this.path);
     if (!parts || this.#hosts !== 1) return false;
     const host = bytes.toString("latin1", this.#hostStart, this.#hostEnd);
     if (parts[1]!.toLowerCase() !== host.toLowerCase()) return false;
-    const rest = parts[2]!;
-    this.target = rest.startsWith("/") ? rest : `/${rest}`;
+    this.path = parts[2] || "/";
     return true;
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 import { FieldIndex } from "./fields.js";
+import type { HeadParser } from "./head.js";
 
 /** The connection as far as a request needs to know it. */
 export interface Peer {
@@ -10,31 +11,34 @@ export interface Peer {
 /** A request as it lies in the bytes received. The fields are decoded when the first one is asked for. */
 export class NetRequestSource implements RequestSource {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
   readonly wantsWebSocket: boolean;
   body: IncomingBody | null = null;
   readonly #peer: Peer;
   readonly #bytes: Buffer;
-  readonly #start: number;
+  readonly #searchStart: number;
+  readonly #searchEnd: number;
+  readonly #fieldsStart: number;
   readonly #end: number;
   #fields: FieldIndex | null = null;
 
-  constructor(
-    peer: Peer,
-    method: string,
-    target: string,
-    wantsWebSocket: boolean,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ) {
+  /** `bytes` up to `end` are the head that was parsed. */
+  constructor(peer: Peer, head: HeadParser, bytes: Buffer, end: number) {
     this.#peer = peer;
-    this.method = method;
-    this.target = target;
-    this.wantsWebSocket = wantsWebSocket;
+    this.method = head.method;
+    this.path = head.path;
+    this.wantsWebSocket = head.wantsWebSocket;
     this.#bytes = bytes;
-    this.#start = start;
+    this.#searchStart = head.searchStart;
+    this.#searchEnd = head.searchEnd;
+    this.#fieldsStart = head.fieldsStart;
     this.#end = end;
+  }
+
+  get search(): string {
+    return this.#searchEnd === this.#searchStart
+      ? ""
+      : this.#bytes.toString("latin1", this.#searchStart, this.#searchEnd);
   }
 
   get remoteAddress(): string {
@@ -54,6 +58,6 @@ export class NetRequestSource implements RequestSource {
   }
 
   #index(): FieldIndex {
-    return (this.#fields ??= new FieldIndex(this.#bytes.toString("latin1", this.#start, this.#end)));
+    return (this.#fields ??= new FieldIndex(this.#bytes.toString("latin1", this.#fieldsStart, this.#end)));
   }
 }

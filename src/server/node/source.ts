@@ -5,7 +5,8 @@ import type { IncomingBody, RequestSource } from "../../http/source.js";
 /** A request that node:http has read. */
 export class NodeRequestSource implements RequestSource {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
+  readonly search: string;
   readonly body: IncomingBody | null;
   readonly wantsWebSocket: boolean;
   readonly #message: IncomingMessage;
@@ -13,7 +14,9 @@ export class NodeRequestSource implements RequestSource {
   constructor(message: IncomingMessage, target: string, body: IncomingBody | null, wantsWebSocket: boolean) {
     this.#message = message;
     this.method = message.method ?? "GET";
-    this.target = target;
+    const mark = target.indexOf("?");
+    this.path = mark === -1 ? target : target.slice(0, mark);
+    this.search = mark === -1 ? "" : target.slice(mark);
     this.body = body;
     this.wantsWebSocket = wantsWebSocket;
   }

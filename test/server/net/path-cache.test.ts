@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { TargetCache } from "../../../src/server/net/target-cache.js";
+import { PathCache } from "../../../src/server/net/path-cache.js";
 
-describe("the cache of request targets", () => {
-  const get = (cache: TargetCache, target: string, hash: number): string => {
+describe("the cache of paths", () => {
+  const get = (cache: PathCache, target: string, hash: number): string => {
     const bytes = Buffer.from(`GET ${target} HTTP/1.1`, "latin1");
     return cache.get(bytes, 4, 4 + target.length, hash);
   };
 
   it("gives each its own text, also when their hashes are the same", () => {
-    const cache = new TargetCache();
+    const cache = new PathCache();
     const targets = ["/", "/a", "/b", "/ab", "/ba", `/${"x".repeat(63)}`, `/${"x".repeat(64)}`, "/\xe9"];
     for (let round = 0; round < 3; round++) {
       for (const target of targets) {

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { parsePattern } from "../../src/routing/pattern.js";
+import { RouteTable, type TableRoute } from "../../src/routing/table.js";
+import fc from "../support/properties.js";
+
+function tableOf(routes: Readonly<Record<string, readonly string[]>>): RouteTable<TableRoute> {
+  const table = new RouteTable<TableRoute>();
+  for (const [method, templates] of Object.entries(routes)) {
+    for (const template of templates) table.add(method, { pattern: parsePattern(template) });
+  }
+  return table;
+}
+
+describe("paths that were asked for before", () => {
+  it("lead to the route of their method, and to none where there is none", () => {
+    const table = tableOf({ GET: ["/a/{id}"], PUT: ["/a/{key}"] });
+    for (let round = 0; round < 3; round++) {
+      expect(table.find("GET", "/a/1")?.pattern.paramNames).toEqual(["id"]);
+      expect(table.values).toEqual(["1"]);
+      expect(table.find("HEAD", "/a/1")?.pattern.paramNames).toEqual(["id"]);
+      expect(table.values).toEqual(["1"]);
+      expect(table.find("PUT", "/a/1")?.pattern.paramNames).toEqual(["key"]);
+      expect(table.find("DELETE", "/a/1")).toBeNull();
+    }
+  });
+
+  it("lead where they lead in a table that has seen nothing, in any order", () => {
+    const routes = { GET: ["/", "/{a}", "/{a}/b", "/a/{b}", "/{a}/{b}", "/a/b/{rest:*}"], PUT: ["/{a}/b", "/b/{c}"] };
+    const seasoned = tableOf(routes);
+    const segment = fc.constantFrom("a", "b", "c", "aa", "%61", "a%2fb", "");
+    const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join("/")}`);
+    fc.assert(
+      fc.property(fc.constantFrom("GET", "PUT", "HEAD", "POST"), path, (method, path) => {
+        const fresh = tableOf(routes);
+        expect(seasoned.find(method, path)?.pattern.text).toBe(fresh.find(method, path)?.pattern.text);
+        if (seasoned.find(method, path)?.pattern.paramNames.length) expect(seasoned.values).toEqual(fresh.values);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("are refused each time when they lead elsewhere", () => {
+    const table = tableOf({ GET: ["/a/{b}", "/{rest:*}"] });
+    for (let round = 0; round < 2; round++) expect(() => table.find("GET", "/a/..")).toThrow("The path is not valid");
+  });
+});
