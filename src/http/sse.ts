@@ -43,6 +43,7 @@ export function sseStream(source: SseSource, options?: SseOptions): AsyncIterabl
 
 /** The text of one item of a source. */
 export function formatEvent(item: unknown): string {
+  if (typeof item === "string") return `${lines("data: ", item)}\n`;
   const event: SseEvent = isEvent(item) ? item : { data: item };
   const text =
     lines(": ", event.comment) +
@@ -59,9 +60,20 @@ const heartbeatText = ": \n\n";
 const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 interface Waiter {
-  resolve(result: IteratorResult<string>): void;
-  reject(error: unknown): void;
+  readonly resolve: (result: IteratorResult<string>) => void;
+  readonly reject: (error: unknown) => void;
 }
+
+class Failure {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** What one who waits is given. */
+type Outcome = IteratorResult<string> | Failure;
 
 /** Not an async generator: the `return` of one waits for the item that is being waited for. */
 class SseStream implements AsyncIterableIterator<string> {
@@ -72,9 +84,10 @@ class SseStream implements AsyncIterableIterator<string> {
   #iterator: AsyncIterator<unknown> | null = null;
   #pulling = false;
   /** What the source gave while nobody was waiting: a heartbeat had been handed out in its place. */
-  #arrived: ((waiter: Waiter) => void) | null = null;
+  #arrived: Outcome | null = null;
   #waiter: Waiter | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  /** Runs from when an event is waited for; set once, and refreshed for each. */
+  #timer: NodeJS.Timeout | null = null;
   #ended = false;
 
   constructor(source: SseSource, heartbeat: number, retry: number | undefined) {
@@ -95,72 +108,78 @@ class SseStream implements AsyncIterableIterator<string> {
       return Promise.resolve({ done: false, value });
     }
     if (this.#waiter) return Promise.reject(new Error("an event stream is read by one reader, one event at a time"));
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject };
-      if (this.#arrived) this.#settle(this.#arrived);
-      else {
-        if (this.#heartbeat > 0) this.#timer = setTimeout(this.#beat, this.#heartbeat).unref();
-        if (!this.#pulling) this.#pull();
-      }
-    });
+    return new Promise(this.#wait);
   }
 
   return(): Promise<IteratorResult<string>> {
     if (!this.#ended) {
       this.#ended = true;
-      this.#settle((waiter) => waiter.resolve(over));
+      this.#settle(over);
       this.#abort.abort();
       this.#leaveSource();
     }
     return Promise.resolve(over);
   }
 
-  async #pull(): Promise<void> {
-    this.#pulling = true;
-    let outcome: (waiter: Waiter) => void;
-    try {
-      this.#iterator ??= open(this.#source, this.#abort.signal);
-      const { done, value } = await this.#iterator.next();
-      if (done) {
-        this.#ended = true;
-        outcome = (waiter) => waiter.resolve(over);
-      } else if (this.#ended) {
-        return;
-      } else {
-        outcome = this.#formatted(value);
-      }
-    } catch (error) {
-      if (this.#ended) return;
-      outcome = (waiter) => {
-        this.#ended = true;
-        waiter.reject(error);
-      };
-    }
-    this.#pulling = false;
-    this.#settle(outcome);
-  }
+  // One function of each serves the whole stream: an event costs no closure.
 
-  #formatted(item: unknown): (waiter: Waiter) => void {
+  readonly #wait = (resolve: Waiter["resolve"], reject: Waiter["reject"]): void => {
+    this.#waiter = { resolve, reject };
+    if (this.#arrived) {
+      this.#settle(this.#arrived);
+      return;
+    }
+    if (this.#timer) this.#timer.refresh();
+    else if (this.#heartbeat > 0) this.#timer = setTimeout(this.#beat, this.#heartbeat).unref();
+    if (!this.#pulling) this.#pull();
+  };
+
+  readonly #beat = (): void => {
+    if (this.#waiter) this.#settle({ done: false, value: heartbeatText });
+  };
+
+  readonly #took = (item: IteratorResult<unknown>): void => {
+    if (this.#ended) return;
+    this.#pulling = false;
+    let outcome: Outcome;
     try {
-      const value = formatEvent(item);
-      return (waiter) => waiter.resolve({ done: false, value });
+      outcome = item.done ? over : { done: false, value: formatEvent(item.value) };
     } catch (error) {
       this.#abort.abort();
       this.#leaveSource();
-      throw error;
+      outcome = new Failure(error);
+    }
+    if (outcome === over) this.#ended = true;
+    this.#settle(outcome);
+  };
+
+  readonly #failed = (error: unknown): void => {
+    if (this.#ended) return;
+    this.#pulling = false;
+    this.#settle(new Failure(error));
+  };
+
+  #pull(): void {
+    this.#pulling = true;
+    try {
+      this.#iterator ??= open(this.#source, this.#abort.signal);
+      Promise.resolve(this.#iterator.next()).then(this.#took, this.#failed);
+    } catch (error) {
+      this.#failed(error);
     }
   }
 
-  readonly #beat = (): void => {
-    this.#settle((waiter) => waiter.resolve({ done: false, value: heartbeatText }));
-  };
-
-  #settle(outcome: (waiter: Waiter) => void): void {
-    clearTimeout(this.#timer);
+  #settle(outcome: Outcome): void {
     const waiter = this.#waiter;
     this.#waiter = null;
     this.#arrived = waiter ? null : outcome;
-    if (waiter) outcome(waiter);
+    if (outcome instanceof Failure) {
+      if (waiter) this.#ended = true;
+      waiter?.reject(outcome.error);
+    } else {
+      waiter?.resolve(outcome);
+    }
+    if (this.#ended && this.#timer) clearTimeout(this.#timer);
   }
 
   /** Tells the source to end, without waiting: a generator takes notice only at its next `yield`. */
@@ -210,7 +229,8 @@ function dataText(event: SseEvent, item: unknown): string | undefined {
 
 function lines(prefix: string, text: string | undefined): string {
   if (text === undefined) return "";
-  return `${prefix}${text.split(/\r\n|\r|\n/).join(`\n${prefix}`)}\n`;
+  const single = !text.includes("\n") && !text.includes("\r");
+  return `${prefix}${single ? text : text.split(/\r\n|\r|\n/).join(`\n${prefix}`)}\n`;
 }
 
 /** A line break would end the field; an id with NUL is ignored by every client. */

@@ -2,7 +2,7 @@ import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { show } from "../internal/options.js";
 import { Heartbeat } from "./heartbeat.js";
-import { Inbox } from "./inbox.js";
+import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
 import { Outbox, type OutboxLimits } from "./outbox.js";
 import { OPEN, type RawSocket } from "./ws.js";
@@ -120,8 +120,8 @@ class BaseChannel implements AsyncIterable<Message> {
   }
 
   /** The messages until the connection ends. Leaving the loop does not close it. */
-  async *[Symbol.asyncIterator](): AsyncIterableIterator<Message> {
-    for (let message = await this.recv(); message; message = await this.recv()) yield message;
+  [Symbol.asyncIterator](): AsyncIterableIterator<Message> {
+    return new MessageIterator(this.#inbox);
   }
 
   /** Ends the connection in order. Messages that come after it are thrown away. Resolves when it has ended. */

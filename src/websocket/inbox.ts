@@ -56,14 +56,19 @@ export class Inbox {
 
   /** The next message; null when there will be none. */
   take(): Promise<Message | null> {
+    return this.takeAs(itself);
+  }
+
+  /** What `as` makes of it: a promise less than with `then`. */
+  takeAs<T>(as: (message: Message | null) => T): Promise<T> {
     const next = this.#messages.shift();
     if (next) {
       this.#cost -= next.cost;
       if (this.#paused && this.#cost <= this.#limit / 2) this.#resume();
-      return Promise.resolve(next.message);
+      return Promise.resolve(as(next.message));
     }
-    if (this.#ended) return Promise.resolve(null);
-    return new Promise((resolve) => this.#takers.push(resolve));
+    if (this.#ended) return Promise.resolve(as(null));
+    return new Promise((resolve) => this.#takers.push((message) => resolve(as(message))));
   }
 
   /** Nothing more comes; what waits can still be taken. */
@@ -84,4 +89,35 @@ export class Inbox {
     this.#paused = false;
     this.#flow.resume();
   }
+}
+
+/** The messages as a loop takes them. A generator would make three promises of each, in place of one. */
+export class MessageIterator implements AsyncIterableIterator<Message> {
+  readonly #inbox: Inbox;
+  #left = false;
+
+  constructor(inbox: Inbox) {
+    this.#inbox = inbox;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Message>> {
+    return this.#left ? Promise.resolve(over) : this.#inbox.takeAs(asResult);
+  }
+
+  return(): Promise<IteratorResult<Message>> {
+    this.#left = true;
+    return Promise.resolve(over);
+  }
+}
+
+const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+const itself = (message: Message | null): Message | null => message;
+
+function asResult(message: Message | null): IteratorResult<Message> {
+  return message === null ? over : { done: false, value: message };
 }

@@ -34,9 +34,7 @@ export class Outbox {
     if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
       this.#giveUp("the peer takes messages slower than they are sent; await each send");
     }
-    const sending = this.#raw.readyState === OPEN ? this.#send(data) : Promise.reject(closedError());
-    sending.catch(() => {});
-    return sending;
+    return this.#raw.readyState === OPEN ? this.#send(data) : quietly(Promise.reject(closedError()));
   }
 
   end(): void {
@@ -51,16 +49,21 @@ export class Outbox {
       this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
       this.#timer.unref();
     }
-    return new Promise((resolve, reject) => {
+    const sending = new Promise<void>((resolve, reject) => {
       this.#raw.send(data, (error) => {
         this.#waiting -= cost;
         this.sent++;
         if (this.#waiting <= this.#limits.maxBuffered) this.end();
         else this.#timer?.refresh();
-        if (error) reject(closedError(error));
-        else resolve();
+        if (!error) resolve();
+        else {
+          reject(closedError(error));
+          // Here and not for every message: a promise more would cost a tenth of sending it.
+          queueMicrotask(() => quietly(sending));
+        }
       });
     });
+    return sending;
   }
 
   #late(): void {
@@ -70,6 +73,12 @@ export class Outbox {
       if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
     });
   }
+}
+
+/** A failure need not be looked at. */
+function quietly(sending: Promise<void>): Promise<void> {
+  sending.catch(() => {});
+  return sending;
 }
 
 function closedError(cause?: Error): WebSocketClosedError {

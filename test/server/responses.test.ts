@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
+import { createNetTransport } from "../../src/server/net/transport.js";
 import { get, parseAnswers, settle, start, transports } from "./support.js";
 
 async function* pieces(...list: (string | Uint8Array)[]): AsyncGenerator<string | Uint8Array> {
@@ -127,6 +128,26 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
   });
 });
 
+describe("a streamed answer", () => {
+  it("that fails before any of it has left is answered 500", async () => {
+    const { client, errors } = await start(createNetTransport, ({ path }) => {
+      if (path === "/next") return new Response("next");
+      return new Response(
+        (async function* () {
+          yield "unseen";
+          throw new Error("broken");
+        })(),
+      );
+    });
+    const answers = await (await client(get("/") + get("/next"))).answers(2);
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [500, '{"error":"Internal Server Error","status":500}'],
+      [200, "next"],
+    ]);
+    expect(errors).toEqual([new Error("broken")]);
+  });
+});
+
 describe.each(transports)("a streamed answer of the %s transport", (_name, factory) => {
   it("is chunked", async () => {
     const large = "x".repeat(200_000);
@@ -168,7 +189,12 @@ describe.each(transports)("a streamed answer of the %s transport", (_name, facto
   ])("that is %s than promised breaks the connection", async (_what, length) => {
     const { exchange, errors } = await start(factory, (request) => {
       if (request.path === "/hidden") return new Response("hidden");
-      return new Response(pieces("ab", "cd"), { headers: { "Content-Length": length } });
+      const body = (async function* () {
+        yield "ab";
+        await settle(10);
+        yield "cd";
+      })();
+      return new Response(body, { headers: { "Content-Length": length } });
     });
     const text = await exchange(get("/") + get("/hidden"));
     expect(text).not.toContain("hidden");

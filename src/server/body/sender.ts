@@ -75,16 +75,22 @@ export class LargeBodySender implements BodySender {
 /** How the receiver knows where a streamed body ends. */
 export type StreamFraming = "chunked" | "length" | "close";
 
-/** A body that is made while it is sent. */
+/**
+ * A body that is made while it is sent. Small pieces that come one right after the other leave in one write, at the latest
+ * when nothing is left to be done without waiting.
+ */
 export class StreamSender implements BodySender {
   readonly #socket: Writable;
   readonly #host: SenderHost;
   readonly #framing: StreamFraming;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
-  /** Waits for the first piece, but not longer than until the event loop comes around. */
-  #head: string;
+  /** What leaves with the next write, a character for each byte: at first the head. */
+  #gathered: string;
+  #flushIsDue = false;
+  #begun: boolean;
   /** Bytes that Content-Length still promises. */
   #left: number;
+  #behind = false;
   #cancelled = false;
   #wake: (() => void) | null = null;
 
@@ -98,14 +104,16 @@ export class StreamSender implements BodySender {
   ) {
     this.#socket = socket;
     this.#host = host;
-    this.#head = head;
+    this.#gathered = head;
+    this.#begun = head === "";
     this.#framing = framing;
     this.#left = length;
     this.#iterator = body[Symbol.asyncIterator]();
   }
 
   start(): void {
-    setImmediate(flushHead, this);
+    // The head does not wait for the first piece longer than until the event loop comes around.
+    setImmediate(flush, this);
     this.#run().then(
       (whole) => {
         if (whole) this.#host.bodySent();
@@ -114,12 +122,13 @@ export class StreamSender implements BodySender {
         if (this.#cancelled) return;
         this.#cancelled = true;
         stopIterator(this.#iterator);
-        this.#host.bodyFailed(error, this.#head === "");
+        this.#host.bodyFailed(error, this.#begun);
       },
     );
   }
 
   drained(): void {
+    this.#behind = false;
     const wake = this.#wake;
     this.#wake = null;
     wake?.();
@@ -128,17 +137,18 @@ export class StreamSender implements BodySender {
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
-    this.#head = "";
     stopIterator(this.#iterator);
     this.drained();
   }
 
-  /** Sends the head alone, when no piece has come to send it with. */
-  flushHead(): void {
-    if (this.#head === "" || this.#cancelled) return;
-    const head = this.#head;
-    this.#head = "";
-    this.#socket.write(head, "latin1");
+  /** Sends what is gathered. */
+  flush(): void {
+    this.#flushIsDue = false;
+    if (this.#gathered === "" || this.#cancelled) return;
+    this.#begun = true;
+    const text = this.#gathered;
+    this.#gathered = "";
+    this.#behind = !this.#socket.write(text, "latin1");
   }
 
   /** Whether the body was sent to its end. */
@@ -148,44 +158,71 @@ export class StreamSender implements BodySender {
       if (this.#cancelled) return false;
       if (done) break;
       if (value.length === 0) continue;
-      await this.#sendPiece(value);
+      if (value.length > sliceSize) await this.#sendSlices(value);
+      else this.#sendPiece(value);
+      if (this.#behind) await this.#room();
       if (this.#cancelled) return false;
     }
     if (this.#framing === "length" && this.#left > 0) {
       throw new Error(`the stream ended ${this.#left} bytes short of its Content-Length`);
     }
-    const end = this.#takeHead() + (this.#framing === "chunked" ? "0\r\n\r\n" : "");
-    if (end !== "") this.#socket.write(end, "latin1");
+    if (this.#framing === "chunked") this.#gathered += "0\r\n\r\n";
+    this.flush();
     return true;
   }
 
-  async #sendPiece(piece: Uint8Array | string): Promise<void> {
-    const bytes = typeof piece === "string" ? Buffer.from(piece, "utf8") : piece;
-    if (this.#framing === "length") {
-      this.#left -= bytes.length;
-      if (this.#left < 0) throw new Error("the stream is longer than its Content-Length");
-    }
-    let before = this.#takeHead();
-    let after = "";
-    if (this.#framing === "chunked") {
-      before += `${bytes.length.toString(16)}\r\n`;
-      after = "\r\n";
-    }
-    if (bytes.length <= smallPiece) {
-      if (!this.#socket.write(before + latin1Of(bytes) + after, "latin1")) await this.#room();
+  #sendPiece(piece: Uint8Array | string): void {
+    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
+    this.#announce(size);
+    if (size <= smallPiece) {
+      this.#gathered += latin1Of(piece, size) + this.#chunkEnd;
+      if (this.#gathered.length >= sliceSize) {
+        this.flush();
+      } else if (!this.#flushIsDue) {
+        this.#flushIsDue = true;
+        process.nextTick(flush, this);
+      }
       return;
     }
-    if (before !== "") this.#socket.write(before, "latin1");
-    for (let sent = 0; sent < bytes.length && !this.#cancelled; sent += sliceSize) {
-      if (!this.#socket.write(bytes.subarray(sent, sent + sliceSize))) await this.#room();
-    }
-    if (after !== "" && !this.#cancelled) this.#socket.write(after, "latin1");
+    // Corked, what stands around the piece leaves in the same system call.
+    this.#socket.cork();
+    this.flush();
+    this.#write(piece);
+    this.#gathered = this.#chunkEnd;
+    this.flush();
+    this.#socket.uncork();
   }
 
-  #takeHead(): string {
-    const head = this.#head;
-    this.#head = "";
-    return head;
+  /** Sends a piece as the client takes it: not all of it should wait in the socket. */
+  async #sendSlices(piece: Uint8Array | string): Promise<void> {
+    const bytes = typeof piece === "string" ? Buffer.from(piece, "utf8") : piece;
+    this.#announce(bytes.length);
+    this.flush();
+    for (let sent = 0; sent < bytes.length && !this.#cancelled; sent += sliceSize) {
+      this.#write(bytes.subarray(sent, sent + sliceSize));
+      if (this.#behind) await this.#room();
+    }
+    this.#gathered = this.#chunkEnd;
+    this.flush();
+  }
+
+  /** Gathers what stands before a piece of this size. */
+  #announce(size: number): void {
+    if (this.#framing === "length") {
+      this.#left -= size;
+      if (this.#left < 0) throw new Error("the stream is longer than its Content-Length");
+    } else if (this.#framing === "chunked") {
+      this.#gathered += `${size.toString(16)}\r\n`;
+    }
+  }
+
+  get #chunkEnd(): string {
+    return this.#framing === "chunked" ? "\r\n" : "";
+  }
+
+  #write(piece: Uint8Array | string): void {
+    this.#begun = true;
+    this.#behind = !(typeof piece === "string" ? this.#socket.write(piece, "utf8") : this.#socket.write(piece));
   }
 
   #room(): Promise<void> {
@@ -215,12 +252,16 @@ function stopIterator(iterator: AsyncIterator<unknown>): void {
 
 function ignore(): void {}
 
-function flushHead(sender: StreamSender): void {
-  sender.flushHead();
+function flush(sender: StreamSender): void {
+  sender.flush();
 }
 
-function latin1Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+/** The bytes of a piece as a string of one character for each; `size` is how many there are. */
+function latin1Of(piece: Uint8Array | string, size: number): string {
+  if (typeof piece !== "string") {
+    return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString("latin1");
+  }
+  return piece.length === size ? piece : Buffer.from(piece, "utf8").toString("latin1");
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -1,0 +1,121 @@
+import { Writable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type StreamFraming, StreamSender } from "../../../src/server/body/sender.js";
+
+/** A socket that shows what each system call would be given, and takes it when it is told to. */
+class Wire extends Writable {
+  readonly calls: string[] = [];
+  #taken: (() => void) | null = null;
+
+  constructor(readonly paced = false) {
+    super({ decodeStrings: true, highWaterMark: 16 * 1024 });
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#call(chunk.toString("latin1"), done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this.#call(chunks.map(({ chunk }) => chunk.toString("latin1")).join(""), done);
+  }
+
+  take(): void {
+    const taken = this.#taken;
+    this.#taken = null;
+    taken?.();
+  }
+
+  #call(text: string, done: () => void): void {
+    this.calls.push(text);
+    if (this.paced) this.#taken = done;
+    else done();
+  }
+}
+
+interface Sent {
+  readonly wire: Wire;
+  readonly sender: StreamSender;
+  readonly outcome: Promise<string>;
+}
+
+function send(body: AsyncIterable<string | Uint8Array>, framing: StreamFraming = "chunked", wire = new Wire()): Sent {
+  let resolve: (outcome: string) => void;
+  const outcome = new Promise<string>((settle) => {
+    resolve = settle;
+  });
+  const host = {
+    bodySent: () => resolve("sent"),
+    bodyFailed: (error: unknown, begun: boolean) => resolve(`${(error as Error).message}, begun: ${begun}`),
+  };
+  const sender = new StreamSender(wire, host, "HEAD\r\n\r\n", body, framing, -1);
+  wire.on("drain", () => sender.drained());
+  sender.start();
+  return { wire, sender, outcome };
+}
+
+async function* pieces(...list: (string | Uint8Array | "later")[]): AsyncGenerator<string | Uint8Array> {
+  for (const piece of list) {
+    if (piece === "later") await wait(5);
+    else yield piece;
+  }
+}
+
+describe("a body that is made while it is sent", () => {
+  it("leaves in one call when all of it can be had at once", async () => {
+    const { wire, outcome } = send(pieces("a", "é", Buffer.from([0xff]), ""));
+    expect(await outcome).toBe("sent");
+    expect(wire.calls).toEqual(["HEAD\r\n\r\n1\r\na\r\n2\r\n\xc3\xa9\r\n1\r\n\xff\r\n0\r\n\r\n"]);
+  });
+
+  it("leaves as far as it is there whenever the next piece has to be waited for", async () => {
+    const { wire, outcome } = send(pieces("later", "a", "b", "later", "c"));
+    expect(await outcome).toBe("sent");
+    expect(wire.calls).toEqual(["HEAD\r\n\r\n", "1\r\na\r\n1\r\nb\r\n", "1\r\nc\r\n0\r\n\r\n"]);
+  });
+
+  it("takes one call for a larger piece and all that stands before it", async () => {
+    const large = "x".repeat(60_000);
+    const { wire, outcome } = send(pieces("a", large, Buffer.from(large)));
+    expect(await outcome).toBe("sent");
+    expect(wire.calls).toEqual([`HEAD\r\n\r\n1\r\na\r\nea60\r\n${large}\r\n`, `ea60\r\n${large}\r\n`, "0\r\n\r\n"]);
+  });
+
+  it("gathers no more than fits into a call, and makes no more while the client is behind", async () => {
+    let made = 0;
+    async function* endless(): AsyncGenerator<string> {
+      for (;;) {
+        made++;
+        yield "x".repeat(1000);
+      }
+    }
+    const { wire, sender } = send(endless(), "close", new Wire(true));
+    await wait(10);
+    expect(wire.calls).toHaveLength(1);
+    expect(made).toBeLessThan(70);
+    const before = made;
+    wire.take();
+    await wait(10);
+    expect(wire.calls).toHaveLength(2);
+    expect(made - before).toBeLessThan(70);
+    sender.cancel();
+    await wait(10);
+    const after = made;
+    wire.take();
+    await wait(10);
+    expect(made).toBe(after);
+  });
+
+  it("tells of a failure whether any of it has left", async () => {
+    async function* failing(...list: string[]): AsyncGenerator<string> {
+      for await (const piece of pieces(...list)) yield piece as string;
+      throw new Error("broken");
+    }
+    const early = send(failing("a"));
+    expect(await early.outcome).toBe("broken, begun: false");
+    expect(early.wire.calls).toEqual([]);
+    const late = send(failing("a", "later"));
+    expect(await late.outcome).toBe("broken, begun: true");
+    expect(late.wire.calls).toEqual(["HEAD\r\n\r\n1\r\na\r\n"]);
+  });
+});
