@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { show } from "../internal/options.js";
@@ -32,10 +33,11 @@ class BaseChannel implements AsyncIterable<Message> {
   #failure: CloseInfo | null = null;
   #closeInfo: CloseInfo | null = null;
 
-  constructor(raw: RawSocket, limits: ChannelLimits) {
+  /** `wire` is what the socket speaks on, where messages can be written to it directly. */
+  constructor(raw: RawSocket, limits: ChannelLimits, wire: Writable | null = null) {
     this.#raw = raw;
     const inbox = new Inbox(raw, limits.maxQueued);
-    const outbox = new Outbox(raw, limits, (reason) => this.terminate(reason));
+    const outbox = new Outbox(raw, wire, limits, (reason) => this.terminate(reason));
     const watched = {
       wasPaused: () => inbox.wasPaused(),
       get sent() {

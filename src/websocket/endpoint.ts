@@ -41,7 +41,7 @@ export function websocketEndpoint(
         request.finish();
         return;
       }
-      const socket = new WebSocket(raw, settings.limits, request);
+      const socket = new WebSocket(raw, duplex, settings.limits, request);
       // A long message on a slow line is a sign of life before it is complete.
       duplex.on("data", () => socket.heard());
       registry.add(socket, run(handler as SocketHandler, socket, injected, registry));

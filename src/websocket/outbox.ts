@@ -1,4 +1,6 @@
+import type { Writable } from "node:stream";
 import { WebSocketClosedError } from "./closed-error.js";
+import { writeFrame } from "./frame.js";
 import { OPEN, type RawSocket } from "./ws.js";
 
 /** What a frame that waits costs beside its bytes. */
@@ -13,18 +15,32 @@ export interface OutboxLimits {
   readonly sendTimeout: number;
 }
 
+/** A message that the system has not taken yet, as far as we know. */
+interface Sending {
+  readonly cost: number;
+  readonly resolve: (() => void) | null;
+  readonly reject: ((error: Error) => void) | null;
+}
+
+const taken: Promise<void> = Promise.resolve();
+
 /** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
 export class Outbox {
   readonly #raw: RawSocket;
+  /** What messages can be written to as they are; null where `ws` has to make the frames. */
+  readonly #wire: Writable | null;
   readonly #limits: OutboxLimits;
   readonly #giveUp: (reason: string) => void;
+  /** In the order in which they were sent, which is that of their ends. */
+  readonly #sendings: Sending[] = [];
   #waiting = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Messages handed to the system so far. */
   sent = 0;
 
-  constructor(raw: RawSocket, limits: OutboxLimits, giveUp: (reason: string) => void) {
+  constructor(raw: RawSocket, wire: Writable | null, limits: OutboxLimits, giveUp: (reason: string) => void) {
     this.#raw = raw;
+    this.#wire = raw.extensions === "" ? wire : null;
     this.#limits = limits;
     this.#giveUp = giveUp;
   }
@@ -49,22 +65,29 @@ export class Outbox {
       this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
       this.#timer.unref();
     }
-    const sending = new Promise<void>((resolve, reject) => {
-      this.#raw.send(data, (error) => {
-        this.#waiting -= cost;
-        this.sent++;
-        if (this.#waiting <= this.#limits.maxBuffered) this.end();
-        else this.#timer?.refresh();
-        if (!error) resolve();
-        else {
-          reject(closedError(error));
-          // Here and not for every message: a promise more would cost a tenth of sending it.
-          queueMicrotask(() => quietly(sending));
-        }
-      });
-    });
-    return sending;
+    if (this.#wire !== null) {
+      writeFrame(this.#wire, data, this.#done);
+      // What the system took at once needs no promise of its own.
+      if (this.#wire.writableLength === 0 && this.#wire.errored === null) {
+        this.#sendings.push({ cost, resolve: null, reject: null });
+        return taken;
+      }
+    }
+    const sending = new Promise<void>((resolve, reject) => this.#sendings.push({ cost, resolve, reject }));
+    if (this.#wire === null) this.#raw.send(data, this.#done);
+    return quietly(sending);
   }
+
+  /** The first of those on their way has been taken, or never will be. */
+  readonly #done = (error?: Error | null): void => {
+    const { cost, resolve, reject } = this.#sendings.shift()!;
+    this.#waiting -= cost;
+    this.sent++;
+    if (this.#waiting <= this.#limits.maxBuffered) this.end();
+    else this.#timer?.refresh();
+    if (error) reject?.(closedError(error));
+    else resolve?.();
+  };
 
   #late(): void {
     const { sent } = this;

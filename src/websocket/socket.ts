@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { Query } from "../http/query.js";
 import type { Request, RequestContext } from "../http/request.js";
 import { Channel, type ChannelLimits } from "./channel.js";
@@ -8,8 +9,8 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
   /** The request that became this WebSocket. */
   readonly request: Request<Params>;
 
-  constructor(raw: RawSocket, limits: ChannelLimits, request: Request<Params>) {
-    super(raw, limits);
+  constructor(raw: RawSocket, wire: Writable, limits: ChannelLimits, request: Request<Params>) {
+    super(raw, limits, wire);
     this.request = request;
   }
 

@@ -8,6 +8,8 @@ import type { Duplex } from "node:stream";
 export interface RawSocket {
   readonly readyState: number;
   readonly protocol: string;
+  /** The extensions agreed upon; empty when none were. */
+  readonly extensions: string;
   readonly bufferedAmount: number;
   readonly isPaused: boolean;
   send(data: string | Uint8Array, callback: (error?: Error | null) => void): void;

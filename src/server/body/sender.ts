@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { BodyStream, ResponseBody } from "../../http/response.js";
+import { latin1Of } from "../../internal/latin1.js";
 
 /** What a sender tells the connection. */
 export interface SenderHost {
@@ -254,14 +255,6 @@ function ignore(): void {}
 
 function flush(sender: StreamSender): void {
   sender.flush();
-}
-
-/** The bytes of a piece as a string of one character for each; `size` is how many there are. */
-function latin1Of(piece: Uint8Array | string, size: number): string {
-  if (typeof piece !== "string") {
-    return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString("latin1");
-  }
-  return piece.length === size ? piece : Buffer.from(piece, "utf8").toString("latin1");
 }
 
 function isHighSurrogate(code: number): boolean {

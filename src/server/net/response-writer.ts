@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { BodyStream, Response } from "../../http/response.js";
 import { isBodiless } from "../../http/status.js";
+import { latin1Of } from "../../internal/latin1.js";
 import {
   type BodySender,
   discardBody,
@@ -149,10 +150,8 @@ export class ResponseWriter implements SenderHost {
     } else if (size > maxWhole) {
       this.#sendInParts(new LargeBodySender(this.#socket, this, head, body, ascii), keep);
       return;
-    } else if (ascii) {
-      this.#put(head + body);
-    } else if (size <= maxJoined) {
-      this.#put(head + Buffer.from(body, "utf8").toString("latin1"));
+    } else if (ascii || size <= maxJoined) {
+      this.#put(head + latin1Of(body, size));
     } else {
       this.#putBoth(head, body);
     }
@@ -167,7 +166,7 @@ export class ResponseWriter implements SenderHost {
       this.#sendInParts(new LargeBodySender(this.#socket, this, head, body, false), keep);
       return;
     } else if (body.length <= maxJoined) {
-      this.#put(head + Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"));
+      this.#put(head + latin1Of(body, body.length));
     } else {
       this.#putBoth(head, body);
     }

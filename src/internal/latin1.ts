@@ -1,0 +1,9 @@
+/**
+ * Data as it is sent, with a character for each byte; `size` is the number of bytes. Written as latin1, such a string costs
+ * far less than utf8, and than a Buffer beside the head that it is joined to.
+ */
+export function latin1Of(data: string | Uint8Array, size: number): string {
+  if (typeof data !== "string") return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("latin1");
+  // As many bytes as characters: ASCII, which is its own latin1.
+  return data.length === size ? data : Buffer.from(data, "utf8").toString("latin1");
+}
