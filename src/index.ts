@@ -97,7 +97,7 @@ export type { BreakerSnapshot, BreakerState, BreakerStore } from "./middleware/c
 export type { CompressionOptions } from "./middleware/compression/options.js";
 export type { CorsOptions } from "./middleware/cors/cors.js";
 export type { OriginFunction, Origins } from "./middleware/cors/origins.js";
-export type { CsrfOptions } from "./middleware/csrf/csrf.js";
+export type { CsrfOptions } from "./middleware/csrf/options.js";
 export type { EtagOptions } from "./middleware/etag/etag.js";
 export { type IpFilterOptions, ipFilter } from "./middleware/ip-filter/ip-filter.js";
 export {
@@ -130,7 +130,7 @@ export {
   type NamedJsonSchema,
 } from "./validation/body-validator.js";
 export { type Issue, ValidationError } from "./validation/issues.js";
-export { ResponseValidationError } from "./validation/response.js";
+export { ResponseValidationError } from "./validation/response-error.js";
 export type { StandardSchema } from "./validation/standard-schema.js";
 export type { CloseInfo } from "./websocket/channel.js";
 export { WebSocketClosedError } from "./websocket/closed-error.js";

@@ -4,8 +4,8 @@ import type { Inject, Provided } from "../di/depends.js";
 import { ValueError } from "../errors/value-error.js";
 import { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
-import { toWebResponse, WebSource } from "../http/web.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { onDemand } from "../internal/on-demand.js";
 import { isPlainObject } from "../internal/options.js";
 import { createLogger } from "../logging/create-logger.js";
 import type { Logger } from "../logging/logger.js";
@@ -17,15 +17,15 @@ import { RouteTable, websocketMethod } from "../routing/table.js";
 import type { RunOptions } from "../server/run-options.js";
 import type { RunSettings, RunTarget } from "../server/run-target.js";
 import type { RunningServer } from "../server/running-server.js";
-import { websocketEndpoint } from "../websocket/endpoint.js";
 import type { SocketOptions } from "../websocket/options.js";
 import { WebSocketRegistry } from "../websocket/registry.js";
 import type { Blueprint } from "./blueprint.js";
 import { type AppRoute, appRoute, compileRoutes, compileUnrouted } from "./compile-routes.js";
 import { addFeatures, type FeatureHost } from "./feature.js";
-import { type Features, features, starters } from "./features/all.js";
+import { type Features, features, startRouteFeatures } from "./features/all.js";
 import { startLogging } from "./features/logging.js";
 import { type Hook, Lifecycle, type LifecycleEvent } from "./lifecycle.js";
+import { loadOnDemand } from "./on-demand.js";
 import type { RouteDefinition } from "./route.js";
 import { Router } from "./router.js";
 import { defaultSettings } from "./settings.js";
@@ -187,10 +187,7 @@ class BaseApp extends Router implements RunTarget, FeatureHost {
   /** Answers a standard web Request; starts the application if that has not happened yet. */
   async fetch(web: globalThis.Request): Promise<globalThis.Response> {
     await this.start();
-    const request = new Request(new WebSource(web));
-    if (web.signal.aborted) request.abort(web.signal.reason);
-    else web.signal.addEventListener("abort", () => request.abort(web.signal.reason), { once: true });
-    return toWebResponse(request, await this.dispatch(request));
+    return withWeb(({ answerWeb }) => answerWeb(web, this.dispatch));
   }
 
   /** `fetch` with a path: `await app.request("/books", { method: "POST", body })`. */
@@ -315,21 +312,23 @@ class BaseApp extends Router implements RunTarget, FeatureHost {
     const settings = this.#settings;
     startLogging(this);
     for (const hook of this.#preparations) await hook();
-    for (const start of starters) start(this);
+    const starting = startRouteFeatures(this);
     this.#lifecycle.close();
+    this.#features.push(...(await starting));
+    const { validation, websocket, errorPage } = await loadOnDemand(this.routes, settings.debug);
     const parts = {
       middleware: this.middleware,
       guards: this.scope.guards,
       container: this.#container,
-      onError: createOnError(this.#exceptions, this),
+      onError: createOnError(this.#exceptions, this, errorPage?.developmentPage ?? null),
       requestTimeout: settings.requestTimeout,
       onInvalidResponse:
         settings.env === "production" ? (error: Error) => this.logger.error(error.message, { error }) : null,
+      validation,
       websocket: (route: RouteDefinition) =>
-        websocketEndpoint(route.handler, route.options as SocketOptions, this.#sockets),
+        websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, this.#sockets),
     };
     this.#sockets.debug = settings.debug;
-    if (this.#routes.some((route) => route.definition.websocket)) await this.#sockets.prepare();
     compileRoutes(this.#routes, parts);
     this.#unrouted = compileUnrouted(this.#table, parts);
   }
@@ -342,6 +341,8 @@ class BaseApp extends Router implements RunTarget, FeatureHost {
     return this;
   }
 }
+
+const withWeb = onDemand(() => import("../http/web.js"));
 
 /** An IPv4 client of a server that listens on IPv6 comes as `::ffff:192.0.2.1`. */
 function peerAddress({ source }: Request): string {

@@ -10,8 +10,8 @@ import { forRoute, type Middleware, type RouteInfo } from "../pipeline/middlewar
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
 import type { RouteTable } from "../routing/table.js";
-import { type ResponseValidationError, respondingTo } from "../validation/response.js";
-import { validationStep } from "../validation/validate.js";
+import type { ResponseValidationError } from "../validation/response-error.js";
+import type { OnDemand } from "./on-demand.js";
 import { type RouteDefinition, settingsOf, toMiddleware } from "./route.js";
 
 /** A route in the table; its pipeline is compiled at start. */
@@ -29,6 +29,8 @@ export interface CompileParts {
   readonly requestTimeout: number;
   /** Told of a result that breaks its schema and is sent all the same; null when that is an error. */
   readonly onInvalidResponse: ((error: ResponseValidationError) => void) | null;
+  /** What routes with schemas need; there when there is one. */
+  readonly validation: OnDemand["validation"];
   /** Makes the endpoint of a WebSocket route. */
   readonly websocket: (route: RouteDefinition) => AnyHandler;
 }
@@ -55,11 +57,13 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   ];
   if (guards.length > 0 && !internal) middleware.push(guardStage(guards));
   const steps: Step[] = [];
-  const validation = validationStep(options, owner);
+  const validation = parts.validation?.validationStep(options, owner);
   if (validation) steps.push(validation);
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
-  if (options.response !== undefined) handler = respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+  if (options.response !== undefined && parts.validation !== null) {
+    handler = parts.validation.respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+  }
   const streams = options.stream === true || websocket;
   const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);
   return compile({

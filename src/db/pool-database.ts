@@ -20,9 +20,9 @@ import type {
 import type { Engine } from "./engine.js";
 import { OperationalError, ProgrammingError } from "./errors.js";
 import type { Job, QueryMeter } from "./job.js";
+import { JobQueries, type QueryDefaults } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
 import { Pool } from "./pool.js";
-import { BaseQueries, type QueryDefaults } from "./queries.js";
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
 import { openTransaction, runTransaction, type TransactionSource } from "./transaction.js";
@@ -48,7 +48,7 @@ interface Core {
 }
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
-export class PoolDatabase extends BaseQueries implements Database {
+export class PoolDatabase extends JobQueries implements Database {
   protected readonly place = "pool";
   readonly #core: Core;
 
@@ -143,7 +143,7 @@ export class PoolDatabase extends BaseQueries implements Database {
     return currentScope(this.#core) ?? this;
   }
 
-  withSignal(signal: AbortSignal): Database {
+  withSignal(signal: AbortSignal): PoolDatabase {
     return new PoolDatabase(this.#core, signal);
   }
 
@@ -173,7 +173,8 @@ export class PoolDatabase extends BaseQueries implements Database {
     this.#pool().submit(job);
   }
 
-  protected cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
+  /** @internal */
+  cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
     return openTransaction(this.#core, this.#source(), this.defaults, signal);
   }
 

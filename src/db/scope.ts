@@ -3,12 +3,11 @@ import type { Connection } from "./connection.js";
 import type { QueryOptions } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { Job } from "./job.js";
-import { BaseQueries, type QueryDefaults } from "./queries.js";
+import { JobQueries, type QueryDefaults } from "./job-queries.js";
 import { internalStatement } from "./statements.js";
-import { watchJob } from "./watch-job.js";
 
 /** The calls that run SQL, on one connection of the caller's own. */
-export abstract class ConnectionScope extends BaseQueries implements Scope {
+export abstract class ConnectionScope extends JobQueries implements Scope {
   readonly owner: object;
   open = true;
   protected readonly connection: Connection;
@@ -31,9 +30,7 @@ export abstract class ConnectionScope extends BaseQueries implements Scope {
 
   async script(text: string, options: QueryOptions = {}): Promise<void> {
     const job = new Job(internalStatement(text), [], "execute", false, true);
-    if (this.defaults.meter !== null) job.measure(this.defaults.meter);
-    watchJob(job, options.signal ?? this.signal, options.timeout);
-    if (!job.settled) this.start(job);
+    this.begin(job, options);
     await job.promise;
   }
 

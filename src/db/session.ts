@@ -12,7 +12,8 @@ export class SessionScope extends ConnectionScope implements Session {
     return runTransaction(this.owner, this.#source(), this.defaults, run, options, this.signal);
   }
 
-  protected cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
+  /** @internal */
+  cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
     return openTransaction(this.owner, this.#source(), this.defaults, signal);
   }
 

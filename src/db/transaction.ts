@@ -5,7 +5,7 @@ import type { Connection } from "./connection.js";
 import type { CursorHome } from "./cursor.js";
 import type { Transaction, TransactionOptions } from "./database.js";
 import { DatabaseError, ProgrammingError } from "./errors.js";
-import type { QueryDefaults } from "./queries.js";
+import type { QueryDefaults } from "./job-queries.js";
 import { ConnectionScope } from "./scope.js";
 import { cancelledError } from "./waiting-line.js";
 
@@ -64,7 +64,8 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     return turn;
   }
 
-  protected async cursorHome(): Promise<CursorHome> {
+  /** @internal */
+  async cursorHome(): Promise<CursorHome> {
     return { queries: this, close: async () => {} };
   }
 

@@ -1,16 +1,20 @@
 import type { Request } from "../http/request.js";
 import { jsonResponse, Response } from "../http/response.js";
 import { describeError, isInstance } from "./describe.js";
-import { developmentPage } from "./development-page.js";
 import { HttpError } from "./http-error.js";
 import { prefersHtml } from "./prefers-html.js";
 import { problemResponse } from "./problem.js";
+
+/** Makes the page that tells a developer of an error. */
+export type ErrorPage = (request: Request, error: unknown) => string;
 
 export interface RenderOptions {
   /** Whether the client may see what went wrong. */
   readonly debug: boolean;
   /** Whether what failed had returned a promise. */
   readonly handler: "sync" | "async";
+  /** The page that a browser is shown; null for none. Loaded only where it can be asked for. */
+  readonly page: ErrorPage | null;
 }
 
 /**
@@ -30,7 +34,7 @@ const productionBody = JSON.stringify({ error: "Internal Server Error", status: 
 
 function unexpected(request: Request, error: unknown, options: RenderOptions): Response {
   if (!options.debug) return jsonResponse(productionBody, 500);
-  return pageFor(request, error) ?? debugBody(error, options.handler);
+  return pageFor(request, error, options.page) ?? debugBody(error, options.handler);
 }
 
 function debugBody(error: unknown, handler: RenderOptions["handler"]): Response {
@@ -39,10 +43,10 @@ function debugBody(error: unknown, handler: RenderOptions["handler"]): Response 
   return jsonResponse(JSON.stringify({ error: `${what}: ${name}: ${message}`, status: 500 }), 500);
 }
 
-function pageFor(request: Request, error: unknown): Response | null {
+function pageFor(request: Request, error: unknown, page: ErrorPage | null): Response | null {
   try {
-    if (!prefersHtml(request.source.header("accept"))) return null;
-    const response = Response.html(developmentPage(request, error), 500);
+    if (page === null || !prefersHtml(request.source.header("accept"))) return null;
+    const response = Response.html(page(request, error), 500);
     response.addField("Cache-Control", "no-store");
     response.addField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'");
     response.addField("X-Content-Type-Options", "nosniff");

@@ -1,7 +1,8 @@
 import { Response } from "../http/response.js";
 import type { CheckOutcome, CheckSettings, HealthProbe, HealthStatus } from "./check.js";
 import type { HealthCheckConfig } from "./config.js";
-import { type ChecksOutcome, type HealthChecks, lifecycleCheck, worse } from "./health-checks.js";
+import { type HealthChecks, lifecycleCheck } from "./health-checks.js";
+import { type ChecksOutcome, runChecks, worse } from "./run-checks.js";
 import { systemInfo } from "./system-info.js";
 
 /** Where the application stands between its start and its end. */
@@ -27,7 +28,7 @@ export async function healthReport(
   const own = lifecycleOutcome(probe, phase);
   // Nobody waits for a database to learn that the application is about to end.
   const skip = own?.status === "DOWN" && probe !== null;
-  const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await checks.run(probe, settings);
+  const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await runChecks(checks, probe, settings);
   return {
     status: own ? worse(own.status, asked.status) : asked.status,
     timestamp: new Date().toISOString(),

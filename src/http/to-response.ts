@@ -1,10 +1,12 @@
 import { ValueError } from "../errors/value-error.js";
+import { onDemand } from "../internal/on-demand.js";
 import { FileBody } from "./file-body.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";
-import { sendFile } from "./send-file.js";
 import { toJson } from "./to-json.js";
-import { fromWebResponse } from "./web.js";
+
+const withFiles = onDemand(() => import("./send-file.js"));
+const withWeb = onDemand(() => import("./web.js"));
 
 /**
  * A value that knows how it is answered carries a method under this symbol; querysets and models do, so that the
@@ -45,7 +47,7 @@ function fromObject(request: Request, value: object, status: number): Response |
   if (toResponseSymbol in value) return withStatus((value as Answerable)[toResponseSymbol](request), status);
   if (value instanceof Uint8Array) return Response.bytes(value, status || 200);
   if (value instanceof ArrayBuffer) return Response.bytes(new Uint8Array(value), status || 200);
-  if (value instanceof globalThis.Response) return fromWebResponse(value);
+  if (value instanceof globalThis.Response) return withWeb((web) => web.fromWebResponse(value));
   if (value instanceof Blob) {
     const response = Response.stream(value.stream(), status || 200);
     response.type = value.type || "application/octet-stream";
@@ -59,7 +61,7 @@ function fromObject(request: Request, value: object, status: number): Response |
 
 /** A handler may keep a response and return it again, so what middleware adds for one answer goes to a copy. */
 function fromResponse(request: Request, response: Response): Response | Promise<Response> {
-  if (response.body instanceof FileBody) return sendFile(request, response);
+  if (response.body instanceof FileBody) return withFiles((files) => files.sendFile(request, response));
   if (response.given) return response;
   const copy = response.clone();
   copy.given = true;

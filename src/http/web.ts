@@ -1,6 +1,6 @@
 import { httpError } from "../errors/http-error.js";
 import { FileBody } from "./file-body.js";
-import type { Request } from "./request.js";
+import { Request } from "./request.js";
 import { type BodyStream, discardBody, Response } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";
 import { isBodiless } from "./status.js";
@@ -67,6 +67,17 @@ class WebBody implements IncomingBody {
   }
 }
 
+/** Answers a standard web `Request`. */
+export async function answerWeb(
+  web: globalThis.Request,
+  dispatch: (request: Request) => Response | Promise<Response>,
+): Promise<globalThis.Response> {
+  const request = new Request(new WebSource(web));
+  if (web.signal.aborted) request.abort(web.signal.reason);
+  else web.signal.addEventListener("abort", () => request.abort(web.signal.reason), { once: true });
+  return toWebResponse(request, await dispatch(request));
+}
+
 /** A standard web `Response` that a handler returned. */
 export function fromWebResponse(web: globalThis.Response): Response {
   const response = new Response(web.body as unknown as BodyStream | null);
@@ -77,7 +88,7 @@ export function fromWebResponse(web: globalThis.Response): Response {
 }
 
 /** Our response as a standard web one; the request is told when its body has been taken. */
-export function toWebResponse(request: Request, response: Response): globalThis.Response {
+function toWebResponse(request: Request, response: Response): globalThis.Response {
   const headers = new Headers();
   for (const [name, value] of response.headers) headers.append(name, value);
   const init = { status: response.status, headers };

@@ -1,6 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { isMainThread } from "node:worker_threads";
 
 /** Where log lines go. Each text handed over is whole lines, each ending in a line feed. A Writable stream is a sink too. */
 export interface LogSink {
@@ -136,7 +135,7 @@ export class FileSink implements LogSink {
 
   #prepare(): void {
     this.#pieceSize = isFifo(this.fd) ? atomicWrite : Number.POSITIVE_INFINITY;
-    if (isMainThread) makeNonBlocking(this.fd);
+    makeNonBlocking(this.fd);
   }
 
   #refused(code: string | undefined): void {

@@ -1,6 +1,6 @@
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
-import { renderError } from "../errors/render.js";
+import { type ErrorPage, renderError } from "../errors/render.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
@@ -13,8 +13,11 @@ export interface ErrorSettings {
   readonly logger: Logger;
 }
 
-/** The one place where what was thrown becomes a response: by a registered handler, else by the table of errors. */
-export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings): OnError {
+/**
+ * The one place where what was thrown becomes a response: by a registered handler, else by the table of errors. `page` is
+ * what a browser is shown while debug is on.
+ */
+export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings, page: ErrorPage | null): OnError {
   return (request, error, handler) => {
     request.error = error;
     const custom = handlers.find(error);
@@ -38,6 +41,6 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
       // A circuit is logged when it opens, not once more for every request that it refuses.
       settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error });
     }
-    return renderError(request, error, { debug: settings.debug, handler });
+    return renderError(request, error, { debug: settings.debug, handler, page });
   }
 }

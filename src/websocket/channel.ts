@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { show } from "../internal/options.js";
+import { checkClose } from "./close-code.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
@@ -173,17 +174,6 @@ class BaseChannel implements AsyncIterable<Message> {
 export class Channel extends BaseChannel {}
 export interface Channel extends SnakeMembers<BaseChannel, "sendText" | "sendBytes" | "sendJson", Channel> {}
 addSnakeNames(BaseChannel.prototype, ["sendText", "sendBytes", "sendJson"]);
-
-/** RFC 6455 section 7.4: the codes that may be sent. */
-export function checkClose(code: number, reason: string): void {
-  const registered = code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
-  if (!Number.isInteger(code) || !(registered || (code >= 3000 && code <= 4999))) {
-    throw new ValueError(`${show(code)} is not a code to close with; use 1000 to 1014 or 3000 to 4999`);
-  }
-  if (typeof reason !== "string" || Buffer.byteLength(reason) > 123) {
-    throw new ValueError("the reason to close with must be a string of at most 123 bytes");
-  }
-}
 
 /** The code that `ws` closes with for one of its errors. */
 function closeCodeOf(error: string): number {

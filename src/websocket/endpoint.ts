@@ -11,6 +11,8 @@ import type { WebSocketRegistry } from "./registry.js";
 import { WebSocket } from "./socket.js";
 import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
 
+export { loadWs };
+
 /** What a WebSocket route runs. The socket is closed when it returns. */
 export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
 

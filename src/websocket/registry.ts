@@ -1,6 +1,5 @@
 import type { Channel } from "./channel.js";
-import { checkClose } from "./channel.js";
-import { loadWs } from "./ws.js";
+import { checkClose } from "./close-code.js";
 
 /** The open WebSockets of an application. */
 export class WebSocketRegistry {
@@ -17,11 +16,6 @@ export class WebSocketRegistry {
   /** No more are taken: the application is about to end. */
   get draining(): boolean {
     return this.#draining;
-  }
-
-  /** Loads what WebSockets need; called at start when there is a route for them. */
-  async prepare(): Promise<void> {
-    await loadWs();
   }
 
   /** Keeps a socket until it is closed, and its handler until it has returned. */

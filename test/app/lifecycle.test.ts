@@ -1,6 +1,19 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
 
+describe("the start", () => {
+  it("lets nothing in after it has begun, while the features of routes are still loaded", async () => {
+    const app = new App();
+    app.get("/", { rateLimit: { maxRequests: 1 }, cache: true, circuitBreaker: true }, () => "here");
+    const started = app.start();
+    expect(() => app.get("/late", () => "")).toThrow("too late");
+    expect(() => app.enableSessions({ secret: "s".repeat(32) })).toThrow("enabling sessions comes too late");
+    await started;
+    expect((await app.request("/")).headers.get("ratelimit-limit")).toBe("1");
+    expect((await app.circuitBreakers()).map(({ route }) => route)).toEqual(["GET /"]);
+  });
+});
+
 describe("lifecycle hooks", () => {
   it("run at startup in order and at shutdown in reverse, once", async () => {
     const app = new App();

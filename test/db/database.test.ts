@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Database } from "../../src/db/database.js";
+import type { Database, Transaction } from "../../src/db/database.js";
 import {
   CheckViolation,
   DatabaseError,
@@ -542,11 +543,15 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     });
 
     it("take no more statements once they have ended", async () => {
-      let kept: { fetch(statement: string): Promise<unknown> } | undefined;
+      let kept: Transaction | undefined;
       await db.transaction((tx) => {
         kept = tx;
       });
       expect((await failure(kept!.fetch("select 1"))).message).toBe("the transaction has ended");
+      const { signal } = new AbortController();
+      expect((await failure(kept!.fetch("select 1", [], { signal }))).message).toBe("the transaction has ended");
+      expect((await failure(kept!.script("select 1", { signal }))).message).toBe("the transaction has ended");
+      expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
     it("are not ended by statements", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { developmentPage } from "../../src/errors/development-page.js";
 import { ForbiddenError, HttpError, httpError } from "../../src/errors/http-error.js";
 import { renderError } from "../../src/errors/render.js";
 import { Request } from "../../src/http/request.js";
@@ -6,8 +7,8 @@ import { fakeSource } from "../http/fake-source.js";
 import { hostileErrors } from "./hostile-errors.js";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const development = { debug: true, handler: "sync" } as const;
-const production = { debug: false, handler: "sync" } as const;
+const development = { debug: true, handler: "sync", page: developmentPage } as const;
+const production = { debug: false, handler: "sync", page: developmentPage } as const;
 
 function requestOf(accept?: string): Request {
   return new Request(fakeSource("GET", "/books", accept === undefined ? [] : [["Accept", accept]]));
@@ -33,7 +34,7 @@ describe("renderError", () => {
     expect(sync.status).toBe(500);
     expect(sync.type).toBe("application/json");
     expect(sync.body).toBe(JSON.stringify({ error: 'Handler error: UniqueViolation: duplicate key "a"', status: 500 }));
-    const async = renderError(requestOf(), error, { debug: true, handler: "async" });
+    const async = renderError(requestOf(), error, { debug: true, handler: "async", page: developmentPage });
     expect(async.body).toBe(
       JSON.stringify({ error: 'Async handler error: UniqueViolation: duplicate key "a"', status: 500 }),
     );
@@ -50,7 +51,11 @@ describe("renderError", () => {
 
   it.each([undefined, "*/*", browser])("tells nothing with debug off (Accept: %s)", (accept) => {
     for (const handler of ["sync", "async"] as const) {
-      const response = renderError(requestOf(accept), new UniqueViolation("secret"), { debug: false, handler });
+      const response = renderError(requestOf(accept), new UniqueViolation("secret"), {
+        debug: false,
+        handler,
+        page: developmentPage,
+      });
       expect(response.status).toBe(500);
       expect(response.type).toBe("application/json");
       expect(response.body).toBe('{"error":"Internal Server Error","status":500}');

@@ -210,6 +210,7 @@ describe("requests in flight", () => {
     app.logger = silent;
     app.get("/fails", async function* () {
       yield "a";
+      await new Promise((resolve) => setImmediate(resolve));
       throw new Error("no");
     });
     app.get("/late", async () => {

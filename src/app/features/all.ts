@@ -1,3 +1,4 @@
+import type { Middleware } from "../../pipeline/middleware.js";
 import type { FeatureHost } from "../feature.js";
 import { type BodyLimitFeature, bodyLimitFeature } from "./body-limit.js";
 import { type CachingFeature, cachingFeature, startCaching } from "./caching.js";
@@ -69,5 +70,8 @@ export const features: readonly object[] = [
   requestContextFeature,
 ];
 
-/** Features of which routes may have one of their own: whether they are needed is known when all routes are. */
-export const starters: readonly ((host: FeatureHost) => void)[] = [startRateLimit, startCaching, startCircuitBreaker];
+/** Starts the features of which routes may have one of their own: whether they are needed is known when all routes are. */
+export async function startRouteFeatures(host: FeatureHost): Promise<Middleware[]> {
+  const starting = [startRateLimit(host), startCaching(host), startCircuitBreaker(host)];
+  return (await Promise.all(starting)).filter((middleware) => middleware !== null);
+}

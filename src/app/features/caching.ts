@@ -1,9 +1,10 @@
 import { ValueError } from "../../errors/value-error.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { show } from "../../internal/options.js";
-import { MemoryCacheStore } from "../../middleware/cache/memory-store.js";
 import { type CacheOptions, readCacheCall } from "../../middleware/cache/options.js";
-import { ResponseCache } from "../../middleware/cache/response-cache.js";
+import type { ResponseCache } from "../../middleware/cache/response-cache.js";
+import type { CacheStore } from "../../middleware/cache/store.js";
+import type { Middleware } from "../../pipeline/middleware.js";
 import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
 import { settingsOf } from "../route.js";
 import { keepsPerProcess, sharedStores } from "../shared-state.js";
@@ -51,14 +52,18 @@ function stateOf(host: FeatureHost): State {
 }
 
 /** Routes may be cached where the application is not, so it is known only at the start whether there are any. */
-export function startCaching(host: FeatureHost): void {
-  const state = stateOf(host);
-  const { general } = state;
-  if (general === null && !host.routes.some((route) => settingsOf(route)["cache"])) return;
+export function startCaching(host: FeatureHost): Promise<Middleware> | null {
+  const { general } = stateOf(host);
+  if (general === null && !host.routes.some((route) => settingsOf(route)["cache"])) return null;
   const shared = general?.store ?? sharedStores(host).cache;
   if (shared === null) keepsPerProcess(host, "response cache");
-  const store = shared ?? new MemoryCacheStore(general?.maxSize ?? 67_108_864);
-  const cache = new ResponseCache(store, general, host.settings.requestTimeout, host.logger);
+  return loadCache(host, shared);
+}
+
+async function loadCache(host: FeatureHost, store: CacheStore | null): Promise<Middleware> {
+  const { ResponseCache } = await import("../../middleware/cache/response-cache.js");
+  const state = stateOf(host);
+  const cache = new ResponseCache(store, state.general, host.settings.requestTimeout, host.logger);
   state.cache = cache;
-  host.addFeature({ name: "cache", slot: "cache", early: true, forRoute: (route) => cache.forRoute(route) });
+  return { name: "cache", slot: "cache", early: true, forRoute: (route) => cache.forRoute(route) };
 }

@@ -1,14 +1,12 @@
 import type { HealthResult } from "../../health/check.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { CircuitBreaker } from "../../middleware/circuit-breaker/circuit-breaker.js";
-import { MemoryBreakerStore } from "../../middleware/circuit-breaker/memory-breaker.js";
 import {
   type BreakerSettings,
-  breakerSettings,
   type CircuitBreakerOptions,
   readBreakerCall,
 } from "../../middleware/circuit-breaker/options.js";
-import type { BreakerSnapshot } from "../../middleware/circuit-breaker/store.js";
+import type { Breaker, BreakerSnapshot } from "../../middleware/circuit-breaker/store.js";
+import type { Middleware } from "../../pipeline/middleware.js";
 import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
 import { settingsOf } from "../route.js";
 import { keepsPerProcess, sharedStores } from "../shared-state.js";
@@ -39,11 +37,11 @@ export const circuitBreakerFeature: FeatureMethods<CircuitBreakerFeature> = {
 
 interface State {
   general: BreakerSettings | null;
-  breakers: CircuitBreaker[];
+  breakers: Breaker[];
 }
 
 function snapshots({ breakers }: State): Promise<BreakerSnapshot[]> {
-  return Promise.all(breakers.map(({ breaker }) => breaker.snapshot()));
+  return Promise.all(breakers.map((breaker) => breaker.snapshot()));
 }
 
 function stateOf(host: FeatureHost): State {
@@ -51,26 +49,17 @@ function stateOf(host: FeatureHost): State {
 }
 
 /** Routes may have a circuit where the application has none, so it is known only at the start whether there are any. */
-export function startCircuitBreaker(host: FeatureHost): void {
+export function startCircuitBreaker(host: FeatureHost): Promise<Middleware> | null {
   const state = stateOf(host);
-  if (state.general === null && !host.routes.some((route) => settingsOf(route)["circuitBreaker"])) return;
+  if (state.general === null && !host.routes.some((route) => settingsOf(route)["circuitBreaker"])) return null;
   const shared = state.general?.store ?? sharedStores(host).circuitBreaker;
   if (shared === null) keepsPerProcess(host, "circuits");
-  const store = shared ?? new MemoryBreakerStore();
-  host.addFeature({
-    name: "circuit-breaker",
-    slot: "circuit-breaker",
-    early: true,
-    forRoute({ pattern, methods, websocket, internal, options }) {
-      const settings = breakerSettings(options["circuitBreaker"], state.general);
-      if (settings === null || pattern === null || websocket || internal) return null;
-      const breaker = new CircuitBreaker(`${methods.join(",")} ${pattern}`, settings, store, host.logger);
-      state.breakers.push(breaker);
-      return { wrap: (next, onError) => breaker.wrap(next, onError) };
-    },
-  });
   registerHealthCheck(host, "circuits", () => healthOf(state), { critical: false, on: [] });
   showMetric(host, state);
+  const { general, breakers } = state;
+  return import("../../middleware/circuit-breaker/circuit-breakers.js").then(({ circuitBreakers }) =>
+    circuitBreakers(general, shared, host.logger, (breaker) => breakers.push(breaker)),
+  );
 }
 
 async function healthOf(state: State): Promise<HealthResult> {

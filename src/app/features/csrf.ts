@@ -1,8 +1,9 @@
 import { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { type CsrfOptions, CsrfProtection } from "../../middleware/csrf/csrf.js";
-import type { FeatureHost, FeatureMethods } from "../feature.js";
-import { sessionsOf } from "./sessions.js";
+import type { CsrfProtection } from "../../middleware/csrf/csrf.js";
+import { type CsrfOptions, type CsrfSettings, csrfSettings } from "../../middleware/csrf/options.js";
+import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
+import { startedSessions } from "./sessions.js";
 
 export interface CsrfFeature {
   /** Refuses requests that a page of another site made the browser send with the user's cookies. */
@@ -19,23 +20,36 @@ declare module "../../http/request.js" {
 export const csrfFeature: FeatureMethods<CsrfFeature> = {
   enableCsrf(options) {
     this.assertOpen("enableCsrf()");
-    const protection = new CsrfProtection(options);
-    // Whether there are sessions is known at the start only: they may be enabled after this.
-    if (!this.slots.has(csrfFeature)) {
-      this.onPrepare(() => {
-        const chosen = this.slots.get(csrfFeature) as CsrfProtection;
-        this.addFeature(chosen.middleware(sessionsOf(this), this.env === "production"));
-      });
-    }
-    this.slots.set(csrfFeature, protection);
+    const settings = csrfSettings(options);
+    const enabled = slot<Enabled>(this, csrfFeature, () => {
+      this.onPrepare(() => startProtection(this, enabled));
+      return { settings, protection: null };
+    });
+    enabled.settings = settings;
     return this;
   },
 };
 
+interface Enabled {
+  settings: CsrfSettings;
+  /** Null before the start. */
+  protection: CsrfProtection | null;
+}
+
+/** Whether there are sessions is known at the start only: they may be enabled after this. */
+async function startProtection(host: FeatureHost, enabled: Enabled): Promise<void> {
+  const [{ CsrfProtection }, sessions] = await Promise.all([
+    import("../../middleware/csrf/csrf.js"),
+    startedSessions(host),
+  ]);
+  enabled.protection = new CsrfProtection(enabled.settings, sessions, host.env === "production");
+  host.addFeature(enabled.protection.middleware);
+}
+
 Object.defineProperty(Request.prototype, "csrfToken", {
   value(this: Request): string {
-    const protection = (this.host as FeatureHost | null)?.slots.get(csrfFeature) as CsrfProtection | undefined;
-    if (!protection) throw new Error("request.csrfToken() needs app.enableCsrf({ tokens: true })");
-    return protection.token(this);
+    const enabled = (this.host as FeatureHost | null)?.slots.get(csrfFeature) as Enabled | undefined;
+    if (!enabled?.protection) throw new Error("request.csrfToken() needs app.enableCsrf({ tokens: true })");
+    return enabled.protection.token(this);
   },
 });

@@ -1,6 +1,6 @@
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "../../db/config.js";
 import type { Database } from "../../db/database.js";
-import { PoolDatabase } from "../../db/pool-database.js";
+import { LazyDatabase } from "../../db/lazy-database.js";
 import { ValueError } from "../../errors/value-error.js";
 import { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
@@ -37,7 +37,7 @@ export const databaseFeature: FeatureMethods<DatabaseFeature> = {
     if (first === undefined || first === null) throw new ValueError("enableDatabase needs a DatabaseConfig");
     if (this.slots.has(databaseFeature)) throw new ValueError("enableDatabase has been called already");
     const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
-    const database = PoolDatabase.create(config, this.logger);
+    const database = LazyDatabase.create(config, this.logger);
     registerHealthCheck(this, "database", ({ signal }) => database.withSignal(signal).ping(), {
       timeout: healthTimeout,
     });
@@ -89,7 +89,7 @@ function warnOfMemory(host: FeatureHost, config: DatabaseConfig): void {
 }
 
 /** Where nobody asks for metrics, nothing of a statement is counted. */
-async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: PoolDatabase): Promise<void> {
+async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: LazyDatabase): Promise<void> {
   const enabled = host.slots.get(metricsFeature) as { options: Required<MetricsOptions> } | undefined;
   if (enabled === undefined) return;
   const { databaseMetrics } = await import("../../metrics/database-metrics.js");
@@ -100,5 +100,5 @@ async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: 
     maxConnections: config.engine === "pglite" ? 1 : config.poolSize,
     stats: () => database.stats(),
   });
-  database.measure(meter);
+  await database.measure(meter);
 }

@@ -1,7 +1,7 @@
 import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe } from "../../health/check.js";
 import { HealthCheckConfig, type HealthOptions } from "../../health/config.js";
 import { HealthChecks } from "../../health/health-checks.js";
-import { type HealthReport, healthReport, healthResponse } from "../../health/report.js";
+import type { HealthReport } from "../../health/report.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
@@ -52,7 +52,10 @@ export function currentHealth(host: FeatureHost): Promise<HealthReport> | null {
   const enabled = host.slots.get(healthFeature) as { config: HealthCheckConfig } | undefined;
   const checks = checksOf(host);
   if (enabled === undefined && checks.size === 0) return null;
-  return healthReport(null, host.phase, checks, enabled?.config ?? new HealthCheckConfig(), settingsOf(host, 1));
+  const config = enabled?.config ?? new HealthCheckConfig();
+  return import("../../health/report.js").then(({ healthReport }) =>
+    healthReport(null, host.phase, checks, config, settingsOf(host, 1)),
+  );
 }
 
 function checksOf(host: FeatureHost): HealthChecks {
@@ -71,7 +74,8 @@ function settingsOf(host: FeatureHost, cacheSeconds: number): CheckSettings {
 }
 
 /** Probes cannot log in and must not be limited, so the routes are internal. */
-function acceptRoutes(host: FeatureHost, config: HealthCheckConfig): void {
+async function acceptRoutes(host: FeatureHost, config: HealthCheckConfig): Promise<void> {
+  const { healthReport, healthResponse } = await import("../../health/report.js");
   const checks = checksOf(host);
   const settings = settingsOf(host, config.cacheSeconds);
   const accept = (path: string, probe: HealthProbe | null): void =>

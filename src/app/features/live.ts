@@ -1,10 +1,6 @@
-import type { Request } from "../../http/request.js";
-import { Response } from "../../http/response.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { type LivePageOptions, readLivePageOptions } from "../../live/options.js";
-import { joinPaths } from "../../routing/pattern.js";
-import { type FeatureHost, type FeatureMethods, slot } from "../feature.js";
-import { currentHealth } from "./health.js";
+import { type FeatureMethods, slot } from "../feature.js";
 
 export interface LiveFeature {
   /**
@@ -20,7 +16,9 @@ export const liveFeature: FeatureMethods<LiveFeature> = {
     const options = readLivePageOptions(given);
     const enabled = slot(this, liveFeature, () => {
       this.onPrepare(async () => {
-        if (this.env === "development") await startLivePage(this, enabled.options);
+        if (this.env !== "development") return;
+        const { startLivePage } = await import("./live-page.js");
+        await startLivePage(this, enabled.options);
       });
       return { options };
     });
@@ -28,49 +26,3 @@ export const liveFeature: FeatureMethods<LiveFeature> = {
     return this;
   },
 };
-
-/** What only a developer needs is loaded here. */
-async function startLivePage(host: FeatureHost, options: Required<LivePageOptions>): Promise<void> {
-  const [{ LiveServer }, { livePage }, { listRoutes }, { checkHost, checkSite }] = await Promise.all([
-    import("../../live/live-server.js"),
-    import("../../live/page.js"),
-    import("../../live/route-list.js"),
-    import("../../live/visitor.js"),
-  ]);
-  const page = await livePage();
-  const live = new LiveServer({
-    requests: options.requests,
-    routes: () => listRoutes(host.routes, host.scope),
-    health: () => currentHealth(host),
-    serving: () => host.phase === "started",
-  });
-  host.addFeature(live.middleware);
-  host.beforeStartup(() => live.start());
-  host.afterShutdown(() => live.stop());
-  host.addLink("Live", options.path);
-  const accept = (path: string, handler: (request: Request) => Response): void =>
-    host.accept({
-      methods: ["GET"],
-      path,
-      websocket: false,
-      options: { hidden: true, etag: false, compression: false },
-      handler: (request: Request) => {
-        checkHost(request, options.hosts);
-        return handler(request);
-      },
-      scopes: [],
-      internal: true,
-    });
-  accept(options.path, () => {
-    const response = Response.html(page.html);
-    response.addField("Content-Security-Policy", page.contentSecurityPolicy);
-    response.addField("Cache-Control", "no-store");
-    response.addField("Referrer-Policy", "no-referrer");
-    response.addField("X-Content-Type-Options", "nosniff");
-    return response;
-  });
-  accept(joinPaths(options.path, "/events"), (request) => {
-    checkSite(request);
-    return Response.sse((signal) => live.events(signal), { retry: 1000 });
-  });
-}

@@ -2,9 +2,9 @@ import { ValueError } from "../../errors/value-error.js";
 import { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { MemorySessionStore } from "../../middleware/sessions/memory-store.js";
-import type { SessionOptions } from "../../middleware/sessions/options.js";
+import { type SessionOptions, type SessionSettings, sessionSettings } from "../../middleware/sessions/options.js";
 import type { Session } from "../../middleware/sessions/session.js";
-import { Sessions } from "../../middleware/sessions/sessions.js";
+import type { Sessions } from "../../middleware/sessions/sessions.js";
 import type { FeatureHost, FeatureMethods } from "../feature.js";
 
 export interface SessionsFeature {
@@ -22,29 +22,50 @@ declare module "../../http/request.js" {
 export const sessionsFeature: FeatureMethods<SessionsFeature> = {
   enableSessions(options) {
     if (this.slots.has(sessionsFeature)) throw new ValueError("enableSessions() has been called already");
-    const sessions = new Sessions(options, () => this.env === "production");
-    this.addFeature(sessions.middleware);
-    this.slots.set(sessionsFeature, sessions);
-    this.onPrepare(() => warnOfMemory(this, sessions));
+    const settings = sessionSettings(options);
+    this.assertOpen("enabling sessions");
+    const enabled: Enabled = { settings, sessions: null };
+    this.slots.set(sessionsFeature, enabled);
+    this.onPrepare(async () => {
+      this.addFeature((await loaded(this, enabled)).middleware);
+      warnOfMemory(this, settings);
+    });
     return this;
   },
 };
 
 Object.defineProperty(Request.prototype, "session", {
   get(this: Request): Session {
-    const sessions = sessionsOf(this.host as FeatureHost | null);
+    const sessions = enabledIn(this.host as FeatureHost | null)?.sessions;
     if (!sessions) throw new Error("request.session needs app.enableSessions()");
     return sessions.of(this);
   },
 });
 
-/** The sessions of an application; undefined when it has none. */
-export function sessionsOf(host: Pick<FeatureHost, "slots"> | null): Sessions | undefined {
-  return host?.slots.get(sessionsFeature) as Sessions | undefined;
+interface Enabled {
+  readonly settings: SessionSettings;
+  /** Null before the start. */
+  sessions: Sessions | null;
 }
 
-function warnOfMemory(host: FeatureHost, sessions: Sessions): void {
-  if (!(sessions.settings.store instanceof MemorySessionStore)) return;
+/** The sessions of an application that starts; null when it has none. */
+export async function startedSessions(host: FeatureHost): Promise<Sessions | null> {
+  const enabled = enabledIn(host);
+  return enabled ? loaded(host, enabled) : null;
+}
+
+function enabledIn(host: FeatureHost | null): Enabled | undefined {
+  return host?.slots.get(sessionsFeature) as Enabled | undefined;
+}
+
+/** Whoever asks first, the feature itself or another, makes them for all. */
+async function loaded(host: FeatureHost, enabled: Enabled): Promise<Sessions> {
+  const { Sessions } = await import("../../middleware/sessions/sessions.js");
+  return (enabled.sessions ??= new Sessions(enabled.settings, () => host.env === "production"));
+}
+
+function warnOfMemory(host: FeatureHost, settings: SessionSettings): void {
+  if (!(settings.store instanceof MemorySessionStore)) return;
   if (host.env === "production" || host.settings.workers > 1) {
     host.logger.warn(
       "sessions are kept in the memory of this process: they are lost when it ends, and no other worker knows them",

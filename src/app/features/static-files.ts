@@ -1,6 +1,7 @@
+import type { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { StaticFilesConfig, type StaticFilesOptions } from "../../middleware/static-files/config.js";
-import { staticFiles } from "../../middleware/static-files/static-files.js";
+import type { StaticFileHandler } from "../../middleware/static-files/static-files.js";
 import { joinPaths } from "../../routing/pattern.js";
 import type { FeatureMethods } from "../feature.js";
 import type { RouteDefinition } from "../route.js";
@@ -19,22 +20,23 @@ export const staticFilesFeature: FeatureMethods<StaticFilesFeature> = {
   enableStaticFiles(...given) {
     this.assertOpen("enableStaticFiles()");
     const config = StaticFilesConfig.from(given);
-    const handler = staticFiles(config);
+    let serve: StaticFileHandler;
     const route = (path: string): RouteDefinition => ({
       methods: ["GET"],
       path,
       websocket: false,
       options: { hidden: true, cache: false },
-      handler,
+      handler: (request: Request) => serve(request),
       scopes: [],
     });
     this.accept(route(joinPaths(config.prefix, "/{path:*}")));
-    if (config.prefix !== "/") {
-      this.onPrepare(() => {
-        const taken = this.routes.some(({ methods, path }) => path === config.prefix && methods.includes("GET"));
-        if (!taken) this.accept(route(config.prefix));
-      });
-    }
+    this.onPrepare(async () => {
+      const { staticFiles } = await import("../../middleware/static-files/static-files.js");
+      serve = staticFiles(config);
+      if (config.prefix === "/") return;
+      const taken = this.routes.some(({ methods, path }) => path === config.prefix && methods.includes("GET"));
+      if (!taken) this.accept(route(config.prefix));
+    });
     return this;
   },
 };

@@ -1,66 +1,32 @@
-import { SkippedPaths } from "../../auth/skipped-paths.js";
 import { httpError } from "../../errors/http-error.js";
 import { ValueError } from "../../errors/value-error.js";
 import { serializeCookie } from "../../http/cookies.js";
-import { isToken } from "../../http/headers.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { addVary } from "../../http/response-fields.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { markSecret } from "../compression/secrets.js";
-import { readOrigins } from "../cors/origins.js";
 import { addCookie } from "../sessions/add-cookie.js";
-import { checkSecrets, secretCheck } from "../sessions/options.js";
-import type { Secret } from "../sessions/seal.js";
 import type { Sessions } from "../sessions/sessions.js";
+import type { CsrfSettings } from "./options.js";
 import { isFromElsewhere, isSafe } from "./same-site.js";
 import { CookieHolder, isGenuine, makeToken, sessionHolder, type TokenHolder } from "./tokens.js";
 
-export interface CsrfOptions {
-  /** Other origins whose pages may send requests that change something. */
-  readonly trustedOrigins?: readonly string[];
-  /** Paths that are not protected, each with what is below it. */
-  readonly skipPaths?: readonly string[];
-  /** Whether such requests must also bring a token from `request.csrfToken()`. Default false. */
-  readonly tokens?: boolean;
-  /** Signs tokens; needed with `tokens` where there are no sessions. Of several the first signs and all are accepted. */
-  readonly secret?: Secret | readonly Secret[];
-  /** The form field of a token. Default "_csrf". */
-  readonly field?: string;
-  /** The header of a token. Default "X-CSRF-Token". */
-  readonly header?: string;
-  /** The cookie that a token belongs to where there are no sessions. Default "csrf". */
-  readonly cookie?: string;
-}
-
 /** Refuses requests that a page of another site made the browser send with the user's cookies. */
 export class CsrfProtection {
-  readonly #options: Partial<CsrfOptions>;
-  readonly #trusted: (origin: string) => unknown;
-  readonly #skipped: SkippedPaths;
-  #holder: TokenHolder | null = null;
-  #secure = false;
+  readonly #settings: CsrfSettings;
+  readonly #holder: TokenHolder | null;
+  readonly #secure: boolean;
 
-  constructor(given: unknown) {
-    this.#options = readOptions<CsrfOptions>("enableCsrf", given, checks);
-    const { trustedOrigins = [], skipPaths, secret } = this.#options;
-    const trusted = readOrigins(trustedOrigins);
-    if (trusted === null)
-      throw new ValueError("trustedOrigins of enableCsrf takes origins, not '*': that protects nothing");
-    this.#trusted = trusted as (origin: string) => unknown;
-    this.#skipped = new SkippedPaths("skipPaths of enableCsrf", skipPaths);
-    if (secret !== undefined) checkSecrets(secret);
+  /** Made at start, when it is known whether there are sessions. */
+  constructor(settings: CsrfSettings, sessions: Sessions | null, secure: boolean) {
+    this.#settings = settings;
+    this.#holder = settings.tokens ? holderOf(settings, sessions) : null;
+    this.#secure = secure;
   }
 
-  /** Called at start, when it is known whether there are sessions. */
-  middleware(sessions: Sessions | undefined, secure: boolean): Middleware {
-    const { tokens = false, secret, cookie = "csrf" } = this.#options;
-    if (!tokens) return { ...place, early: true, before: (request) => this.#checkOrigin(request) };
-    this.#secure = secure;
-    if (sessions) this.#holder = sessionHolder(sessions);
-    else if (secret !== undefined) this.#holder = new CookieHolder(checkSecrets(secret), cookie);
-    else throw new ValueError("enableCsrf with tokens needs a secret, or enableSessions");
+  get middleware(): Middleware {
+    if (!this.#holder) return { ...place, early: true, before: (request) => this.#checkOrigin(request) };
     return {
       ...place,
       forRoute: ({ options }) => ({
@@ -80,14 +46,14 @@ export class CsrfProtection {
   }
 
   #checkOrigin(request: Request): void {
-    if (isSafe(request.method) || this.#skipped.covers(request.path) || !isFromElsewhere(request)) return;
+    if (isSafe(request.method) || this.#settings.skipped.covers(request.path) || !isFromElsewhere(request)) return;
     const origin = request.source.header("origin");
-    if (origin === undefined || this.#trusted(origin) !== true) throw httpError("ORIGIN_NOT_ALLOWED");
+    if (origin === undefined || this.#settings.trusts(origin) !== true) throw httpError("ORIGIN_NOT_ALLOWED");
   }
 
   #checkBoth(request: Request, hasBody: boolean): void {
     this.#checkOrigin(request);
-    if (isSafe(request.method) || this.#skipped.covers(request.path)) return;
+    if (isSafe(request.method) || this.#settings.skipped.covers(request.path)) return;
     const signer = this.#holder!.find(request);
     if (signer === null || !isGenuine(signer, this.#given(request, hasBody))) {
       throw httpError("FORBIDDEN", "The request has no valid CSRF token; load the page again.");
@@ -95,8 +61,8 @@ export class CsrfProtection {
   }
 
   #given(request: Request, hasBody: boolean): unknown {
-    const { header = "X-CSRF-Token", field = "_csrf" } = this.#options;
-    const token = request.source.header(header.toLowerCase());
+    const { header, field } = this.#settings;
+    const token = request.source.header(header);
     if (token !== undefined || !hasBody) return token;
     const type = request.source.header("content-type") ?? "";
     return formType.test(type) ? request.form().get(field) : undefined;
@@ -106,22 +72,18 @@ export class CsrfProtection {
     const holder = this.#holder;
     const value = holder instanceof CookieHolder ? holder.fresh(request) : undefined;
     if (value === undefined) return;
-    const { cookie = "csrf" } = this.#options;
+    const { cookie } = this.#settings;
     const secure = this.#secure || /^__(?:host|secure)-/i.test(cookie);
     addCookie(response, serializeCookie(cookie, value, { httpOnly: true, sameSite: "lax", secure }));
     addVary(response, "Cookie");
   }
 }
 
+function holderOf({ secrets, cookie }: CsrfSettings, sessions: Sessions | null): TokenHolder {
+  if (sessions) return sessionHolder(sessions);
+  if (secrets) return new CookieHolder(secrets, cookie);
+  throw new ValueError("enableCsrf with tokens needs a secret, or enableSessions");
+}
+
 const place = { name: "csrf", slot: "csrf" } as const;
 const formType = /^[ \t]*(?:application\/x-www-form-urlencoded|multipart\/form-data)[ \t]*(?:;|$)/i;
-
-const checks: Checks<CsrfOptions> = {
-  trustedOrigins: is.strings,
-  skipPaths: is.strings,
-  tokens: is.boolean,
-  secret: secretCheck,
-  field: is.text,
-  header: (value) => (typeof value === "string" && isToken(value) ? undefined : "the name of a header"),
-  cookie: (value) => (typeof value === "string" && isToken(value) ? undefined : "the name of a cookie"),
-};

@@ -6,7 +6,7 @@ import { isPromise } from "../../pipeline/compile.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { addCookie } from "./add-cookie.js";
 import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";
-import { type SessionSettings, sessionSettings } from "./options.js";
+import type { SessionSettings } from "./options.js";
 import { type LoadedSession, nowInSeconds, Session, type SessionOutcome } from "./session.js";
 
 interface Opened {
@@ -23,10 +23,9 @@ export class Sessions {
   readonly #opened = new WeakMap<Request, Opened>();
 
   /** `secure` tells whether the cookie is for HTTPS alone where the options do not say so. */
-  constructor(options: unknown, secure: () => boolean) {
-    this.settings = sessionSettings(options);
-    const { store } = this.settings;
-    this.#keeper = store ? storeKeeper(store) : cookieKeeper(this.settings);
+  constructor(settings: SessionSettings, secure: () => boolean) {
+    this.settings = settings;
+    this.#keeper = settings.store ? storeKeeper(settings.store) : cookieKeeper(settings);
     this.#secure = secure;
   }
 

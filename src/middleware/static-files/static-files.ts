@@ -15,8 +15,10 @@ import { locate } from "./locate.js";
 const extensions: Readonly<Record<ContentCoding, string>> = { br: ".br", gzip: ".gz" };
 const negotiate = codingNegotiator(["br", "gzip"]);
 
+export type StaticFileHandler = (request: Request) => Promise<Response>;
+
 /** The handler that serves a directory. */
-export function staticFiles(config: StaticFilesConfig): (request: Request) => Promise<Response> {
+export function staticFiles(config: StaticFilesConfig): StaticFileHandler {
   const { directory, indexFile, precompressed, dotfiles } = config;
   const depth = config.prefix === "/" ? 0 : config.prefix.split("/").length - 1;
 

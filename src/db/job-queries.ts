@@ -1,0 +1,78 @@
+import type { DatabaseEngine, QueryOptions, Statement } from "./database.js";
+import { Job, type QueryMeter, type ResultKind } from "./job.js";
+import { BaseQueries, readStatement } from "./queries.js";
+import { assertAllowed, longestKept, type StatementPlace, type Statements } from "./statements.js";
+import { watchJob } from "./watch-job.js";
+import type { RowSink } from "./wire-row.js";
+
+/** What all calls of one database have in common. */
+export interface QueryDefaults {
+  readonly engine: DatabaseEngine;
+  readonly statements: Statements;
+  readonly prepare: boolean;
+  /** Is told of every statement, where somebody counts. */
+  meter: QueryMeter | null;
+}
+
+const noOptions: QueryOptions = {};
+
+/** The calls that run SQL, for whoever has a way to run a job. */
+export abstract class JobQueries extends BaseQueries {
+  protected readonly defaults: QueryDefaults;
+
+  constructor(defaults: QueryDefaults, signal: AbortSignal | undefined) {
+    super(signal);
+    this.defaults = defaults;
+  }
+
+  protected abstract readonly place: StatementPlace;
+  /** Sends a job on its way; what it throws, the call rejects with. */
+  protected abstract start(job: Job): void;
+
+  get engine(): DatabaseEngine {
+    return this.defaults.engine;
+  }
+
+  /** @internal */
+  run<T>(
+    kind: ResultKind,
+    statement: Statement,
+    params: readonly unknown[] | undefined,
+    options: QueryOptions = noOptions,
+    sink: RowSink | null = null,
+  ): Promise<T> {
+    try {
+      const [text, values] = readStatement(statement, params);
+      const info = this.defaults.statements.get(text);
+      assertAllowed(info, this.place);
+      const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
+      const job = new Job(info, values, kind, prepare);
+      job.sink = sink;
+      this.begin(job, options);
+      return job.promise.then(undefined, retraced) as Promise<T>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Sends a job of the caller's on its way, with the signal and the time that it has. */
+  protected begin(job: Job, options: QueryOptions): void {
+    const signal = options.signal ?? this.signal;
+    if (this.defaults.meter !== null) job.measure(this.defaults.meter);
+    if (signal !== undefined || options.timeout !== undefined) watchJob(job, signal, options.timeout);
+    if (job.settled) return;
+    try {
+      this.start(job);
+    } catch (error) {
+      // Nobody waits for its promise: it must not be rejected later on, when the signal is aborted or the time is over.
+      job.unwatch?.();
+      throw error;
+    }
+  }
+}
+
+/** An error made when an answer came in has the stack of the socket; this gives it that of the caller who awaits it. */
+function retraced(error: unknown): never {
+  if (error instanceof Error) Error.captureStackTrace(error, retraced);
+  throw error;
+}
