@@ -10,7 +10,7 @@ import { root } from "./process.mjs";
  */
 export async function bundle() {
   const core = await modulesOf(["src/index.ts", "src/server/run.ts", "src/server/net/transport.ts"]);
-  const build = await rolldown({ ...input, input: entries() });
+  const build = await rolldown({ ...input, input: entries(), plugins: [ascii] });
   const { output } = await build.write({
     dir: join(root, "dist"),
     format: "esm",
@@ -31,6 +31,23 @@ const input = {
   external: (id) => !id.startsWith(".") && !isAbsolute(id),
   checks: { ineffectiveDynamicImport: false },
 };
+
+/**
+ * Writes what is not ASCII as escapes. One such sign in a file makes V8 hold and read all of it with two bytes for each
+ * character, and the file be decoded the slow way: a tenth of the time to load it.
+ */
+const ascii = {
+  name: "ascii",
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.type === "chunk") file.code = file.code.replace(/[^\0-\x7f]/g, escaped);
+    }
+  },
+};
+
+function escaped(unit) {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
 
 /** Every module that is loaded with these, not on demand. */
 async function modulesOf(files) {

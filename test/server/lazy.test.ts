@@ -1,4 +1,6 @@
+import { isAscii } from "node:buffer";
 import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
@@ -21,4 +23,13 @@ it("a small application starts and answers without the large modules of Node tha
   const args = ["--input-type=module", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: new URL("../..", import.meta.url) });
   expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual([]);
+});
+
+it("the code of the package is ASCII, which is read faster", async () => {
+  const dist = new URL("../../dist/", import.meta.url);
+  const files = (await readdir(dist, { recursive: true })).filter(
+    (name) => name.endsWith(".js") && !name.includes("assets"),
+  );
+  expect(files.length).toBeGreaterThan(10);
+  for (const name of files) expect(isAscii(await readFile(new URL(name, dist))), name).toBe(true);
 });
