@@ -1,7 +1,7 @@
 import { ValueError } from "../errors/value-error.js";
 import { isToken } from "../http/headers.js";
 import type { Request } from "../http/request.js";
-import { nodeCrypto } from "../internal/node-crypto.js";
+import { nodeCrypto } from "../internal/node-modules.js";
 import { isPlainObject, readOptions, required } from "../internal/options.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { blinded } from "./same-text.js";

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../internal/node-crypto.js";
+import { nodeCrypto } from "../internal/node-modules.js";
 
 /** Of this process alone, so that nobody outside can tell which texts have digests that begin alike. */
 let processKey: Buffer | undefined;

@@ -1,6 +1,6 @@
-import { inspect } from "node:util";
 import { ValueError } from "../errors/value-error.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../internal/names.js";
+import { inspectSymbol } from "../internal/node-modules.js";
 import { type Checks, is, readCall } from "../internal/options.js";
 import { type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
@@ -116,7 +116,7 @@ export class DatabaseConfig {
     return this.database === undefined ? where : `${where}/${this.database}`;
   }
 
-  [inspect.custom](): string {
+  [inspectSymbol](): string {
     return `DatabaseConfig { ${this.address}, poolSize: ${this.poolSize}, sslmode: '${this.sslmode}' }`;
   }
 }

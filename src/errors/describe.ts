@@ -1,4 +1,4 @@
-import { inspect } from "node:util";
+import { nodeUtil } from "../internal/node-modules.js";
 
 export interface ErrorDescription {
   /** The class of the error. */
@@ -102,7 +102,7 @@ function text(value: unknown): string {
 function showObject(value: unknown): string {
   try {
     // Without the object's own say, and past proxies: inspect reads their target.
-    return inspect(value, {
+    return nodeUtil().inspect(value, {
       depth: 1,
       customInspect: false,
       maxArrayLength: 10,

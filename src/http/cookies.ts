@@ -1,5 +1,5 @@
 import { ValueError } from "../errors/value-error.js";
-import { nodeCrypto } from "../internal/node-crypto.js";
+import { nodeCrypto } from "../internal/node-modules.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
 import { isToken } from "./headers.js";
 

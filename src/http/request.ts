@@ -1,6 +1,5 @@
-import { inspect } from "node:util";
 import { httpError } from "../errors/http-error.js";
-import { nodeCrypto } from "../internal/node-crypto.js";
+import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
 import type { Logger } from "../logging/logger.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
@@ -242,8 +241,8 @@ export class Request<Params extends object = Record<string, string>> {
     return { method: this.method, path: this.path };
   }
 
-  [inspect.custom](): string {
-    return `Request { ${this.method} ${inspect(this.target)} }`;
+  [inspectSymbol](): string {
+    return `Request { ${this.method} ${nodeUtil().inspect(this.target)} }`;
   }
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters

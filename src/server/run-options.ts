@@ -1,6 +1,6 @@
-import { availableParallelism } from "node:os";
 import { ValueError } from "../errors/value-error.js";
 import type { EitherSpelling } from "../internal/names.js";
+import { nodeOs } from "../internal/node-modules.js";
 import { type Checks, is, isPlainObject, readOptions } from "../internal/options.js";
 import { type Steering, steeringChecks } from "./command-line.js";
 import type { RunSettings } from "./run-target.js";
@@ -74,7 +74,9 @@ export function planRun(
   const reload = exit && (given.reload ?? false);
   if (!exit) refuseProcesses(options);
   const several = exit && !reload;
-  const workers = several ? (given.workers ?? (env === "production" && !debug ? availableParallelism() : 1)) : 1;
+  const workers = several
+    ? (given.workers ?? (env === "production" && !debug ? nodeOs().availableParallelism() : 1))
+    : 1;
   const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
   return {
     settings: {

@@ -1,4 +1,4 @@
-import { constants } from "node:os";
+import { nodeOs } from "../internal/node-modules.js";
 
 export type StopSignal = "SIGTERM" | "SIGINT";
 
@@ -42,7 +42,7 @@ export function onParentSignal(callback: () => void): () => void {
 
 /** What a shell reports for a process that a signal ended. */
 export function exitCodeOf(signal: StopSignal): number {
-  return 128 + constants.signals[signal];
+  return 128 + nodeOs().constants.signals[signal];
 }
 
 /** A closed or broken output must not end a server: what cannot be written is lost. */

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 export type JwtAlgorithm =
   | "HS256"

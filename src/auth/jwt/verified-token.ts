@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import type { JwtClaims, Times } from "./claims.js";
 
 /** A token whose signature and claims have been accepted; whether it is in time and not revoked is asked each time. */

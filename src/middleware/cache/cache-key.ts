@@ -1,5 +1,5 @@
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 /**
  * What an answer is found by: method, scheme, host, path and query. Query parameters are sorted by name, those of one

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 /**
  * A weak tag made of a body's bytes. SHA-1 by node:crypto: measured, it costs what a hash written in JavaScript costs for

@@ -1,6 +1,6 @@
 import { plainAddress } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 const maxLength = 64;
 

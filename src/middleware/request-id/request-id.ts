@@ -1,5 +1,5 @@
 import { setField } from "../../http/response-fields.js";
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 
 const maxLength = 200;

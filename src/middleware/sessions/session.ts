@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 /** What sessions hold. Declare the keys by merging into this interface. */
 export interface SessionData {

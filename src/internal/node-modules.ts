@@ -1,0 +1,24 @@
+import { createRequire } from "node:module";
+
+/** Modules of Node that an application may do without, loaded when they are first needed: it starts the sooner. */
+const require = createRequire(import.meta.url);
+
+let crypto: typeof import("node:crypto") | undefined;
+
+/** node:crypto alone is a tenth of a small start. */
+export function nodeCrypto(): typeof import("node:crypto") {
+  return (crypto ??= require("node:crypto") as typeof import("node:crypto"));
+}
+
+/** For what happens once, or rarely. */
+export function nodeOs(): typeof import("node:os") {
+  return require("node:os") as typeof import("node:os");
+}
+
+/** For what happens rarely. */
+export function nodeUtil(): typeof import("node:util") {
+  return require("node:util") as typeof import("node:util");
+}
+
+/** The name under which an object tells how it is shown, as node:util has it. */
+export const inspectSymbol: unique symbol = Symbol.for("nodejs.util.inspect.custom");
