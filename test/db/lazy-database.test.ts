@@ -141,7 +141,9 @@ describe.each(engines(service("postgres")))("what was taken of a database on $na
     measured.length = 0;
     await db.fetchval("select 1");
     await failure(db.fetch("selec 1"));
-    expect(measured).toEqual([null, expect.any(ProgrammingError)]);
+    // What another test began, such as to listen no longer, may end in between.
+    expect(measured).toContain(null);
+    expect(measured.filter((error) => error !== null)).toEqual([expect.any(ProgrammingError)]);
   });
 
   it("is cancelled with its signal", async () => {
