@@ -8,7 +8,7 @@ export const maxJsonDepth = 128;
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw httpError("EMPTY_BODY");
   if (!isUtf8(bytes)) throw httpError("MALFORMED_JSON", "The body is not valid UTF-8.");
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const text = utf8Of(bytes);
   if (isDeeperThan(text, maxJsonDepth)) {
     throw httpError("MALFORMED_JSON", `The body is nested deeper than ${maxJsonDepth} levels.`);
   }
@@ -26,6 +26,12 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw httpError("MALFORMED_JSON", "The body holds a number that is out of range.");
   }
   return value;
+}
+
+/** The text of bytes; those of a transport are a Buffer already, and a view more would cost as much as the text. */
+export function utf8Of(bytes: Uint8Array): string {
+  const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString("utf8");
 }
 
 /** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */

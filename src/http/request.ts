@@ -4,7 +4,7 @@ import type { Logger } from "../logging/logger.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
-import { isJsonType, parseJson } from "./json.js";
+import { isJsonType, parseJson, utf8Of } from "./json.js";
 import { type MultipartLimits, type Part, readParts } from "./multipart.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
@@ -156,7 +156,7 @@ export class Request<Params extends object = Record<string, string>> {
   }
 
   text(): string {
-    return Buffer.from(this.bytes()).toString("utf8");
+    return utf8Of(this.bytes());
   }
 
   bytes(): Uint8Array {
