@@ -1,5 +1,6 @@
 import { httpError } from "../errors/http-error.js";
-import { formText, lossyText, multipartBoundary } from "./multipart.js";
+import { utf8Of } from "../internal/encoding.js";
+import { formText, multipartBoundary } from "./multipart.js";
 import { type MultipartLimits, MultipartParser } from "./multipart-parser.js";
 import { parseParameters } from "./parameters.js";
 import type { PartHead } from "./part-head.js";
@@ -28,7 +29,7 @@ export class FormFile {
 
   /** The content as UTF-8; what is not becomes U+FFFD. */
   text(): string {
-    return lossyText(this.bytes);
+    return utf8Of(this.bytes);
   }
 }
 

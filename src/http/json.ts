@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { httpError } from "../errors/http-error.js";
+import { utf8Of } from "../internal/encoding.js";
 
 /** How deep a JSON document may be nested. */
 export const maxJsonDepth = 128;
@@ -26,12 +27,6 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw httpError("MALFORMED_JSON", "The body holds a number that is out of range.");
   }
   return value;
-}
-
-/** The text of bytes; those of a transport are a Buffer already, and a view more would cost as much as the text. */
-export function utf8Of(bytes: Uint8Array): string {
-  const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString("utf8");
 }
 
 /** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { httpError } from "../errors/http-error.js";
+import { utf8Of } from "../internal/encoding.js";
 import { type MultipartEvent, type MultipartLimits, MultipartParser } from "./multipart-parser.js";
 import { parseParameters } from "./parameters.js";
 import type { PartHead } from "./part-head.js";
@@ -52,11 +53,7 @@ export function multipartBoundary(contentType: string | undefined): string {
 /** Text of a form; a form is UTF-8 (RFC 7578 section 5.1.2). */
 export function formText(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw httpError("MALFORMED_FORM", "A field of the form is not valid UTF-8.");
-  return lossyText(bytes);
-}
-
-export function lossyText(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  return utf8Of(bytes);
 }
 
 /** RFC 2046 section 5.1.1. */
@@ -143,7 +140,7 @@ class StreamedPart implements Part {
 
   async text(): Promise<string> {
     const bytes = await this.bytes();
-    return this.isFile ? lossyText(bytes) : formText(bytes);
+    return this.isFile ? utf8Of(bytes) : formText(bytes);
   }
 
   leave(): void {

@@ -1,10 +1,11 @@
 import { httpError } from "../errors/http-error.js";
+import { utf8Of } from "../internal/encoding.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
 import type { Logger } from "../logging/logger.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
-import { isJsonType, parseJson, utf8Of } from "./json.js";
+import { isJsonType, parseJson } from "./json.js";
 import { type MultipartLimits, type Part, readParts } from "./multipart.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";

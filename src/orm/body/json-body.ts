@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { isDeeperThan, maxJsonDepth, mayOverflow, mayPollute, pollutes } from "../../http/json.js";
+import { utf8Of } from "../../internal/encoding.js";
 import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
 import type { BodyTraits } from "./refusal.js";
 
@@ -12,7 +13,7 @@ export interface JsonBody extends BodyTraits {
 /** Reads a body; undefined when it is not exactly one sound JSON document. */
 export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const text = utf8Of(bytes);
   if (isDeeperThan(text, maxJsonDepth)) return undefined;
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import type { BodyStream, ResponseBody } from "../../http/response.js";
-import { latin1Of } from "../../internal/latin1.js";
+import { latin1Of } from "../../internal/encoding.js";
 
 /** What a sender tells the connection. */
 export interface SenderHost {

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { BodyStream, Response } from "../../http/response.js";
 import { isBodiless } from "../../http/status.js";
-import { latin1Of } from "../../internal/latin1.js";
+import { latin1Of } from "../../internal/encoding.js";
 import {
   type BodySender,
   discardBody,
