@@ -9,8 +9,8 @@ import { root } from "./process.mjs";
  * Returns the files written, by their place in `dist`.
  */
 export async function bundle() {
-  const core = await modulesOf(["src/index.ts", "src/server/run.ts", "src/server/net/transport.ts"]);
-  const build = await rolldown({ ...input, input: entries(), plugins: [ascii] });
+  const core = await modulesOf(["src/index.ts", ...shared]);
+  const build = await rolldown({ ...input, input: entries(), plugins: [ascii, plainBuiltins] });
   const { output } = await build.write({
     dir: join(root, "dist"),
     format: "esm",
@@ -24,6 +24,15 @@ export async function bundle() {
   await build.close();
   return new Set(output.map(({ fileName }) => fileName));
 }
+
+/** Small, and needed by several of what is loaded on demand: a file of its own would take longer to open than to read. */
+const shared = [
+  "src/errors/escape-html.ts",
+  "src/http/accept-encoding.ts",
+  "src/internal/package-folder.ts",
+  "src/middleware/compression/compressible.ts",
+  "src/openapi/operation-id.ts",
+];
 
 const input = {
   cwd: root,
@@ -44,6 +53,34 @@ const ascii = {
     }
   },
 };
+
+/**
+ * Takes Node's modules by `require`. An `import` of one reads all it exports to make an ES module of it, also what is only
+ * loaded when it is read: file streams for node:fs, block lists for node:net.
+ */
+const plainBuiltins = {
+  name: "plain-builtins",
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.type !== "chunk" || file.isEntry) continue;
+      const code = file.code.replace(importOfBuiltin, required);
+      if (code !== file.code) file.code = `${requireBuiltin}${code}`;
+    }
+  },
+};
+
+const importOfBuiltin = /^import (?:(\w+),? )?(?:\{ (.+) \} )?from "(node:(?!module")[\w/]+)";$/gm;
+const requireBuiltin =
+  'import { createRequire as __createRequire } from "node:module"; const __builtin = __createRequire(import.meta.url); ';
+
+/** As many lines as before: the source map stays right. */
+function required(_, whole, names, id) {
+  const call = `__builtin("${id}")`;
+  const statements = [];
+  if (whole) statements.push(`const ${whole} = ${call};`);
+  if (names) statements.push(`const { ${names.replaceAll(" as ", ": ")} } = ${call};`);
+  return statements.join(" ");
+}
 
 function escaped(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -14,6 +14,7 @@ import { type ErrorClass, type ExceptionHandler, ExceptionHandlers } from "../pi
 import type { Middleware } from "../pipeline/middleware.js";
 import { createOnError } from "../pipeline/on-error.js";
 import { RouteTable, websocketMethod } from "../routing/table.js";
+import { run } from "../server/run.js";
 import type { RunOptions } from "../server/run-options.js";
 import type { RunSettings, RunTarget } from "../server/run-target.js";
 import type { RunningServer } from "../server/running-server.js";
@@ -180,7 +181,8 @@ class BaseApp extends Router implements RunTarget, FeatureHost {
 
   /** Starts the server. Command-line arguments win over the options. */
   async run(options?: RunOptions): Promise<RunningServer> {
-    const { run } = await import("../server/run.js");
+    // What stands below the call may still add routes.
+    await null;
     return run(this, options);
   }
 

@@ -18,6 +18,5 @@ export async function loadOnDemand(routes: readonly RouteDefinition[], debug: bo
     speaksWebSocket ? import("../websocket/endpoint.js") : null,
     debug ? import("../errors/development-page.js") : null,
   ]);
-  await websocket?.loadWs();
   return { validation, websocket, errorPage };
 }

@@ -1,7 +1,8 @@
-import { arch, availableParallelism, freemem, hostname, loadavg, platform, totalmem } from "node:os";
+import { nodeOs } from "../internal/node-modules.js";
 
 /** The machine and the process, in a few numbers. */
 export function systemInfo(): Record<string, unknown> {
+  const { arch, availableParallelism, freemem, hostname, loadavg, platform, totalmem } = nodeOs();
   const { rss, heapUsed, heapTotal } = process.memoryUsage();
   return {
     hostname: hostname(),

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import net, { isIP } from "node:net";
 import { ValueError } from "../errors/value-error.js";
 import { show } from "../internal/options.js";
 
@@ -15,7 +15,7 @@ const maxKnown = 1000;
 
 /** A set of addresses: single ones, ranges in CIDR notation, and ranges by name. */
 export class AddressSet {
-  readonly #list = new BlockList();
+  readonly #list = new net.BlockList();
   readonly #known = new Map<string, boolean>();
   #unix = false;
 

@@ -4,6 +4,7 @@ export function mediaType(path: string): string {
   const dot = name.lastIndexOf(".");
   // ".gitignore" is a name, not an extension.
   if (dot <= 0) return unknownType;
+  byExtension ??= typesByExtension();
   return byExtension.get(name.slice(dot + 1).toLowerCase()) ?? unknownType;
 }
 
@@ -109,8 +110,13 @@ const table: Readonly<Record<string, string>> = {
   "video/x-msvideo": "avi",
 };
 
-const byExtension = new Map<string, string>();
-for (const [type, extensions] of Object.entries(table)) {
-  const sent = type.startsWith("text/") ? `${type}; charset=utf-8` : type;
-  for (const extension of extensions.split(" ")) byExtension.set(extension, sent);
+let byExtension: Map<string, string> | null = null;
+
+function typesByExtension(): Map<string, string> {
+  const types = new Map<string, string>();
+  for (const [type, extensions] of Object.entries(table)) {
+    const sent = type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+    for (const extension of extensions.split(" ")) types.set(extension, sent);
+  }
+  return types;
 }

@@ -18,9 +18,9 @@ export function isoTime(milliseconds: number): string {
   return (text = `${prefix + threeDigits(whole - seconds * 1000)}Z`);
 }
 
-const digits: readonly string[] = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, "0"));
+const digits: string[] = [];
 
-/** A whole number below 1000 with its leading zeros. */
+/** A whole number below 1000 with its leading zeros; each is made once. */
 export function threeDigits(number: number): string {
-  return digits[number] ?? "000";
+  return (digits[number] ??= String(number).padStart(3, "0"));
 }

@@ -58,15 +58,6 @@ export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDoc
   return settings.transform?.(document) ?? document;
 }
 
-/** Throws when two routes were given the same operationId. */
-export function checkOperationIds(routes: readonly RouteDefinition[]): void {
-  const ids = new OperationIds();
-  for (const { methods, path, options } of routes) {
-    if (options.hidden || options.operationId === undefined) continue;
-    ids.claim(options.operationId, `${methods.join(", ")} ${path}`);
-  }
-}
-
 function infoOf(settings: OpenapiSettings): OpenApiInfo {
   const { title, version, summary, description, termsOfService, contact, license } = settings;
   const given = { title, summary, description, termsOfService, contact, license, version };

@@ -1,3 +1,4 @@
+import type { RouteDefinition } from "../app/route.js";
 import { ValueError } from "../errors/value-error.js";
 import { parsePattern } from "../routing/pattern.js";
 
@@ -21,6 +22,15 @@ export class OperationIds {
     let id = base;
     for (let n = 2; this.#owners.has(id); n++) id = `${base}_${n}`;
     return this.claim(id, `${method} ${path}`);
+  }
+}
+
+/** Throws when two routes were given the same operationId. */
+export function checkOperationIds(routes: readonly RouteDefinition[]): void {
+  const ids = new OperationIds();
+  for (const { methods, path, options } of routes) {
+    if (options.hidden || options.operationId === undefined) continue;
+    ids.claim(options.operationId, `${methods.join(", ")} ${path}`);
   }
 }
 

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { escapeHtml } from "../errors/escape-html.js";
 import { Response } from "../http/response.js";
+import { nodeCrypto } from "../internal/node-modules.js";
 import type { AssetName } from "./assets.js";
 
 /** One of the two user interfaces. */
@@ -60,7 +60,7 @@ export interface PageParts {
  * from elsewhere. All addresses are relative, so that the page works behind a proxy that adds a prefix.
  */
 export function documentationPage(ui: Interface, parts: PageParts): Response {
-  const nonce = randomBytes(16).toString("base64");
+  const nonce = nodeCrypto().randomBytes(16).toString("base64");
   const folder = parts.path.slice(parts.path.lastIndexOf("/") + 1);
   const styles = ui.styles.map((name) => `<link rel="stylesheet" href="${folder}/${name}" nonce="${nonce}">`);
   const scripts = ui.scripts.map((name) => `<script src="${folder}/${name}" nonce="${nonce}"></script>`);

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { httpError } from "../errors/http-error.js";
 import { evaluateConditions } from "../http/conditional.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
+import { nodeCrypto } from "../internal/node-modules.js";
 import { type AssetName, loadAsset } from "./assets.js";
 import type { OpenapiSettings } from "./options.js";
 import { documentationPage, type Interface, redoc, swaggerUi } from "./page.js";
@@ -14,13 +14,13 @@ export interface DocumentationRoute {
 }
 
 /** The document, the two user interfaces, and their files below them. `text` is asked for when it is first needed. */
-export function documentationRoutes(settings: OpenapiSettings, text: () => string): DocumentationRoute[] {
+export function documentationRoutes(settings: OpenapiSettings, text: () => Promise<string>): DocumentationRoute[] {
   const { openapiPath, docsPath, redocPath } = settings;
   let tagged: Tagged | undefined;
   return [
     {
       path: openapiPath,
-      handler: (request) => send(request, (tagged ??= withTag(text(), "application/json"))),
+      handler: async (request) => send(request, (tagged ??= withTag(await text(), "application/json"))),
     },
     ...(docsPath === false ? [] : interfaceRoutes(swaggerUi, docsPath, settings)),
     ...(redocPath === false ? [] : interfaceRoutes(redoc, redocPath, settings)),
@@ -29,10 +29,13 @@ export function documentationRoutes(settings: OpenapiSettings, text: () => strin
 
 function interfaceRoutes(ui: Interface, path: string, settings: OpenapiSettings): DocumentationRoute[] {
   const parts = { title: settings.title, path, openapiPath: settings.openapiPath, origins: originsOf(settings) };
-  const start = withTag(ui.start, "text/javascript; charset=utf-8");
+  let start: Tagged | undefined;
   return [
     { path, handler: () => documentationPage(ui, parts) },
-    { path: `${path}/start.js`, handler: (request) => send(request, start) },
+    {
+      path: `${path}/start.js`,
+      handler: (request) => send(request, (start ??= withTag(ui.start, "text/javascript; charset=utf-8"))),
+    },
     ...[...ui.styles, ...ui.scripts].map((name) => ({
       path: `${path}/${name}`,
       handler: async (request: Request) => send(request, await taggedAsset(name)),
@@ -64,7 +67,7 @@ async function taggedAsset(name: AssetName): Promise<Tagged> {
 }
 
 function withTag(body: string, type: string): Tagged {
-  return { body, type, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+  return { body, type, etag: `"${nodeCrypto().createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
 }
 
 /** Kept by the client, and asked for again each time: it may have changed with the next start of the server. */

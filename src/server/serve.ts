@@ -1,3 +1,4 @@
+import { createNetTransport } from "./net/transport.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import { listenError } from "./start-error.js";
@@ -13,7 +14,7 @@ export interface Service {
 /** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
   const tls = plan.tls && (await import("./tls-files.js")).loadTls(plan.tls);
-  const createTransport = await loadTransport(plan.transport);
+  const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
   target.configure(plan.settings);
   await target.start();
   const transport = createTransport(target.dispatch, {
@@ -31,9 +32,8 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   }
 }
 
-async function loadTransport(name: "net" | "node"): Promise<TransportFactory> {
-  if (name === "node") return (await import("./node/transport.js")).createNodeTransport;
-  return (await import("./net/transport.js")).createNetTransport;
+async function loadNodeTransport(): Promise<TransportFactory> {
+  return (await import("./node/transport.js")).createNodeTransport;
 }
 
 async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {

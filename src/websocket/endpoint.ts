@@ -11,8 +11,6 @@ import type { WebSocketRegistry } from "./registry.js";
 import { WebSocket } from "./socket.js";
 import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
 
-export { loadWs };
-
 /** What a WebSocket route runs. The socket is closed when it returns. */
 export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
 
@@ -30,7 +28,7 @@ export function websocketEndpoint(
   return async (request, injected) => {
     const headers = checkHandshake(request, settings);
     if (registry.draining) throw httpError("SERVICE_UNAVAILABLE");
-    const opener = (server ??= createServer(await loadWs(), settings));
+    const opener = (server ??= createServer(loadWs(), settings));
     const response = new Response(null);
     response.status = 101;
     // The same object, not a copy, is what middleware adds its fields to.

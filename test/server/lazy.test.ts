@@ -5,24 +5,51 @@ import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 
-const script = `
-  import { App } from "stoa";
-  const app = new App();
-  app.get("/", () => "hello");
-  const server = await app.run({ port: 0, host: "127.0.0.1", logs: false, exit: false });
-  await new Promise((resolve) => import("node:net").then(({ connect }) =>
-    connect(server.address.port, "127.0.0.1").end("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n").on("data", resolve)));
-  const loaded = process.moduleLoadList.filter((name) => /^NativeModule (crypto|tls|http|zlib)$/.test(name));
-  console.log(JSON.stringify(loaded));
-  process.exit();
-`;
+/** Runs an application made by some lines; gives what of Node it has loaded when it listens, and when it has answered. */
+async function loadedBy(lines: string): Promise<{ started: string[]; answered: string[] }> {
+  const script = `
+    import { App } from "stoa";
+    const app = new App();
+    app.get("/", () => "hello");
+    ${lines}
+    const server = await app.run({ port: 0, host: "127.0.0.1", logs: false, exit: false });
+    const loaded = () => process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
+    const started = loaded();
+    await new Promise((resolve) => import("node:net").then(({ connect }) =>
+      connect(server.address.port, "127.0.0.1").end("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n").on("data", resolve)));
+    console.log(JSON.stringify({ started, answered: loaded() }));
+    process.exit();
+  `;
+  const args = ["--input-type=module", "--eval", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: new URL("../..", import.meta.url) });
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
+const large = ["crypto", "tls", "http", "zlib"];
 
 beforeAll(() => ensureBuilt(() => {}), 120_000);
 
 it("a small application starts and answers without the large modules of Node that it does not need", async () => {
-  const args = ["--input-type=module", "--eval", script];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: new URL("../..", import.meta.url) });
-  expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual([]);
+  const { answered } = await loadedBy("");
+  expect(answered).toContain("net");
+  expect(answered.filter((name) => large.includes(name))).toEqual([]);
+});
+
+it("one with many features and a WebSocket starts without them too: they are loaded with the first use", async () => {
+  const { started } = await loadedBy(`
+    app.enableCompression().enableEtag().enableMetrics().enableRateLimit().enableCaching().enableHealthChecks();
+    app.enableSessions({ secret: "x".repeat(32) }).enableCsrf().enableCircuitBreaker().enableOpenapi();
+    app.websocket("/ws", () => {});
+  `);
+  expect(started).toContain("perf_hooks");
+  expect(started.filter((name) => large.includes(name))).toEqual([]);
+});
+
+it("Node's modules are not made ES modules, which would load what they only have on demand", async () => {
+  const { started } = await loadedBy("");
+  // `fs.ReadStream` brings the first, `buffer.File` the second.
+  expect(started).not.toContain("internal/fs/streams");
+  expect(started).not.toContain("internal/file");
 });
 
 it("the code of the package is ASCII, which is read faster", async () => {

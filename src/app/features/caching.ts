@@ -61,7 +61,7 @@ export function startCaching(host: FeatureHost): Promise<Middleware> | null {
 }
 
 async function loadCache(host: FeatureHost, store: CacheStore | null): Promise<Middleware> {
-  const { ResponseCache } = await import("../../middleware/cache/response-cache.js");
+  const { ResponseCache } = await import("./enabled.js");
   const state = stateOf(host);
   const cache = new ResponseCache(store, state.general, host.settings.requestTimeout, host.logger);
   state.cache = cache;

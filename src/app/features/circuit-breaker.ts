@@ -57,7 +57,7 @@ export function startCircuitBreaker(host: FeatureHost): Promise<Middleware> | nu
   registerHealthCheck(host, "circuits", () => healthOf(state), { critical: false, on: [] });
   showMetric(host, state);
   const { general, breakers } = state;
-  return import("../../middleware/circuit-breaker/circuit-breakers.js").then(({ circuitBreakers }) =>
+  return import("./enabled.js").then(({ circuitBreakers }) =>
     circuitBreakers(general, shared, host.logger, (breaker) => breakers.push(breaker)),
   );
 }

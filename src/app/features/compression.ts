@@ -12,9 +12,8 @@ export const compressionFeature: FeatureMethods<CompressionFeature> = {
     this.assertOpen("enableCompression()");
     const options = readCompressionOptions(given);
     const enabled = slot(this, compressionFeature, () => {
-      // node:zlib takes milliseconds to load, which a start without compression need not wait for.
       this.onPrepare(async () => {
-        const { compression } = await import("../../middleware/compression/compression.js");
+        const { compression } = await import("./enabled.js");
         this.addFeature(compression(enabled.options));
       });
       return { options };

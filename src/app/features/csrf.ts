@@ -38,10 +38,8 @@ interface Enabled {
 
 /** Whether there are sessions is known at the start only: they may be enabled after this. */
 async function startProtection(host: FeatureHost, enabled: Enabled): Promise<void> {
-  const [{ CsrfProtection }, sessions] = await Promise.all([
-    import("../../middleware/csrf/csrf.js"),
-    startedSessions(host),
-  ]);
+  const { CsrfProtection } = await import("./enabled.js");
+  const sessions = await startedSessions(host);
   enabled.protection = new CsrfProtection(enabled.settings, sessions, host.env === "production");
   host.addFeature(enabled.protection.middleware);
 }

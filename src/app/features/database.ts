@@ -92,7 +92,7 @@ function warnOfMemory(host: FeatureHost, config: DatabaseConfig): void {
 async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: LazyDatabase): Promise<void> {
   const enabled = host.slots.get(metricsFeature) as { options: Required<MetricsOptions> } | undefined;
   if (enabled === undefined) return;
-  const { databaseMetrics } = await import("../../metrics/database-metrics.js");
+  const { databaseMetrics } = await import("./enabled.js");
   const { namespace, durationBuckets } = enabled.options;
   const meter = databaseMetrics(metricsOf(host), {
     prefix: namespace === "" ? "" : `${namespace}_`,

@@ -53,7 +53,7 @@ export function currentHealth(host: FeatureHost): Promise<HealthReport> | null {
   const checks = checksOf(host);
   if (enabled === undefined && checks.size === 0) return null;
   const config = enabled?.config ?? new HealthCheckConfig();
-  return import("../../health/report.js").then(({ healthReport }) =>
+  return import("./enabled.js").then(({ healthReport }) =>
     healthReport(null, host.phase, checks, config, settingsOf(host, 1)),
   );
 }
@@ -75,7 +75,7 @@ function settingsOf(host: FeatureHost, cacheSeconds: number): CheckSettings {
 
 /** Probes cannot log in and must not be limited, so the routes are internal. */
 async function acceptRoutes(host: FeatureHost, config: HealthCheckConfig): Promise<void> {
-  const { healthReport, healthResponse } = await import("../../health/report.js");
+  const { healthReport, healthResponse } = await import("./enabled.js");
   const checks = checksOf(host);
   const settings = settingsOf(host, config.cacheSeconds);
   const accept = (path: string, probe: HealthProbe | null): void =>

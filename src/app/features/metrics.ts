@@ -47,13 +47,13 @@ export function metricsOf(host: FeatureHost): Metrics {
 
 /** What only a service with metrics needs is loaded here. */
 async function startMetrics(host: FeatureHost, options: Required<MetricsOptions>): Promise<void> {
-  const [{ HttpMetrics }, { ProcessMetrics }, { WorkerMetrics }, { workerChannel }, format] = await Promise.all([
-    import("../../metrics/http-metrics.js"),
-    import("../../metrics/process-metrics.js"),
-    import("../../metrics/worker-metrics.js"),
-    import("../../server/worker-channel.js"),
-    import("../../metrics/exposition.js"),
-  ]);
+  const {
+    exposition: format,
+    HttpMetrics,
+    ProcessMetrics,
+    WorkerMetrics,
+    workerChannel,
+  } = await import("./enabled.js");
   const metrics = metricsOf(host);
   const prefix = [options.namespace, options.subsystem, ""].filter((part, i) => part !== "" || i === 2).join("_");
   const http = new HttpMetrics({ ...options, prefix });

@@ -27,11 +27,15 @@ export const openapiFeature: FeatureMethods<OpenapiFeature> = {
     this.slots.set(openapiFeature, settings);
     return this;
   },
-  async openapi() {
-    const { openApiDocument } = await import("../../openapi/document.js");
-    return openApiDocument(apiOf(this), settingsIn(this));
+  openapi() {
+    return documentOf(this, settingsIn(this));
   },
 };
+
+async function documentOf(host: FeatureHost, settings: OpenapiSettings): Promise<OpenApiDocument> {
+  const { openApiDocument } = await import("../../openapi/document.js");
+  return openApiDocument(apiOf(host), settings);
+}
 
 function settingsIn(host: FeatureHost): OpenapiSettings {
   return (host.slots.get(openapiFeature) as OpenapiSettings | undefined) ?? defaultOpenapi;
@@ -47,14 +51,11 @@ function apiOf({ routes, middleware, scope, slots }: FeatureHost): Api {
   return { routes, middleware, guards: scope.guards, enabled };
 }
 
-/** Loaded only where it is enabled, and the document is made only when it is first asked for: no start waits for it. */
+/** The document is made, and what makes it is loaded, only when it is first asked for: no start waits for it. */
 async function serveDocumentation(host: FeatureHost, settings: OpenapiSettings): Promise<void> {
-  const [{ checkOperationIds, openApiDocument }, { documentationRoutes }] = await Promise.all([
-    import("../../openapi/document.js"),
-    import("../../openapi/serve.js"),
-  ]);
+  const { checkOperationIds, documentationRoutes } = await import("./enabled.js");
   checkOperationIds(host.routes);
-  const routes = documentationRoutes(settings, () => JSON.stringify(openApiDocument(apiOf(host), settings)));
+  const routes = documentationRoutes(settings, async () => JSON.stringify(await documentOf(host, settings)));
   for (const { path, handler } of routes) {
     host.accept({ methods: ["GET"], path, websocket: false, options: { hidden: true }, handler, scopes: [] });
   }

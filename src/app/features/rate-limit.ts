@@ -25,7 +25,5 @@ export function startRateLimit(host: FeatureHost): Promise<Middleware> | null {
   if (general === undefined && !own) return null;
   const shared = sharedStores(host).rateLimit;
   if (shared === null) keepsPerProcess(host, "counts of the rate limit");
-  return import("../../middleware/rate-limit/rate-limits.js").then(({ rateLimits }) =>
-    rateLimits(general, shared, host.logger),
-  );
+  return import("./enabled.js").then(({ rateLimits }) => rateLimits(general, shared, host.logger));
 }

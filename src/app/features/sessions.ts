@@ -60,7 +60,7 @@ function enabledIn(host: FeatureHost | null): Enabled | undefined {
 
 /** Whoever asks first, the feature itself or another, makes them for all. */
 async function loaded(host: FeatureHost, enabled: Enabled): Promise<Sessions> {
-  const { Sessions } = await import("../../middleware/sessions/sessions.js");
+  const { Sessions } = await import("./enabled.js");
   return (enabled.sessions ??= new Sessions(enabled.settings, () => host.env === "production"));
 }
 

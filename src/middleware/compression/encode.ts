@@ -1,15 +1,6 @@
-import {
-  type BrotliOptions,
-  brotliCompress,
-  brotliCompressSync,
-  constants,
-  createBrotliCompress,
-  createGzip,
-  gzip,
-  gzipSync,
-  type ZlibOptions,
-} from "node:zlib";
+import type { BrotliOptions, ZlibOptions } from "node:zlib";
 import type { ContentCoding } from "../../http/accept-encoding.js";
+import { nodeZlib } from "../../internal/node-modules.js";
 import { EncodedStream, type Encoder } from "./encoded-stream.js";
 
 export interface Levels {
@@ -33,6 +24,7 @@ export function encodeBody(
   coding: ContentCoding,
   levels: Levels,
 ): Buffer | Promise<Buffer> {
+  const { brotliCompress, brotliCompressSync, gzip, gzipSync } = nodeZlib();
   if (coding === "br") {
     const options = brotliOptions(levels.brotli, size);
     return size <= maxSync ? brotliCompressSync(body, options) : later((done) => brotliCompress(body, options, done));
@@ -48,6 +40,7 @@ export function encodeStream(
   levels: Levels,
   live: boolean,
 ): EncodedStream {
+  const { constants, createBrotliCompress, createGzip } = nodeZlib();
   const open = (): Encoder =>
     coding === "br"
       ? createBrotliCompress(brotliOptions(levels.brotli, 0))
@@ -61,6 +54,7 @@ function gzipOptions(level: number, size: number): ZlibOptions {
 }
 
 function brotliOptions(quality: number, size: number): BrotliOptions {
+  const { constants } = nodeZlib();
   return { params: { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: size } };
 }
 

@@ -14,13 +14,13 @@ const tagBytes = 16;
 
 /** AES-256-GCM: the client can neither read nor change what it keeps. The first secret seals, all of them open. */
 export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal {
-  const keys = secrets.map((secret) => derive(secret, `encrypt ${purpose}`));
+  const keys = derivedKeys(secrets, `encrypt ${purpose}`);
   const associated = Buffer.from(purpose);
   return {
     seal(text) {
       const iv = nodeCrypto().randomBytes(ivBytes);
       const cipher = nodeCrypto()
-        .createCipheriv("aes-256-gcm", keys[0]!, iv, { authTagLength: tagBytes })
+        .createCipheriv("aes-256-gcm", keys()[0]!, iv, { authTagLength: tagBytes })
         .setAAD(associated);
       const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url");
@@ -31,7 +31,7 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
       const iv = bytes.subarray(0, ivBytes);
       const tag = bytes.subarray(ivBytes, ivBytes + tagBytes);
       const body = bytes.subarray(ivBytes + tagBytes);
-      for (const key of keys) {
+      for (const key of keys()) {
         const decipher = nodeCrypto().createDecipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
         decipher.setAAD(associated).setAuthTag(tag);
         try {
@@ -48,20 +48,20 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
 
 /** HMAC-SHA256: the client can read what it keeps, but not change it. */
 export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
-  const keys = secrets.map((secret) => derive(secret, `sign ${purpose}`));
+  const keys = derivedKeys(secrets, `sign ${purpose}`);
   const sign = (key: Buffer, body: string): string =>
     nodeCrypto().createHmac("sha256", key).update(body).digest("base64url");
   return {
     seal(text) {
       const body = Buffer.from(text).toString("base64url");
-      return `${body}.${sign(keys[0]!, body)}`;
+      return `${body}.${sign(keys()[0]!, body)}`;
     },
     open(sealed) {
       const dot = sealed.indexOf(".");
       if (dot === -1) return null;
       const body = sealed.slice(0, dot);
       const given = Buffer.from(sealed.slice(dot + 1));
-      for (const key of keys) {
+      for (const key of keys()) {
         const expected = Buffer.from(sign(key, body));
         if (given.length === expected.length && nodeCrypto().timingSafeEqual(given, expected)) {
           return Buffer.from(body, "base64url").toString("utf8");
@@ -72,7 +72,12 @@ export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
   };
 }
 
-/** One secret serves several purposes without one key serving two (RFC 5869). */
+/** One secret serves several purposes without one key serving two (RFC 5869). They are made when first needed. */
+function derivedKeys(secrets: readonly Secret[], info: string): () => readonly Buffer[] {
+  let keys: readonly Buffer[] | undefined;
+  return () => (keys ??= secrets.map((secret) => derive(secret, info)));
+}
+
 function derive(secret: Secret, info: string): Buffer {
   return Buffer.from(nodeCrypto().hkdfSync("sha256", secret, "", `stoa ${info}`, 32));
 }
