@@ -1,9 +1,13 @@
+import { basename } from "node:path";
 import { startServer } from "./server.mjs";
 import { median } from "./statistics.mjs";
 
-/** Time from the start of the process to its first answer, every contestant in turn, and the ratio to the base. */
+/**
+ * Time from the start of the process to its first answer, every contestant in turn, and the ratio to the base; Stoa also
+ * with every HTTP feature that it has.
+ */
 export async function measureStartup(base, contestants, workload, times) {
-  const all = [base, ...contestants].map((contestant) => ({ contestant, figures: [], error: undefined }));
+  const all = [base, ...contestants].flatMap(withFeatures).map((contestant) => ({ contestant, figures: [], error: undefined }));
   for (let n = 0; n < times; n++) {
     for (const entry of all.filter(({ error }) => !error)) {
       try {
@@ -22,4 +26,10 @@ export async function measureStartup(base, contestants, workload, times) {
     const [lowest, highest] = [Math.min(...figures), Math.max(...figures)];
     return { name, milliseconds, lowest, highest, timesBase: milliseconds / reference };
   });
+}
+
+function withFeatures(contestant) {
+  if (basename(contestant.file) !== "stoa.mjs") return [contestant];
+  const env = { ...contestant.env, STOA_FEATURES: "all" };
+  return [contestant, { ...contestant, name: `${contestant.name}, every HTTP feature`, env }];
 }

@@ -1,4 +1,5 @@
 import { openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
   process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href
@@ -8,6 +9,7 @@ const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
 export function serve(workload, port, options = {}) {
   const app = new App();
   routes[workload.kind](app, workload);
+  if (process.env.STOA_FEATURES === "all") enableAll(app);
   return app.run({
     host: "127.0.0.1",
     port,
@@ -58,6 +60,16 @@ const routes = {
     app.get(path, () => value);
   },
 };
+
+/** Every HTTP feature that needs no other server. */
+function enableAll(app) {
+  const directory = fileURLToPath(new URL(".", import.meta.url));
+  app.enableCors().enableSecurityHeaders().trustProxy(["loopback"]).enableIpFilter({ allow: ["loopback"] });
+  app.enableRequestId().enableLogging().enableMetrics().enableHealthChecks().enableOpenapi().enableRequestContext();
+  app.enableEtag().enableCompression().enableBodyLimit().enableCaching().enableStaticFiles({ directory });
+  app.enableRateLimit().enableCircuitBreaker().enableSessions({ secret: "s".repeat(32) }).enableCsrf();
+  app.websocket("/socket", () => {});
+}
 
 /** Each as its guide shows it; the limit is one that the load does not reach. */
 export const batteries = {
