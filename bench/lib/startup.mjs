@@ -7,7 +7,9 @@ import { median } from "./statistics.mjs";
  * with every HTTP feature that it has.
  */
 export async function measureStartup(base, contestants, workload, times) {
-  const all = [base, ...contestants].flatMap(withFeatures).map((contestant) => ({ contestant, figures: [], error: undefined }));
+  const all = [base, ...contestants]
+    .flatMap(withFeatures)
+    .map((contestant) => ({ contestant, figures: [], error: undefined }));
   for (let n = 0; n < times; n++) {
     for (const entry of all.filter(({ error }) => !error)) {
       try {

