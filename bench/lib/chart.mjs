@@ -1,4 +1,7 @@
-const colours = ["#3b6ea5", "#7fa8d1", "#d98032", "#5a9367", "#a25c8f", "#8c8c8c", "#c9b04b", "#4aa3a2"];
+/** Stoa stands out, in all its forms; what is no server but a limit is a frame. */
+const stoa = 'fill="#3b6ea5"';
+const others = 'fill="#b4b8bd"';
+const limit = 'fill="none" stroke="#3b6ea5" stroke-dasharray="4 2"';
 const barHeight = 16;
 const left = 110;
 const width = 560;
@@ -13,18 +16,16 @@ export function toSvg({ workloads, special, database, base }) {
   for (const { key, name, contestants, base: own } of kept) {
     parts.push(text(10, y + 12, `${key}: ${name}`, "bold"));
     if (own !== base) parts.push(text(10, y + 12 + barHeight, `(${own} = 1)`));
-    for (const [index, entry] of contestants.entries()) {
-      if (entry.error) continue;
+    for (const entry of contestants.filter(({ error }) => !error)) {
       const length = (entry.ratio * scale).toFixed(1);
-      const colour = colours[index % colours.length];
-      parts.push(`<rect x="${left}" y="${y}" width="${length}" height="${barHeight - 3}" fill="${colour}"/>`);
+      parts.push(`<rect x="${left}" y="${y}" width="${length}" height="${barHeight - 3}" ${look(entry.name)}/>`);
       parts.push(text(left + Number(length) + 6, y + 11, `${entry.name} ${entry.ratio.toFixed(2)}`));
       y += barHeight;
     }
     y += 14;
   }
   const line = left + scale;
-  parts.push(`<line x1="${line}" x2="${line}" y1="30" y2="${y - 8}" stroke="#333" stroke-dasharray="3 3"/>`);
+  parts.unshift(`<line x1="${line}" x2="${line}" y1="30" y2="${y - 8}" stroke="#333" stroke-dasharray="3 3"/>`);
   parts.push(text(left, 20, `Requests per CPU time, ${base} = 1`, "bold"));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 130}" height="${y}" font-family="sans-serif" font-size="12">
 <title>Requests per CPU time, ${base} = 1</title>
@@ -34,7 +35,13 @@ ${parts.join("\n")}
 `;
 }
 
+function look(name) {
+  if (name === "net") return limit;
+  return name.startsWith("stoa") ? stoa : others;
+}
+
 function text(x, y, content, weight = "normal") {
   const escaped = content.replace(/&/g, "&amp;").replace(/</g, "&lt;");
-  return `<text x="${x}" y="${y}" font-weight="${weight}">${escaped}</text>`;
+  const halo = 'paint-order="stroke" stroke="#fff" stroke-width="3"';
+  return `<text x="${x}" y="${y}" font-weight="${weight}" ${halo}>${escaped}</text>`;
 }
