@@ -38,7 +38,7 @@ export async function connect(
   protocols: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Promise<TestSocket> {
-  const { WebSocket } = loadWs();
+  const { WebSocket } = await loadWs();
   return new Promise((resolve, reject) => {
     const raw = new WebSocket(url, protocols, {
       headers,

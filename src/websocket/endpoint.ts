@@ -27,8 +27,8 @@ export function websocketEndpoint(
   let server: RawServer | null = null;
   return async (request, injected) => {
     const headers = checkHandshake(request, settings);
+    const opener = (server ??= createServer(await loadWs(), settings));
     if (registry.draining) throw httpError("SERVICE_UNAVAILABLE");
-    const opener = (server ??= createServer(loadWs(), settings));
     const response = new Response(null);
     response.status = 101;
     // The same object, not a copy, is what middleware adds its fields to.

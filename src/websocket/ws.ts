@@ -4,7 +4,6 @@
  */
 import type { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
-import { requireHere } from "../internal/node-modules.js";
 
 export interface RawSocket {
   readonly readyState: number;
@@ -64,7 +63,8 @@ export interface WsModule {
   readonly WebSocket: new (url: string, protocols: readonly string[], options: object) => RawClient;
 }
 
-/** By `require`: to import what is CommonJS takes twice as long, because its text is searched for what it exports. */
-export function loadWs(): WsModule {
-  return requireHere("ws") as WsModule;
+let loading: Promise<WsModule> | null = null;
+
+export function loadWs(): Promise<WsModule> {
+  return (loading ??= import("ws") as unknown as Promise<WsModule>);
 }

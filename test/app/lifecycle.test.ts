@@ -12,6 +12,15 @@ describe("the start", () => {
     expect((await app.request("/")).headers.get("ratelimit-limit")).toBe("1");
     expect((await app.circuitBreakers()).map(({ route }) => route)).toEqual(["GET /"]);
   });
+
+  it("by run() waits for what stands below the call", async () => {
+    const app = new App();
+    const running = app.run({ port: 0, host: "127.0.0.1", logs: false, exit: false });
+    app.get("/", () => "below");
+    const server = await running;
+    expect(await (await fetch(server.url)).text()).toBe("below");
+    await server.close();
+  });
 });
 
 describe("lifecycle hooks", () => {
