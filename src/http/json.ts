@@ -38,10 +38,12 @@ export function isJsonType(contentType: string): boolean {
 }
 
 /**
- * Whether brackets are nested deeper than `limit`. Few brackets in all, the usual case, are counted by hopping from one
- * to the next; only a document with many is read through.
+ * Whether brackets are nested deeper than `limit` in what may be a document. Each that opens must be closed, so a short
+ * text cannot be. Few brackets in all, the usual case, are counted by hopping from one to the next; only a document with
+ * many is read through.
  */
 export function isDeeperThan(text: string, limit: number): boolean {
+  if (text.length <= 2 * limit) return false;
   let brackets = 0;
   for (const bracket of ["{", "["]) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
