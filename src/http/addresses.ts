@@ -1,6 +1,7 @@
-import net, { isIP } from "node:net";
+import net from "node:net";
 import { ValueError } from "../errors/value-error.js";
 import { show } from "../internal/options.js";
+import { ipFamily } from "./ip-family.js";
 
 /** Ranges that have a name. "unix" is a peer without an address: one that came through a Unix socket. */
 const named: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +32,7 @@ export class AddressSet {
     if (address === "") return this.#unix;
     let answer = this.#known.get(address);
     if (answer === undefined) {
-      const family = isIP(address);
+      const family = ipFamily(address);
       answer = family !== 0 && this.#list.check(address, family === 6 ? "ipv6" : "ipv4");
       if (this.#known.size >= maxKnown) this.#known.clear();
       this.#known.set(address, answer);
@@ -41,7 +42,7 @@ export class AddressSet {
 
   #add(owner: string, entry: unknown): void {
     const [address = "", length, ...rest] = typeof entry === "string" ? entry.split("/") : [];
-    const family = isIP(address);
+    const family = ipFamily(address);
     const bits = family === 6 ? 128 : 32;
     const sound =
       family !== 0 &&
@@ -65,14 +66,14 @@ const mapped = /^(?:::|0{1,4}(?::0{1,4}){4}:)ffff:(.+)$/i;
  * IPv6, no zone, lower case. Null for what is no address.
  */
 export function plainAddress(text: string): string | null {
-  const family = isIP(text);
+  const family = ipFamily(text);
   if (family === 4) return text;
   if (family === 0) return null;
   const zone = text.indexOf("%");
   const address = (zone === -1 ? text : text.slice(0, zone)).toLowerCase();
   const inner = mapped.exec(address)?.[1];
   if (inner === undefined) return address;
-  return isIP(inner) === 4 ? inner : dotted(inner);
+  return ipFamily(inner) === 4 ? inner : dotted(inner);
 }
 
 /** `102:304` as `1.2.3.4`. */

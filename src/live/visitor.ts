@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { ForbiddenError } from "../errors/http-error.js";
+import { ipFamily } from "../http/ip-family.js";
 import type { Request } from "../http/request.js";
 
 // A page on another site can have the browser of a developer ask for the live page and its events: by the address, which
@@ -30,5 +30,5 @@ function hostName(host: string): string {
 }
 
 function isLocal(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0;
+  return name === "localhost" || name.endsWith(".localhost") || ipFamily(name) !== 0;
 }
