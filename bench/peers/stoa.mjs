@@ -1,5 +1,4 @@
 import { openSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
 const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
   process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href
@@ -63,7 +62,7 @@ const routes = {
 
 /** Every HTTP feature that needs no other server. */
 function enableAll(app) {
-  const directory = fileURLToPath(new URL(".", import.meta.url));
+  const directory = new URL(".", import.meta.url);
   app
     .enableCors()
     .enableSecurityHeaders()

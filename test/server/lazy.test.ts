@@ -25,6 +25,7 @@ async function loadedBy(lines: string): Promise<{ started: string[]; answered: s
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
 
+const dist = new URL("../../dist/", import.meta.url);
 const large = ["crypto", "tls", "http", "zlib"];
 
 beforeAll(() => ensureBuilt(() => {}), 120_000);
@@ -52,8 +53,27 @@ it("Node's modules are not made ES modules, which would load what they only have
   expect(started).not.toContain("internal/file");
 });
 
+it("a start opens two files of the package, and one more where features are enabled", async () => {
+  const core = await openedWith("index.js");
+  expect(core).toHaveLength(2);
+  const features = (await readdir(new URL("chunks/", dist))).find((name) => /^enabled-.*\.js$/.test(name));
+  const opened = await openedWith(`chunks/${features}`);
+  expect(opened.filter((name) => !core.includes(name))).toEqual([`chunks/${features}`]);
+});
+
+/** A built file and those that it imports, not on demand. */
+async function openedWith(file: string): Promise<string[]> {
+  const opened = new Set([file]);
+  for (const name of opened) {
+    const code = await readFile(new URL(name, dist), "utf8");
+    for (const [, path] of code.matchAll(/^(?:import|export) .*from "(\..+)";$/gm)) {
+      opened.add(new URL(path!, new URL(name, dist)).href.slice(dist.href.length));
+    }
+  }
+  return [...opened];
+}
+
 it("the code of the package is ASCII, which is read faster", async () => {
-  const dist = new URL("../../dist/", import.meta.url);
   const files = (await readdir(dist, { recursive: true })).filter(
     (name) => name.endsWith(".js") && !name.includes("assets"),
   );

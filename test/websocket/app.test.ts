@@ -22,6 +22,15 @@ describe("a WebSocket route of an application", () => {
     expect(seen).toEqual(["middleware"]);
   });
 
+  it("refuses a client when the server begins to drain while the handshake waits", async () => {
+    const app = new App();
+    app.use({ before: () => queueMicrotask(() => app.beginDrain()) });
+    app.websocket("/late", () => {});
+    await using client = testClient(app);
+    const error = await client.websocket("/late").catch((reason: unknown) => reason);
+    expect((error as WebSocketRefusedError).status).toBe(503);
+  });
+
   it("is given dependencies, which are let go of when both the handler and the connection have ended", async () => {
     const events: string[] = [];
     const app = new App();
