@@ -27,11 +27,11 @@ export async function bundle() {
 
 /** Small, and needed by several of what is loaded on demand: a file of its own would take longer to open than to read. */
 const shared = [
-  "src/errors/escape-html.ts",
+  "src/internal/escape-html.ts",
   "src/http/accept-encoding.ts",
   "src/internal/package-folder.ts",
-  "src/middleware/compression/compressible.ts",
-  "src/openapi/operation-id.ts",
+  "src/batteries/compression/compressible.ts",
+  "src/batteries/openapi/operation-id.ts",
 ];
 
 const input = {

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "./process.mjs";
 
-/** Where the files of the API pages stand in the built package; src/openapi/assets.ts reads them there. */
+/** Where the files of the API pages stand in the built package; src/batteries/openapi/assets.ts reads them there. */
 export const assetFolder = join("openapi", "assets");
 
 /** The files that are served, and the licences of all that is in them. */

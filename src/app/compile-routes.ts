@@ -7,12 +7,12 @@ import { compile, type OnError, type Run } from "../pipeline/compile.js";
 import { Deadlines } from "../pipeline/deadlines.js";
 import { type AnyHandler, endpoint, type Step } from "../pipeline/endpoint.js";
 import { forRoute, type Middleware, type RouteInfo } from "../pipeline/middleware.js";
+import { type RouteDefinition, settingsOf, toMiddleware } from "../route/route.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
 import type { RouteTable } from "../routing/table.js";
 import type { ResponseValidationError } from "../validation/response-error.js";
 import type { OnDemand } from "./on-demand.js";
-import { type RouteDefinition, settingsOf, toMiddleware } from "./route.js";
 
 /** A route in the table; its pipeline is compiled at start. */
 export interface AppRoute {

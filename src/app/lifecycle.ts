@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
-import type { Logger } from "../logging/logger.js";
+import type { Logger } from "../internal/logger.js";
+import { ValueError } from "../internal/value-error.js";
 
 export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;

@@ -1,10 +1,10 @@
-import type { RouteDefinition } from "./route.js";
+import type { RouteDefinition } from "../route/route.js";
 
 /** What only some applications need; null where nothing asks for it. */
 export interface OnDemand {
   readonly validation: typeof import("../validation/of-routes.js") | null;
   readonly websocket: typeof import("../websocket/endpoint.js") | null;
-  readonly errorPage: typeof import("../errors/development-page.js") | null;
+  readonly errorPage: typeof import("../error-pages/development-page.js") | null;
 }
 
 const schemas = ["params", "query", "headers", "body", "form", "response"] as const;
@@ -16,7 +16,7 @@ export async function loadOnDemand(routes: readonly RouteDefinition[], debug: bo
   const [validation, websocket, errorPage] = await Promise.all([
     validates ? import("../validation/of-routes.js") : null,
     speaksWebSocket ? import("../websocket/endpoint.js") : null,
-    debug ? import("../errors/development-page.js") : null,
+    debug ? import("../error-pages/development-page.js") : null,
   ]);
   return { validation, websocket, errorPage };
 }

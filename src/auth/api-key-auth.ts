@@ -1,8 +1,8 @@
-import { ValueError } from "../errors/value-error.js";
 import { isToken } from "../http/headers.js";
 import type { Request } from "../http/request.js";
 import { nodeCrypto } from "../internal/node-modules.js";
 import { isPlainObject, readOptions, required } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { blinded } from "./same-text.js";
 import { unauthorized } from "./unauthorized.js";

@@ -1,6 +1,6 @@
-import { ValueError } from "../errors/value-error.js";
 import { camelCase, snakeCase } from "../internal/names.js";
 import { didYouMean } from "../internal/suggest.js";
+import { ValueError } from "../internal/value-error.js";
 import { readSwitch } from "../server/command-line.js";
 
 /** One option of a command. Its flag is its name with dashes: `dryRun` is `--dry-run`. */

@@ -1,10 +1,10 @@
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { DatabaseConfig, DatabaseOptions } from "../db/config.js";
-import { ValueError } from "../errors/value-error.js";
+import type { DatabaseConfig, DatabaseOptions } from "../engines/db/config.js";
 import type { EitherSpelling } from "../internal/names.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
-import { exportsOf, importModule } from "../orm/migrations/import-module.js";
+import { ValueError } from "../internal/value-error.js";
+import { exportsOf, importModule } from "../migrations/import-module.js";
 
 /** What `stoa.config.ts` says about a project. Paths are relative to that file. */
 export interface StoaConfig {

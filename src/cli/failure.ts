@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { DatabaseError } from "../db/errors.js";
+import { DatabaseError } from "../engines/db/errors.js";
 
 /** Why a command failed, on one line. What is in it of a URL's user and password is left out. */
 export function failureLine(error: unknown): string {

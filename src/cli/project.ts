@@ -1,11 +1,11 @@
 import { access } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { DatabaseConfig } from "../db/config.js";
-import type { Database } from "../db/database.js";
-import { openDatabase } from "../db/open-database.js";
-import { ValueError } from "../errors/value-error.js";
+import { DatabaseConfig } from "../engines/db/config.js";
+import type { Database } from "../engines/db/database.js";
+import { openDatabase } from "../engines/db/open-database.js";
+import { ValueError } from "../internal/value-error.js";
+import { exportsOf, importModule } from "../migrations/import-module.js";
 import type { ModelConstructor, ModelMeta } from "../orm/meta.js";
-import { exportsOf, importModule } from "../orm/migrations/import-module.js";
 import type { OptionSpecs } from "./arguments.js";
 import type { CommandCall } from "./command.js";
 import { loadConfig, type StoaConfig } from "./config.js";

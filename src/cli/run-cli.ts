@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ValueError } from "../errors/value-error.js";
 import { packageFolder } from "../internal/package-folder.js";
 import { didYouMean } from "../internal/suggest.js";
+import { ValueError } from "../internal/value-error.js";
 import { type OptionSpecs, parseArguments } from "./arguments.js";
 import type { AnyCommand, Command, CommandCall, CommandGroup, CommandTable } from "./command.js";
 import { failureDetails, failureLine } from "./failure.js";

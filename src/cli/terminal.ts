@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 
 /** What a command reads from and writes to. */
 export interface Terminal {

@@ -1,7 +1,7 @@
-import { ValueError } from "../errors/value-error.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
 import { didYouMean } from "../internal/suggest.js";
+import { ValueError } from "../internal/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import type { Inject } from "./depends.js";
 

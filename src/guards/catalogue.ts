@@ -1,6 +1,6 @@
 import { ForbiddenError, GuardError, UnauthorizedError } from "../errors/http-error.js";
-import { ValueError } from "../errors/value-error.js";
 import type { Request } from "../http/request.js";
+import { ValueError } from "../internal/value-error.js";
 import { isPromise } from "../pipeline/compile.js";
 import {
   type Guard,

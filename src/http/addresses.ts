@@ -1,6 +1,6 @@
 import net from "node:net";
-import { ValueError } from "../errors/value-error.js";
 import { show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { ipFamily } from "./ip-family.js";
 
 /** Ranges that have a name. "unix" is a peer without an address: one that came through a Unix socket. */

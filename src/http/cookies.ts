@@ -1,6 +1,6 @@
-import { ValueError } from "../errors/value-error.js";
 import { nodeCrypto } from "../internal/node-modules.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { isToken } from "./headers.js";
 
 export interface CookieOptions {

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ValueError } from "../errors/value-error.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { isEntityTag } from "./conditional.js";
 import { contentDisposition } from "./content-disposition.js";
 import { checkHeader, type HeadersInit } from "./headers.js";

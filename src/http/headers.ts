@@ -1,4 +1,4 @@
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 import type { RequestSource } from "./source.js";
 
 /** Header fields as a caller gives them. */

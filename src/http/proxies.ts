@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
 import { type Checks, is, readOptions, required, show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { AddressSet, plainAddress } from "./addresses.js";
 import { type Forwarding, forwarded, xForwarded } from "./forwarded.js";
 import type { RequestSource } from "./source.js";

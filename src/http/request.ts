@@ -1,7 +1,7 @@
 import { httpError } from "../errors/http-error.js";
 import { utf8Of } from "../internal/encoding.js";
+import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
-import type { Logger } from "../logging/logger.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";

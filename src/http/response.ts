@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { ValueError } from "../internal/value-error.js";
 import { type CookieOptions, serializeCookie } from "./cookies.js";
 import { FileBody, type FileOptions } from "./file-body.js";
 import { checkHeader, type HeadersInit, ResponseHeaders } from "./headers.js";

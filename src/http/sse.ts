@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
 import { type Checks, is, readOptions, show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 
 /** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */
 export interface SseEvent {

@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
 import { onDemand } from "../internal/on-demand.js";
+import { ValueError } from "../internal/value-error.js";
 import { FileBody } from "./file-body.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";

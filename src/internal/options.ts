@@ -1,6 +1,6 @@
-import { ValueError } from "../errors/value-error.js";
 import { camelCase, snakeCase } from "./names.js";
 import { didYouMean } from "./suggest.js";
+import { ValueError } from "./value-error.js";
 
 /** Tells what is allowed when the value is not; undefined when it is. */
 export type Check = (value: unknown) => string | undefined;

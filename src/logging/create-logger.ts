@@ -1,9 +1,9 @@
 import { isatty } from "node:tty";
 import { describeError, isInstance } from "../errors/describe.js";
+import type { LogFields, Logger } from "../internal/logger.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
 import { jsonLine } from "./json-lines.js";
 import { type LineLevel, type LogLevel, logLevels } from "./levels.js";
-import type { LogFields, Logger } from "./logger.js";
 import { type PlainFields, plainFields } from "./plain.js";
 import { type Paint, paintFor, prettyLine } from "./pretty.js";
 import { type LogSink, standardOutput } from "./sink.js";

@@ -1,6 +1,6 @@
 import { causeOf, describeError, isInstance } from "../errors/describe.js";
+import type { LogFields } from "../internal/logger.js";
 import { setOwn } from "../internal/own-property.js";
-import type { LogFields } from "./logger.js";
 import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
 
 /** What a line can carry: JSON, with secrets taken out and nothing left that could throw. */

@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../db/database.js";
+import type { Database, Queries } from "../engines/db/database.js";
 
 /** Which database models use when nobody says: `app.enableDatabase` binds its own when it starts. */
 let bound: Database | null = null;

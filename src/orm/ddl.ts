@@ -1,5 +1,4 @@
-import type { ModelConstructor, ModelMeta } from "./meta.js";
-import { sqlName } from "./migrations/names.js";
+import { sqlName } from "../migrations/names.js";
 import {
   addConstraintSql,
   commentStatements,
@@ -8,8 +7,9 @@ import {
   createTableSql,
   foreignKeySql,
   indexStatements,
-} from "./migrations/render.js";
-import { stateOf } from "./migrations/state-of-models.js";
+} from "../migrations/render.js";
+import { stateOf } from "../migrations/state-of-models.js";
+import type { ModelConstructor, ModelMeta } from "./meta.js";
 
 /** The schema of models made at once, without migrations. */
 

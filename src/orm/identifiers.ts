@@ -1,4 +1,4 @@
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 
 /** An identifier as it stands in SQL. Only names that a model declares ever come here. */
 export function quote(name: string): string {

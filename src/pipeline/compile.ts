@@ -1,8 +1,8 @@
 import { httpError } from "../errors/http-error.js";
-import { ValueError } from "../errors/value-error.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
+import { ValueError } from "../internal/value-error.js";
 import type { Deadlines } from "./deadlines.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 

@@ -1,10 +1,10 @@
+import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
-import { type ErrorPage, renderError } from "../errors/render.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import type { Logger } from "../logging/logger.js";
+import type { Logger } from "../internal/logger.js";
 import { isPromise, type OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
 

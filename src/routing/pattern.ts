@@ -1,4 +1,4 @@
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 
 /** A path pattern taken apart. */
 export interface Pattern {

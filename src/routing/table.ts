@@ -1,4 +1,4 @@
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 import type { Pattern } from "./pattern.js";
 import { RecentMatches } from "./recent-matches.js";
 import { checkPath, RouteTree } from "./tree.js";

@@ -1,5 +1,5 @@
-import { ValueError } from "../errors/value-error.js";
 import { type Check, is } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 
 /** The options that the command line and the environment can steer. */
 export interface Steering {

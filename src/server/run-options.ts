@@ -1,7 +1,7 @@
-import { ValueError } from "../errors/value-error.js";
 import type { EitherSpelling } from "../internal/names.js";
 import { nodeOs } from "../internal/node-modules.js";
 import { type Checks, is, isPlainObject, readOptions } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { type Steering, steeringChecks } from "./command-line.js";
 import type { RunSettings } from "./run-target.js";
 import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";

@@ -1,4 +1,4 @@
-import type { Logger } from "../logging/logger.js";
+import type { Logger } from "../internal/logger.js";
 import type { Dispatch } from "./transport.js";
 
 /** How a server was asked to behave, as far as the application cares. */

@@ -1,4 +1,4 @@
-import { ValueError } from "../errors/value-error.js";
+import { ValueError } from "../internal/value-error.js";
 import type { CookieJar } from "./cookie-jar.js";
 
 type Field = string | number | boolean;

@@ -1,4 +1,4 @@
-import type { Logger } from "../logging/logger.js";
+import type { Logger } from "../internal/logger.js";
 import type { RunSettings } from "../server/run-target.js";
 import type { Dispatch } from "../server/transport.js";
 

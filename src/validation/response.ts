@@ -1,7 +1,7 @@
-import { ValueError } from "../errors/value-error.js";
 import { Response } from "../http/response.js";
 import { toResponseSymbol } from "../http/to-response.js";
 import { show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { isPromise } from "../pipeline/compile.js";
 import type { AnyHandler } from "../pipeline/endpoint.js";
 import { isDescribed } from "./body-validator.js";

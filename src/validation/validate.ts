@@ -1,8 +1,8 @@
 import { httpError } from "../errors/http-error.js";
-import { ValueError } from "../errors/value-error.js";
 import { isJsonType } from "../http/json.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
 import { inputReader } from "./inputs.js";

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
-import { ValueError } from "../errors/value-error.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { show } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import { checkClose } from "./close-code.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";

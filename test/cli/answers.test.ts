@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Answerer } from "../../src/cli/migrate/answers.js";
 import type { Terminal } from "../../src/cli/terminal.js";
-import type { Question, QuestionSubject } from "../../src/orm/migrations/autodetector.js";
+import type { Question, QuestionSubject } from "../../src/migrations/autodetector.js";
 
 const column = (from: string, to: string, table = "books"): Question =>
   asked({ kind: "renameColumn", table, from, to });

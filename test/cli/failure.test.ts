@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { failureDetails, failureLine } from "../../src/cli/failure.js";
-import { UniqueViolation } from "../../src/db/errors.js";
+import { UniqueViolation } from "../../src/engines/db/errors.js";
 
 describe("how a command tells why it failed", () => {
   it("is one line, with the class only where that helps", () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
-import type { Database } from "../../src/db/database.js";
-import { openDatabase } from "../../src/db/open-database.js";
-import { makeDatabase } from "../db/engines.js";
+import type { Database } from "../../src/engines/db/database.js";
+import { openDatabase } from "../../src/engines/db/open-database.js";
+import { makeDatabase } from "../engines/db/engines.js";
 import { patient, until } from "../server/process/program.js";
 import { service } from "../support/service.js";
 import { Project } from "./project.js";

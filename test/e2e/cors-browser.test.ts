@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { App, Response } from "stoa";
 import { describe, expect, it } from "vitest";
-import { type Wire, wire } from "../middleware/support.js";
+import { type Wire, wire } from "../batteries/support.js";
 import { service } from "../support/service.js";
 
 const chromium = service("chromium");

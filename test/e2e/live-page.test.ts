@@ -3,7 +3,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { App, Role } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { send } from "../middleware/wire.js";
+import { send } from "../batteries/wire.js";
 import { service } from "../support/service.js";
 
 const installed = "/usr/bin/chromium";

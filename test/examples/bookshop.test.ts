@@ -6,7 +6,7 @@ import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bookshopApp, migrations } from "../../examples/bookshop/app.js";
 import { sortNameOf } from "../../examples/bookshop/sort-name.js";
-import { engines } from "../db/engines.js";
+import { engines } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 
 type Json = Record<string, unknown> & {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { publicApi } from "../../examples/public-api/app.js";
-import { wire } from "../middleware/support.js";
+import { wire } from "../batteries/support.js";
 
 describe("the public API example", () => {
   it("lets its site in, keeps request ids and bounds bodies", async () => {

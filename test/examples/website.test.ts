@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { websiteApp } from "../../examples/website/app.js";
-import { wire } from "../middleware/support.js";
+import { wire } from "../batteries/support.js";
 
 describe("the website example", () => {
   it("serves its folder and its page, compressed, tagged and with careful headers", async () => {

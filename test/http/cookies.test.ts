@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { ValueError } from "../../src/errors/value-error.js";
 import { type CookieOptions, parseCookies, serializeCookie } from "../../src/http/cookies.js";
+import { ValueError } from "../../src/internal/value-error.js";
 import fc from "../support/properties.js";
 
 describe("reading cookies", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ValueError } from "../../src/errors/value-error.js";
 import { checkHeader, isToken, RequestHeaders, type ResponseHeaders } from "../../src/http/headers.js";
 import { Response } from "../../src/http/response.js";
+import { ValueError } from "../../src/internal/value-error.js";
 import { fakeSource } from "./fake-source.js";
 
 describe("the headers of a request", () => {

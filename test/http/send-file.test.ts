@@ -18,10 +18,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { ValueError } from "../../src/errors/value-error.js";
 import { FileBody, type FileOptions } from "../../src/http/file-body.js";
 import { Response } from "../../src/http/response.js";
 import { sendFile } from "../../src/http/send-file.js";
+import { ValueError } from "../../src/internal/value-error.js";
 import { fakeRequest } from "./fake-source.js";
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ValueError } from "../../src/errors/value-error.js";
 import { formatEvent, type SseOptions, type SseSource, sseStream } from "../../src/http/sse.js";
+import { ValueError } from "../../src/internal/value-error.js";
 
 async function collect(source: SseSource, options?: SseOptions): Promise<string[]> {
   const texts: string[] = [];

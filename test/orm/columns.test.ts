@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/db/errors.js";
+import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
 import { field, Model } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";

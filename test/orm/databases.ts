@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import type { Database } from "../../src/db/database.js";
-import { openDatabase } from "../../src/db/open-database.js";
+import type { Database } from "../../src/engines/db/database.js";
+import { openDatabase } from "../../src/engines/db/open-database.js";
 import { bindDatabase, createTables, type ModelConstructor } from "../../src/orm/index.js";
-import { engines } from "../db/engines.js";
+import { engines } from "../engines/db/engines.js";
 
 /** Runs a suite on the embedded database, and on a server where there is one: models are bound and their tables made. */
 export function describeDatabases(

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { sql } from "../../src/db/sql.js";
+import { sql } from "../../src/engines/db/sql.js";
 import {
   arrayAgg,
   avg,

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/db/errors.js";
+import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
 import { F, FieldError, Q } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Profile, seed, Tag } from "./bookshop.js";

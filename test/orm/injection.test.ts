@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { ParameterRangeError, ParameterTypeError } from "../../src/db/errors.js";
+import { ParameterRangeError, ParameterTypeError } from "../../src/engines/db/errors.js";
 import { compileSelect } from "../../src/orm/compile/statement-cache.js";
 import { count, Expression, F, FieldError, fn, max, Q, raw, rowNumber } from "../../src/orm/index.js";
 import { service } from "../support/service.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { sql } from "../../src/db/sql.js";
+import { sql } from "../../src/engines/db/sql.js";
 import { toJson } from "../../src/http/to-json.js";
 import { openDatabase } from "../../src/index.js";
 import { count, exists, F, field, lower, Model, outer, raw, value } from "../../src/orm/index.js";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { ParameterTypeError, ParameterValueError } from "../../src/db/errors.js";
+import { ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
 import { FieldError } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, seed, Tag } from "./bookshop.js";

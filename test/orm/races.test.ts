@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { OperationalError } from "../../src/db/errors.js";
+import { OperationalError } from "../../src/engines/db/errors.js";
 import { MultipleObjectsReturned } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from "vitest";
-import type { Queries } from "../../src/db/database.js";
+import type { Queries } from "../../src/engines/db/database.js";
 import { FieldError, LazyLoadError, prefetch } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Profile, seed, Tag } from "./bookshop.js";

@@ -6,8 +6,8 @@ import {
   NotNullViolation,
   ParameterTypeError,
   UniqueViolation,
-} from "../../src/db/errors.js";
-import { sql } from "../../src/db/sql.js";
+} from "../../src/engines/db/errors.js";
+import { sql } from "../../src/engines/db/sql.js";
 import { DoesNotExist, F, FieldError, MultipleObjectsReturned, now, upper } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, seed, Tag } from "./bookshop.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 
-const entries = ["index", "testing/index", "orm/index", "orm/migrations/index"];
+const entries = ["index", "testing/index", "orm/index", "migrations/index"];
 
 describe("the built package", () => {
   it("exports the same as the sources, under the same names, which errors and logs show", async () => {

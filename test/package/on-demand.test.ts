@@ -25,7 +25,7 @@ async function loadedWith(file: string): Promise<string[]> {
 
 it("an application loads only what every application needs", async () => {
   const modules = await loadedWith("src/index.ts");
-  expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/db/lazy-database.ts"]));
+  expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/lazy-database.ts"]));
   const onDemand = [
     /^src\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
     /^src\/middleware\/cache\/(response-cache|memory-store|entry)/,

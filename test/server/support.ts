@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
-import { problemResponse } from "../../src/errors/problem.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
 import { createNetTransport } from "../../src/server/net/transport.js";

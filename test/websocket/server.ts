@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
+import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
-import { problemResponse } from "../../src/errors/problem.js";
-import type { LogFields, Logger } from "../../src/logging/logger.js";
+import type { LogFields, Logger } from "../../src/internal/logger.js";
 import { createNetTransport } from "../../src/server/net/transport.js";
 import { type Dispatch, defaultLimits } from "../../src/server/transport.js";
 import { type SocketHandler, websocketEndpoint } from "../../src/websocket/endpoint.js";

@@ -1,6 +1,6 @@
-import { ValueError } from "../../errors/value-error.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import { type Algorithm, algorithms, type JwtAlgorithm } from "./algorithms.js";
 import { type KeyRing, type KeySources, keyRing } from "./key-ring.js";
 import type { RevocationStore } from "./revocations.js";

@@ -1,9 +1,9 @@
 import { httpError } from "../../errors/http-error.js";
-import { ValueError } from "../../errors/value-error.js";
 import { Request } from "../../http/request.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import { isPromise } from "../../pipeline/compile.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
 import { unauthorized } from "../unauthorized.js";

@@ -1,7 +1,7 @@
 import type { JsonWebKey } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ValueError } from "../../errors/value-error.js";
 import { isPlainObject } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
 import {

@@ -1,6 +1,6 @@
 import type { JsonWebKey, KeyObject } from "node:crypto";
-import { ValueError } from "../../errors/value-error.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { Algorithm } from "./algorithms.js";
 
 /** A key as it may be given: PEM text or bytes, a JWK, or a `KeyObject`. */

@@ -1,5 +1,5 @@
-import { ValueError } from "../../errors/value-error.js";
-import type { Question } from "../../orm/migrations/autodetector.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Question } from "../../migrations/autodetector.js";
 import type { OptionSpecs, OptionValues } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 

@@ -11,7 +11,7 @@ export const diff = defineCommand({
   async run(call) {
     const { options, terminal } = call;
     const { table } = await readProject(call);
-    const { databaseDrift } = await import("../../orm/introspection/index.js");
+    const { databaseDrift } = await import("../../introspection/index.js");
     const lines = await withMigrator(call, async (migrator, database) =>
       databaseDrift(database, await migrator.state(), { exclude: [table], unexpected: options.all ?? false }),
     );

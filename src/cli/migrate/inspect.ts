@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import { defineCommand } from "../command.js";
 import { configOption, databaseOption, readProject } from "../project.js";
 
@@ -19,7 +19,7 @@ migration with \`stoa migrate make\`, and record it on that database with \`stoa
     const { options, terminal } = call;
     const language = readLanguage(options.language ?? "ts");
     const project = await readProject(call);
-    const { introspect, writeModels } = await import("../../orm/introspection/index.js");
+    const { introspect, writeModels } = await import("../../introspection/index.js");
     const state = await project.withDatabase((database) =>
       introspect(database, {
         schemas: options.schema,

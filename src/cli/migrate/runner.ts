@@ -1,7 +1,7 @@
 import { relative } from "node:path";
-import type { Database } from "../../db/database.js";
-import { ValueError } from "../../errors/value-error.js";
-import { type MigrationEvent, Migrator } from "../../orm/migrations/migrator.js";
+import type { Database } from "../../engines/db/database.js";
+import { ValueError } from "../../internal/value-error.js";
+import { type MigrationEvent, Migrator } from "../../migrations/migrator.js";
 import type { OptionSpecs } from "../arguments.js";
 import type { CommandCall } from "../command.js";
 import { configOption, databaseOption, migrationsOption, readProject } from "../project.js";

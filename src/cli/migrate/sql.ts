@@ -1,7 +1,7 @@
-import { ValueError } from "../../errors/value-error.js";
-import { loadMigrations } from "../../orm/migrations/load.js";
-import { Recorder } from "../../orm/migrations/recorder.js";
-import { scriptBetween } from "../../orm/migrations/sql-script.js";
+import { ValueError } from "../../internal/value-error.js";
+import { loadMigrations } from "../../migrations/load.js";
+import { Recorder } from "../../migrations/recorder.js";
+import { scriptBetween } from "../../migrations/sql-script.js";
 import { defineCommand } from "../command.js";
 import { readProject } from "../project.js";
 import { databaseOptions, withMigrator } from "./runner.js";

@@ -1,4 +1,4 @@
-import type { MigrationStatus } from "../../orm/migrations/status.js";
+import type { MigrationStatus } from "../../migrations/status.js";
 import { defineCommand } from "../command.js";
 import { databaseOptions, withMigrator } from "./runner.js";
 

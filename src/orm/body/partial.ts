@@ -1,5 +1,5 @@
-import { ValueError } from "../../errors/value-error.js";
 import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import {
   type BodyResult,
   type BodyValidator,

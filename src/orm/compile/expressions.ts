@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
 import type { ColumnType } from "../meta.js";

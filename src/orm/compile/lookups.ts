@@ -1,4 +1,4 @@
-import { ParameterTypeError } from "../../db/errors.js";
+import { ParameterTypeError } from "../../engines/db/errors.js";
 import { camelCase } from "../../internal/names.js";
 import { didYouMean } from "../../internal/suggest.js";
 import { FieldError } from "../errors.js";

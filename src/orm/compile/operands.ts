@@ -1,4 +1,9 @@
-import { DatabaseError, ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../db/errors.js";
+import {
+  DatabaseError,
+  ParameterRangeError,
+  ParameterTypeError,
+  ParameterValueError,
+} from "../../engines/db/errors.js";
 import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
 import type { ColumnMeta, ColumnType, ModelConstructor } from "../meta.js";

@@ -1,5 +1,5 @@
-import { SqlFragment } from "../../db/sql.js";
-import { ValueError } from "../../errors/value-error.js";
+import { SqlFragment } from "../../engines/db/sql.js";
+import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode, OrderNode, Query } from "../query/nodes.js";
 import { type Condition, conditionOf, type expressionMark } from "./q.js";

@@ -1,4 +1,4 @@
-import { isoText } from "../../db/values/timestamps.js";
+import { isoText } from "../../engines/db/values/timestamps.js";
 import { literal, quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as encode from "./encode.js";

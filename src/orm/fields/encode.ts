@@ -1,4 +1,4 @@
-import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../db/errors.js";
+import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
 import { show } from "../../internal/options.js";
 
 /** Each makes a parameter of a value, or refuses it before anything is sent. Messages name the type, never the value's text. */

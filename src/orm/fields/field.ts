@@ -1,6 +1,6 @@
-import { ValueError } from "../../errors/value-error.js";
 import type { SnakeCase } from "../../internal/names.js";
 import { type Checks, checkOption, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as columnTypes from "./column-types.js";

@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import * as columnTypes from "./column-types.js";
 import { define, field } from "./field.js";
 import type { Column } from "./types.js";

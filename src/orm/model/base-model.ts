@@ -1,6 +1,6 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model is the class that extends this one.
 import { inspect } from "node:util";
-import type { Queries, Statement } from "../../db/database.js";
+import type { Queries, Statement } from "../../engines/db/database.js";
 import { jsonResponse, type Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
 import {

@@ -1,5 +1,5 @@
-import { ValueError } from "../../errors/value-error.js";
 import { didYouMean } from "../../internal/suggest.js";
+import { ValueError } from "../../internal/value-error.js";
 import { choicesCheck } from "../fields/column-types.js";
 import { FieldDefinition, type FieldSpec } from "../fields/definition.js";
 import { qualified, shortName } from "../identifiers.js";

@@ -1,6 +1,6 @@
-import { ValueError } from "../../errors/value-error.js";
 import { snakeCase } from "../../internal/names.js";
 import { didYouMean } from "../../internal/suggest.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { FieldSpec, RelationOptions } from "../fields/definition.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnDefault, ColumnMeta, ColumnReference, ColumnType, ModelConstructor, ModelMeta } from "../meta.js";

@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { buildMeta, type Meta } from "./build-meta.js";
 import type { ModelOptions } from "./options.js";

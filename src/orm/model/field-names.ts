@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 
 /** Names that a row has already, or that would be read as something else. */
 const reserved = new Set(

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from "../../db/database.js";
+import type { Queries, Statement } from "../../engines/db/database.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import type { toResponseSymbol } from "../../http/to-response.js";

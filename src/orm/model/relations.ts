@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { FieldSpec } from "../fields/definition.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { targetMeta } from "./columns.js";

@@ -1,5 +1,5 @@
-import { ValueError } from "../../errors/value-error.js";
 import { snakeCase } from "../../internal/names.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { ManyToManyOptions } from "../fields/definition.js";
 import { qualified, shortName } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";

@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { Compiler } from "../compile/compiler.js";
 import { noField, resolvePath, shown, splitPath } from "../compile/scope.js";

@@ -1,4 +1,4 @@
-import { ParameterValueError } from "../../db/errors.js";
+import { ParameterValueError } from "../../engines/db/errors.js";
 import { resolvePath, type Scope, shown } from "../compile/scope.js";
 import type { ColumnType } from "../meta.js";
 

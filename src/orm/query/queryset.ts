@@ -1,8 +1,8 @@
-import type { Queries } from "../../db/database.js";
-import { ValueError } from "../../errors/value-error.js";
+import type { Queries } from "../../engines/db/database.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
+import { ValueError } from "../../internal/value-error.js";
 import { querysetMark } from "../compile/operands.js";
 import { compileSelect } from "../compile/statement-cache.js";
 import type { Expression, Ordering, Subqueryable } from "../expressions/expression.js";

@@ -1,5 +1,5 @@
-import type { Queries } from "../../db/database.js";
-import { ValueError } from "../../errors/value-error.js";
+import type { Queries } from "../../engines/db/database.js";
+import { ValueError } from "../../internal/value-error.js";
 import { noField } from "../compile/scope.js";
 import {
   type Assignment,

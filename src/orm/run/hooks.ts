@@ -1,4 +1,4 @@
-import { ValueError } from "../../errors/value-error.js";
+import { ValueError } from "../../internal/value-error.js";
 
 /** What happens to single instances. Bulk operations and queryset updates do not load instances and so call no hooks. */
 export type HookEvent = "beforeSave" | "afterSave" | "beforeDelete" | "afterDelete";

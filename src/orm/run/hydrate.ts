@@ -1,4 +1,4 @@
-import type { Queries } from "../../db/database.js";
+import type { Queries } from "../../engines/db/database.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "../compile/row-plan.js";
 import { type Siblings, setState, stateOf, type Values } from "./state.js";
 

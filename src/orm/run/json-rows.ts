@@ -1,6 +1,6 @@
 import { isAscii } from "node:buffer";
-import { isoText, parseTimestamp } from "../../db/values/timestamps.js";
-import type { RowSink, WireRow } from "../../db/wire-row.js";
+import { isoText, parseTimestamp } from "../../engines/db/values/timestamps.js";
+import type { RowSink, WireRow } from "../../engines/db/wire-row.js";
 import type { JsonPlan } from "../compile/json-plan.js";
 import { type Form, form, type JsonTemplate, templateFor } from "./json-template.js";
 

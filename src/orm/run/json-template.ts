@@ -1,4 +1,4 @@
-import { oid } from "../../db/values/oids.js";
+import { oid } from "../../engines/db/values/oids.js";
 import type { JsonPlan, JsonValue } from "../compile/json-plan.js";
 
 /** How the text of a field is written as JSON. */

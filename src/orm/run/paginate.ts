@@ -1,4 +1,4 @@
-import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../db/errors.js";
+import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
 import { Compiler, orderOf } from "../compile/compiler.js";
 import { resolvePath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";

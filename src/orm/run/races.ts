@@ -1,4 +1,4 @@
-import type { Queries } from "../../db/database.js";
+import type { Queries } from "../../engines/db/database.js";
 import { assignments, insertStatement, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from "../../db/database.js";
+import type { Queries, Statement } from "../../engines/db/database.js";
 import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
 import { connectionFor, strictByDefault } from "../database.js";
 import { FieldError } from "../errors.js";

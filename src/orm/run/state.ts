@@ -1,4 +1,4 @@
-import type { Queries } from "../../db/database.js";
+import type { Queries } from "../../engines/db/database.js";
 import type { ColumnMeta } from "../meta.js";
 
 /** What an instance remembers besides its values. */

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
+import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { problemResponse } from "../../errors/problem.js";
 import type { ErrorCode } from "../../errors/table.js";
 import { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";

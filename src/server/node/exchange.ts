@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { problemResponse } from "../../errors/problem.js";
 import { Request } from "../../http/request.js";
 import type { BodyStream, Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
-import { problemResponse } from "../../errors/problem.js";
 import { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { discardBody } from "../body/sender.js";

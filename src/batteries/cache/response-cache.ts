@@ -1,0 +1,338 @@
+import { problemResponse } from "../../error-pages/problem.js";
+import { httpError } from "../../errors/http-error.js";
+import type { Request } from "../../http/request.js";
+import { discardBody, Response } from "../../http/response.js";
+import { addVary, setField } from "../../http/response-fields.js";
+import type { Logger } from "../../internal/logger.js";
+import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
+import { onBehalfOf } from "../request-context/request-context.js";
+import { cacheKey, ownerOf } from "./cache-key.js";
+import { detachedRequest } from "./detached-request.js";
+import { answerFrom, type CacheStatus, entryOf, isUnchanged } from "./entry.js";
+import { ExcludedPaths } from "./excluded-paths.js";
+import { type Flight, Flights, type Landing } from "./flights.js";
+import { changedAddresses, isSafe } from "./invalidation.js";
+import { MemoryCacheStore, matchesVary } from "./memory-store.js";
+import { type CacheOptions, type CachePlan, cachePlan } from "./options.js";
+import { type RequestControl, requestControl } from "./request-control.js";
+import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
+import { servesOnError, usability } from "./usability.js";
+
+type Answer = Response | Promise<Response>;
+
+interface CachedRoute {
+  readonly next: Run;
+  readonly plan: CachePlan;
+  /** Milliseconds that a new answer may take to be made when nobody waits for it; 0 for no bound. */
+  readonly timeout: number;
+}
+
+/** One request that looks for an answer. */
+interface Search {
+  readonly route: CachedRoute;
+  readonly request: Request;
+  readonly control: RequestControl;
+  readonly key: string;
+  /** An entry that is too old for this request, or would be if there were no error. */
+  stale: CacheEntry | undefined;
+  /** How often it may still wait for an answer that another request makes. */
+  patience: number;
+}
+
+const maxPassing = 10_000;
+/** Bytes of the answers kept in this process. */
+const defaultMaxSize = 67_108_864;
+
+/** Keeps answers and gives them again: RFC 9111, for a cache that many clients share. */
+export class ResponseCache {
+  readonly #store: CacheStore;
+  readonly #general: CacheOptions | null;
+  readonly #methods: ReadonlySet<string>;
+  readonly #excluded: ExcludedPaths;
+  readonly #requestTimeout: number;
+  readonly #logger: Logger;
+  readonly #flights = new Flights();
+  /** Keys whose last answer could not be kept: who asks for them does not wait for another who does. */
+  readonly #passing = new Set<string>();
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  /** No store is one of this process; `general` is what holds for all routes, null when only some are cached. */
+  constructor(store: CacheStore | null, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
+    this.#store = store ?? new MemoryCacheStore(general?.maxSize ?? defaultMaxSize);
+    this.#general = general;
+    this.#methods = new Set((general?.methods ?? ["GET", "HEAD"]).map((method) => method.toUpperCase()));
+    this.#excluded = new ExcludedPaths(general?.excludePaths ?? []);
+    this.#requestTimeout = requestTimeout;
+    this.#logger = logger;
+  }
+
+  forRoute(info: RouteInfo): Middleware | null {
+    if (info.pattern === null || info.websocket) return null;
+    const plan = cachePlan(info.options["cache"], this.#general);
+    const keeps = plan !== null && info.methods.some((method) => method === "GET" || method === "HEAD");
+    if (!keeps && info.methods.every(isSafe)) return null;
+    const seconds = info.options["timeout"] ?? (info.options["stream"] === true ? 0 : this.#requestTimeout);
+    return {
+      wrap: (next) => {
+        const route = keeps ? { next, plan, timeout: Number(seconds) * 1000 } : null;
+        return (request) => {
+          const { method } = request;
+          if (route !== null && (method === "GET" || method === "HEAD")) return this.#answer(route, request);
+          return isSafe(method) ? next(request) : this.#change(next, request);
+        };
+      },
+    };
+  }
+
+  /** Forgets every answer with one of the tags. */
+  invalidate(tags: readonly string[]): number | Promise<number> {
+    return this.#store.invalidate(tags);
+  }
+
+  #answer(route: CachedRoute, request: Request): Answer {
+    if (!this.#concerns(route.plan, request)) return this.#bypass(route, request);
+    const control = requestControl(request);
+    if (control.noStore) return this.#bypass(route, request);
+    const owner = route.plan.credentials === "vary" && isPersonal(request) ? ownerOf(request) : "";
+    const key = cacheKey(request.method, request, owner);
+    const search: Search = { route, request, control, key, stale: undefined, patience: 3 };
+    let found: CacheEntry | undefined | Promise<CacheEntry | undefined>;
+    try {
+      found = request.method === "HEAD" ? this.#findForHead(search, owner) : this.#find(search, key);
+    } catch (error) {
+      return this.#withoutStore(search, error);
+    }
+    if (!(found instanceof Promise)) return this.#use(search, found);
+    return found.then(
+      (entry) => this.#use(search, entry),
+      (error: unknown) => this.#withoutStore(search, error),
+    );
+  }
+
+  /** Whether an answer may come from the cache, as far as the head of the request tells. */
+  #concerns(plan: CachePlan, request: Request): boolean {
+    const { source } = request;
+    if (!this.#methods.has(request.method) || source.body !== null) return false;
+    if (plan.credentials === "bypass" && isPersonal(request)) return false;
+    // RFC 9111 section 4.3.2: these are for whoever makes the answer. Parts are made there, too.
+    if (source.header("range") !== undefined || source.header("if-match") !== undefined) return false;
+    if (source.header("if-unmodified-since") !== undefined) return false;
+    return this.#excluded.isEmpty || !this.#excluded.has(request.path);
+  }
+
+  #find({ request }: Search, key: string): CacheEntry | undefined | Promise<CacheEntry | undefined> {
+    return this.#store.find(key, (name) => request.source.header(name));
+  }
+
+  /** An answer to GET answers HEAD, too; never the other way round. */
+  #findForHead(search: Search, owner: string): CacheEntry | undefined | Promise<CacheEntry | undefined> {
+    const isFresh = (entry: CacheEntry | undefined): boolean =>
+      entry !== undefined && usability(entry, search.control, cacheTime()) === "fresh";
+    const pick = (ofGet: CacheEntry | undefined): CacheEntry | undefined | Promise<CacheEntry | undefined> => {
+      if (isFresh(ofGet)) return ofGet;
+      const ofHead = this.#find(search, search.key);
+      return ofHead instanceof Promise ? ofHead.then((entry) => entry ?? ofGet) : (ofHead ?? ofGet);
+    };
+    const found = this.#find(search, cacheKey("GET", search.request, owner));
+    return found instanceof Promise ? found.then(pick) : pick(found);
+  }
+
+  #use(search: Search, entry: CacheEntry | undefined): Answer {
+    if (entry !== undefined) {
+      switch (usability(entry, search.control, cacheTime())) {
+        case "fresh":
+          return answerFrom(search.request, entry, "HIT");
+        case "revalidate":
+          this.#refreshLater(search);
+          return answerFrom(search.request, entry, "STALE");
+        case "stale":
+          return answerFrom(search.request, entry, "STALE");
+      }
+      search.stale = entry;
+    }
+    if (search.control.onlyIfCached) return notCached();
+    return this.#make(search, search.key);
+  }
+
+  /** Has the answer made, or waits for it where another request does. */
+  #make(search: Search, flightKey: string): Answer {
+    let ticket: number | Promise<number>;
+    try {
+      ticket = this.#store.begin();
+    } catch (error) {
+      return this.#withoutStore(search, error);
+    }
+    if (!(ticket instanceof Promise)) return this.#joinOrRun(search, flightKey, ticket);
+    return ticket.then(
+      (value) => this.#joinOrRun(search, flightKey, value),
+      (error: unknown) => this.#withoutStore(search, error),
+    );
+  }
+
+  #joinOrRun(search: Search, flightKey: string, ticket: number): Answer {
+    const { request, route, control } = search;
+    const insists = control.noCache || control.maxAge < Number.POSITIVE_INFINITY;
+    const together = search.patience-- > 0 && !insists && !this.#passing.has(flightKey);
+    const landing = together ? this.#flights.join(flightKey) : null;
+    if (landing !== null) return landing.then((value) => this.#land(search, value));
+    // Whether who asks was looked at on the way here is settled; what counts is whether the handler looks.
+    const wasPersonal = request.personal;
+    request.personal = false;
+    const finish = (response: Response, flight: Flight | null): Answer => {
+      const isForOne = request.personal;
+      request.personal = wasPersonal || isForOne;
+      return this.#finish(search, response, isForOne, ticket, flight);
+    };
+    const answer = route.next(request);
+    if (!(answer instanceof Promise)) return finish(answer, null);
+    const flight = together ? this.#flights.begin(flightKey) : null;
+    if (flight !== null) request.onAbort(() => this.#flights.end(flight, "again"));
+    return answer.then((response) => finish(response, flight));
+  }
+
+  #land(search: Search, landing: Landing): Answer {
+    const { request } = search;
+    // Nobody waits any more; 499 is what nginx made of that.
+    if (request.aborted) return new Response(null, 499);
+    if (landing === "again") return this.#make(search, search.key);
+    if (landing === "alone") {
+      search.patience = 0;
+      return this.#make(search, search.key);
+    }
+    const { entry, status } = landing;
+    if (matchesVary(entry, (name) => request.source.header(name))) return answerFrom(request, entry, status);
+    const variant = entry.vary.map(([name]) => request.source.header(name) ?? null);
+    return this.#make(search, `${search.key}\n${JSON.stringify(variant)}`);
+  }
+
+  #finish(search: Search, response: Response, isForOne: boolean, ticket: number, flight: Flight | null): Answer {
+    const { request, route, stale, key } = search;
+    if (response.status >= 500 && stale !== undefined && servesOnError(stale, search.control, cacheTime())) {
+      discardBody(response);
+      if (flight !== null) this.#flights.end(flight, { entry: stale, status: "STALE" });
+      return answerFrom(request, stale, "STALE");
+    }
+    for (const name of route.plan.vary) addVary(response, name);
+    const entry = isForOne ? null : entryOf(request, response, route.plan);
+    if (entry === null) {
+      if (flight !== null) this.#flights.end(flight, "alone");
+      // A 304 is the handler's own word for "what you have still holds".
+      if (response.status < 500 && response.status !== 304) this.#supersede(search);
+      return labelled(response, "MISS");
+    }
+    this.#passing.delete(key);
+    const settle = (kept: boolean): Response => {
+      if (flight !== null) this.#flights.end(flight, kept ? { entry, status: "HIT" } : "again");
+      if (entry.status === 200 && isUnchanged(request, entry)) return answerFrom(request, entry, "MISS");
+      return labelled(response, "MISS");
+    };
+    const kept = this.#try(() => this.#store.put(ticket, key, entry), false);
+    return kept instanceof Promise ? kept.then(settle) : settle(kept);
+  }
+
+  /** The newest answer cannot be kept, so what is kept under the key no longer holds. */
+  #supersede({ key, stale }: Pick<Search, "key" | "stale">): void {
+    if (this.#passing.size >= maxPassing) this.#passing.clear();
+    this.#passing.add(key);
+    if (stale !== undefined) void this.#try(() => this.#store.remove(key), undefined);
+  }
+
+  /** Makes a new answer in place of an entry that has just been given, once, when nobody waits for it. */
+  #refreshLater(search: Search): void {
+    const { key, route, request } = search;
+    if (this.#flights.has(key)) return;
+    const flight = this.#flights.begin(key);
+    const copy = detachedRequest(request);
+    const timer =
+      route.timeout > 0 ? setTimeout(() => copy.abort(httpError("GATEWAY_TIMEOUT")), route.timeout).unref() : undefined;
+    copy.onAbort(() => this.#flights.end(flight, "again"));
+    setImmediate(async () => {
+      try {
+        this.#flights.end(flight, await this.#refresh(route, copy, key));
+      } catch (error) {
+        this.#complain(error);
+        this.#flights.end(flight, "alone");
+      }
+      clearTimeout(timer);
+      copy.finish();
+    });
+  }
+
+  async #refresh({ next, plan }: CachedRoute, request: Request, key: string): Promise<Landing> {
+    const ticket = await this.#store.begin();
+    const response = await onBehalfOf(request, () => next(request));
+    for (const name of plan.vary) addVary(response, name);
+    const entry = request.personal ? null : entryOf(request, response, plan);
+    if (entry !== null) {
+      return (await this.#store.put(ticket, key, entry)) ? { entry, status: "HIT" } : "again";
+    }
+    discardBody(response);
+    if (response.status < 500) await this.#store.remove(key);
+    return "alone";
+  }
+
+  /** A request that may change something: what is kept of its address is forgotten if it did not fail. */
+  #change(next: Run, request: Request): Answer {
+    const forget = (response: Response): Answer => {
+      const tags = changedAddresses(request, response);
+      if (tags.length === 0) return response;
+      const done = this.#try(() => this.#store.invalidate(tags), 0);
+      return done instanceof Promise ? done.then(() => response) : response;
+    };
+    const answer = next(request);
+    return answer instanceof Promise ? answer.then(forget) : forget(answer);
+  }
+
+  #bypass({ next }: CachedRoute, request: Request): Answer {
+    const answer = next(request);
+    return answer instanceof Promise
+      ? answer.then((response) => labelled(response, "BYPASS"))
+      : labelled(answer, "BYPASS");
+  }
+
+  #withoutStore(search: Search, error: unknown): Answer {
+    this.#complain(error);
+    return this.#bypass(search.route, search.request);
+  }
+
+  /** What a store says; `otherwise` when it fails. */
+  #try<T>(call: () => T | Promise<T>, otherwise: T): T | Promise<T> {
+    const failed = (error: unknown): T => {
+      this.#complain(error);
+      return otherwise;
+    };
+    try {
+      const result = call();
+      return result instanceof Promise ? result.catch(failed) : result;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#complainedAt < 10_000) return;
+    this.#complainedAt = now;
+    this.#logger.error("the store of the response cache failed: answers are made anew", { error });
+  }
+}
+
+/** Whether a request says who asks, or was asked who it is. */
+function isPersonal(request: Request): boolean {
+  if (request.personal) return true;
+  const { source } = request;
+  if (source.header("authorization") !== undefined || source.header("cookie") !== undefined) return true;
+  if (!request.hasContext) return false;
+  const { user, jwt_claims, api_key_name } = request.context;
+  return (user ?? jwt_claims ?? api_key_name) !== undefined;
+}
+
+function labelled(response: Response, status: CacheStatus): Response {
+  setField(response, "X-Cache", status);
+  return response;
+}
+
+/** RFC 9111 section 5.2.1.7. */
+function notCached(): Response {
+  return problemResponse(httpError("GATEWAY_TIMEOUT", "The cache holds no answer, and it was all that was asked."));
+}

@@ -1,0 +1,106 @@
+import { isInstance } from "../../errors/describe.js";
+import { HttpError, httpError } from "../../errors/http-error.js";
+import { withoutStack } from "../../errors/without-stack.js";
+import type { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import type { Logger } from "../../internal/logger.js";
+import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
+import type { BreakerSettings } from "./options.js";
+import type { Admission, Breaker, BreakerStore, Outcome } from "./store.js";
+
+type Answer = Response | Promise<Response>;
+
+/** Stops asking what fails again and again, and finds out by a few requests whether it has recovered. */
+export class CircuitBreaker implements Pick<Middleware, "wrap"> {
+  readonly breaker: Breaker;
+  readonly #route: string;
+  readonly #failureCodes: ReadonlySet<number>;
+  readonly #logger: Logger;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(route: string, settings: BreakerSettings, store: BreakerStore, logger: Logger) {
+    const { failureThreshold, resetTimeout, halfOpenTarget, failureCodes } = settings;
+    const policy = { route, failureThreshold, resetMs: resetTimeout * 1000, halfOpenTarget };
+    this.#route = route;
+    this.#failureCodes = new Set(failureCodes);
+    this.#logger = logger;
+    this.breaker = store.breaker(policy, (state) => {
+      if (state === "open") logger.warn(`the circuit of ${route} is open for ${resetTimeout} s: it keeps failing`);
+      else logger.info(`the circuit of ${route} is ${state}`);
+    });
+  }
+
+  wrap(next: Run, onError: OnError): Run {
+    const proceed = (request: Request, { ticket, waitMs }: Admission): Answer => {
+      if (ticket === 0) return onError(request, circuitOpen(waitMs), "sync");
+      const answer = next(request);
+      if (answer instanceof Promise) return this.#watch(request, answer, ticket);
+      this.#report(ticket, this.#outcomeOf(request, answer.status));
+      return answer;
+    };
+    const unknown = (request: Request, error: unknown): Answer => {
+      this.#complain(error);
+      return next(request);
+    };
+    return (request) => {
+      let admission: Admission | Promise<Admission>;
+      try {
+        admission = this.breaker.admit();
+      } catch (error) {
+        return unknown(request, error);
+      }
+      if (!(admission instanceof Promise)) return proceed(request, admission);
+      return admission.then(
+        (value) => proceed(request, value),
+        (error: unknown) => unknown(request, error),
+      );
+    };
+  }
+
+  /** A request may end before its answer is there: the time is up, or the client has gone. */
+  #watch(request: Request, answer: Promise<Response>, ticket: number): Promise<Response> {
+    let reported = false;
+    const report = (outcome: Outcome): void => {
+      if (reported) return;
+      reported = true;
+      this.#report(ticket, outcome);
+    };
+    request.onAbort((reason) => report(this.#outcomeOfAbort(reason)));
+    return answer.then((response) => {
+      report(this.#outcomeOf(request, response.status));
+      return response;
+    });
+  }
+
+  #outcomeOf(request: Request, status: number): Outcome {
+    if (this.#failureCodes.has(status)) return request.aborted ? "neither" : "failure";
+    return status < 400 ? "success" : "neither";
+  }
+
+  /** Running out of time says something of what was reached, a client that left says nothing. */
+  #outcomeOfAbort(reason: unknown): Outcome {
+    const timedOut = isInstance(reason, HttpError) && reason.code === "GATEWAY_TIMEOUT";
+    return timedOut && this.#failureCodes.has(504) ? "failure" : "neither";
+  }
+
+  #report(ticket: number, outcome: Outcome): void {
+    try {
+      const reported = this.breaker.report(ticket, outcome);
+      if (reported instanceof Promise) reported.catch((error: unknown) => this.#complain(error));
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#complainedAt < 10_000) return;
+    this.#complainedAt = now;
+    this.#logger.error(`the store of the circuit of ${this.#route} failed: requests pass`, { error });
+  }
+}
+
+function circuitOpen(waitMs: number): HttpError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return withoutStack(() => httpError("CIRCUIT_OPEN", undefined, { headers: { "Retry-After": String(seconds) } }));
+}

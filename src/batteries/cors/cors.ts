@@ -1,0 +1,139 @@
+import { isToken } from "../../http/headers.js";
+import type { Request } from "../../http/request.js";
+import { Response } from "../../http/response.js";
+import { addVary, setField } from "../../http/response-fields.js";
+import { type Checks, is, readCall } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Middleware } from "../../pipeline/middleware.js";
+import { isOrigins, type Origins, readOrigins } from "./origins.js";
+
+export interface CorsOptions {
+  /** Who may read answers. Default `["*"]`: every site. */
+  readonly origins?: Origins;
+  /** Lets browsers send cookies along; not together with `*`. Default false. */
+  readonly credentials?: boolean;
+  /** Methods to allow. Default: all. */
+  readonly methods?: readonly string[];
+  /** Header fields to allow in requests; `"*"` for whatever is asked for. Default: the common ones. */
+  readonly allowHeaders?: "*" | readonly string[];
+  /** Header fields of answers that scripts may read. Default: those a browser shows anyway. */
+  readonly exposeHeaders?: readonly string[];
+  /** Seconds for which a browser may remember the answer to a preflight request. Default 86400. */
+  readonly maxAge?: number;
+}
+
+const tokens = is.list((item) => (typeof item === "string" && isToken(item) ? undefined : "a name"));
+
+const checks: Checks<CorsOptions> = {
+  origins: isOrigins,
+  credentials: is.boolean,
+  methods: tokens,
+  allowHeaders: is.either(is.oneOf("*"), tokens),
+  exposeHeaders: tokens,
+  maxAge: is.integer(0),
+};
+
+const allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+const commonHeaders = [
+  "Accept",
+  "Accept-Language",
+  "Authorization",
+  "Cache-Control",
+  "Content-Language",
+  "Content-Type",
+  "Idempotency-Key",
+  "If-Match",
+  "If-Modified-Since",
+  "If-None-Match",
+  "If-Unmodified-Since",
+  "Last-Event-ID",
+  "Range",
+  "X-API-Key",
+  "X-CSRF-Token",
+  "X-Request-ID",
+  "X-Requested-With",
+];
+
+/** Lets other sites' scripts use the application. Takes what `enableCors` was called with. */
+export function cors(args: readonly unknown[]): Middleware {
+  const options = readCall<CorsOptions>("enableCors()", args, ["origins"], checks);
+  const { origins = "*", credentials = false, methods = allMethods, allowHeaders = commonHeaders } = options;
+  const allows = readOrigins(origins);
+  if (allows === null && credentials) {
+    throw new ValueError("enableCors() cannot allow credentials to every site: name the origins, or give a function");
+  }
+  const exposed = options.exposeHeaders?.join(", ");
+  const methodList = methods.join(", ");
+  const headerList = allowHeaders === "*" ? null : allowHeaders.join(", ");
+  const maxAge = String(options.maxAge ?? 86_400);
+
+  const allow = (response: Response, origin: string): void => {
+    setField(response, "Access-Control-Allow-Origin", origin);
+    if (credentials) setField(response, "Access-Control-Allow-Credentials", "true");
+  };
+
+  const allowPreflight = (request: Request, response: Response, origin: string): Response => {
+    allow(response, origin);
+    if (methodList !== "") response.addField("Access-Control-Allow-Methods", methodList);
+    const headers = headerList ?? requestedHeaders(request);
+    if (headers !== "") response.addField("Access-Control-Allow-Headers", headers);
+    response.addField("Access-Control-Max-Age", maxAge);
+    return response;
+  };
+
+  const preflight = (request: Request, origin: string): Response | Promise<Response> => {
+    const response = new Response(null, 204);
+    response.given = true;
+    if (headerList === null) addVary(response, "Access-Control-Request-Headers");
+    if (allows === null) return allowPreflight(request, response, "*");
+    addVary(response, "Origin");
+    const settle = (allowed: boolean): Response =>
+      allowed === true ? allowPreflight(request, response, origin) : response;
+    const verdict = allows(origin, request);
+    return verdict instanceof Promise ? verdict.then(settle) : settle(verdict);
+  };
+
+  const expose = (response: Response, origin: string): void => {
+    allow(response, origin);
+    if (exposed) setField(response, "Access-Control-Expose-Headers", exposed);
+  };
+
+  const before = (request: Request): Response | Promise<Response> | undefined => {
+    if (request.method !== "OPTIONS") return undefined;
+    const origin = request.source.header("origin");
+    if (origin === undefined || request.source.header("access-control-request-method") === undefined) return undefined;
+    return preflight(request, origin);
+  };
+
+  const after = (request: Request, response: Response): Promise<void> | undefined => {
+    if (allows === null) return void expose(response, "*");
+    addVary(response, "Origin");
+    const origin = request.source.header("origin");
+    if (origin === undefined) return undefined;
+    const verdict = allows(origin, request);
+    if (verdict instanceof Promise) {
+      return verdict.then((allowed) => {
+        if (allowed === true) expose(response, origin);
+      });
+    }
+    if (verdict === true) expose(response, origin);
+    return undefined;
+  };
+
+  const middleware = { before, after };
+  return { name: "cors", slot: "cors", early: true, forRoute: (route) => (route.websocket ? null : middleware) };
+}
+
+const maxRequested = 4096;
+
+/** The header fields that a preflight asks for; nothing when any of them is no name, as it is sent back. */
+function requestedHeaders(request: Request): string {
+  const asked = request.source.header("access-control-request-headers") ?? "";
+  if (asked.length > maxRequested) return "";
+  const names = asked
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  return names.every(isToken) ? names.join(", ") : "";
+}

@@ -1,0 +1,89 @@
+import { httpError } from "../../errors/http-error.js";
+import { serializeCookie } from "../../http/cookies.js";
+import type { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import { addVary } from "../../http/response-fields.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Middleware } from "../../pipeline/middleware.js";
+import { markSecret } from "../compression/secrets.js";
+import { addCookie } from "../sessions/add-cookie.js";
+import type { Sessions } from "../sessions/sessions.js";
+import type { CsrfSettings } from "./options.js";
+import { isFromElsewhere, isSafe } from "./same-site.js";
+import { CookieHolder, isGenuine, makeToken, sessionHolder, type TokenHolder } from "./tokens.js";
+
+/** Refuses requests that a page of another site made the browser send with the user's cookies. */
+export class CsrfProtection {
+  readonly #settings: CsrfSettings;
+  readonly #holder: TokenHolder | null;
+  readonly #secure: boolean;
+
+  /** Made at start, when it is known whether there are sessions. */
+  constructor(settings: CsrfSettings, sessions: Sessions | null, secure: boolean) {
+    this.#settings = settings;
+    this.#holder = settings.tokens ? holderOf(settings, sessions) : null;
+    this.#secure = secure;
+  }
+
+  get middleware(): Middleware {
+    if (!this.#holder) return { ...place, early: true, before: (request) => this.#checkOrigin(request) };
+    return {
+      ...place,
+      forRoute: ({ options }) => ({
+        early: options["stream"] === true,
+        before: (request) => this.#checkBoth(request, options["stream"] !== true),
+        after: (request, response) => this.#addCookie(request, response),
+      }),
+    };
+  }
+
+  /** A token for a form or a header of this client's. */
+  token(request: Request): string {
+    if (!this.#holder) throw new Error("request.csrfToken() needs app.enableCsrf({ tokens: true })");
+    request.personal = true;
+    markSecret(request);
+    return makeToken(this.#holder.make(request));
+  }
+
+  #checkOrigin(request: Request): void {
+    if (isSafe(request.method) || this.#settings.skipped.covers(request.path) || !isFromElsewhere(request)) return;
+    const origin = request.source.header("origin");
+    if (origin === undefined || this.#settings.trusts(origin) !== true) throw httpError("ORIGIN_NOT_ALLOWED");
+  }
+
+  #checkBoth(request: Request, hasBody: boolean): void {
+    this.#checkOrigin(request);
+    if (isSafe(request.method) || this.#settings.skipped.covers(request.path)) return;
+    const signer = this.#holder!.find(request);
+    if (signer === null || !isGenuine(signer, this.#given(request, hasBody))) {
+      throw httpError("FORBIDDEN", "The request has no valid CSRF token; load the page again.");
+    }
+  }
+
+  #given(request: Request, hasBody: boolean): unknown {
+    const { header, field } = this.#settings;
+    const token = request.source.header(header);
+    if (token !== undefined || !hasBody) return token;
+    const type = request.source.header("content-type") ?? "";
+    return formType.test(type) ? request.form().get(field) : undefined;
+  }
+
+  #addCookie(request: Request, response: Response): void {
+    const holder = this.#holder;
+    const value = holder instanceof CookieHolder ? holder.fresh(request) : undefined;
+    if (value === undefined) return;
+    const { cookie } = this.#settings;
+    const secure = this.#secure || /^__(?:host|secure)-/i.test(cookie);
+    addCookie(response, serializeCookie(cookie, value, { httpOnly: true, sameSite: "lax", secure }));
+    addVary(response, "Cookie");
+  }
+}
+
+function holderOf({ secrets, cookie }: CsrfSettings, sessions: Sessions | null): TokenHolder {
+  if (sessions) return sessionHolder(sessions);
+  if (secrets) return new CookieHolder(secrets, cookie);
+  throw new ValueError("enableCsrf with tokens needs a secret, or enableSessions");
+}
+
+const place = { name: "csrf", slot: "csrf" } as const;
+const formType = /^[ \t]*(?:application\/x-www-form-urlencoded|multipart\/form-data)[ \t]*(?:;|$)/i;

@@ -1,0 +1,54 @@
+import { type Checks, is, readOptions } from "../../internal/options.js";
+
+export type HealthStatus = "UP" | "DOWN" | "DEGRADED";
+
+/** The probes that a check can belong to; the full report has all checks. */
+export type HealthProbe = "live" | "ready" | "startup";
+
+/** What a check says: nothing or true is UP, false is DOWN. */
+export type HealthResult = boolean | void | HealthStatus | { readonly status: HealthStatus; readonly message?: string };
+
+/** Looks after one thing. What it throws is DOWN; the signal is aborted when its time is up. */
+export type HealthCheck = (context: { readonly signal: AbortSignal }) => HealthResult | Promise<HealthResult>;
+
+export interface HealthCheckOptions {
+  /** Seconds after which it is DOWN. Default 3. */
+  readonly timeout?: number;
+  /** Whether the application cannot do without it: false makes it DEGRADED where this one is DOWN. Default true. */
+  readonly critical?: boolean;
+  /** The probes that ask it. Default `["ready"]`. */
+  readonly on?: readonly HealthProbe[];
+}
+
+export interface CheckOutcome {
+  readonly status: HealthStatus;
+  readonly duration_ms: number;
+  readonly message?: string;
+}
+
+const checks: Checks<HealthCheckOptions> = {
+  timeout: is.number(0.001, 600),
+  critical: is.boolean,
+  on: is.list(is.oneOf("live", "ready", "startup")),
+};
+
+/** How checks are run, whichever they are. */
+export interface CheckSettings {
+  /** Seconds for which an outcome is given again. */
+  readonly cacheSeconds: number;
+  /** Whether what a check throws may be shown: a message may hold an address, a name, a query. */
+  readonly showErrors: boolean;
+  /** Told when a check fails that did not before, and when it is well again. */
+  readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;
+}
+
+/** A check as it was registered. */
+export interface RegisteredCheck extends Required<HealthCheckOptions> {
+  readonly name: string;
+  readonly check: HealthCheck;
+}
+
+export function registeredCheck(name: string, check: HealthCheck, options: unknown): RegisteredCheck {
+  const given = readOptions<HealthCheckOptions>(`the health check '${name}'`, options, checks);
+  return { timeout: 3, critical: true, on: ["ready"], ...given, name, check };
+}

@@ -1,0 +1,77 @@
+import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
+import { type Checks, is, readCall, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { parsePattern } from "../../routing/pattern.js";
+
+export interface HealthOptions {
+  /** The path of the full report; the probes stand below it. Default "/health". */
+  readonly basePath?: string;
+  /** Whether reports tell of the machine and the process too. Default false. */
+  readonly includeSystemInfo?: boolean;
+  /** The application's version, to stand in the reports. */
+  readonly version?: string;
+  /** Seconds for which the outcome of a check is given again. Default 0. */
+  readonly cacheSeconds?: number;
+}
+
+const checks: Checks<HealthOptions> = {
+  basePath: is.path,
+  includeSystemInfo: is.boolean,
+  version: is.text,
+  cacheSeconds: is.number(0),
+};
+
+type Given = [options?: EitherSpelling<HealthOptions>] | [basePath: string, includeSystemInfo?: boolean];
+
+class BaseConfig {
+  readonly version: string | undefined;
+  readonly #basePath: string;
+  readonly #includeSystemInfo: boolean;
+  readonly #cacheSeconds: number;
+
+  constructor(...given: Given) {
+    const order = ["basePath", "includeSystemInfo"] as const;
+    const options = readCall<HealthOptions>("HealthCheckConfig", given, order, checks);
+    this.#basePath = readBasePath(options.basePath ?? "/health");
+    this.#includeSystemInfo = options.includeSystemInfo ?? false;
+    this.#cacheSeconds = options.cacheSeconds ?? 0;
+    this.version = options.version;
+  }
+
+  get basePath(): string {
+    return this.#basePath;
+  }
+
+  get includeSystemInfo(): boolean {
+    return this.#includeSystemInfo;
+  }
+
+  get cacheSeconds(): number {
+    return this.#cacheSeconds;
+  }
+}
+
+/** Where the health endpoints stand and what they tell. */
+export class HealthCheckConfig extends BaseConfig {
+  /** Takes a config, its fields, or positional arguments. */
+  static from(given: readonly unknown[]): HealthCheckConfig {
+    return given[0] instanceof HealthCheckConfig ? given[0] : new HealthCheckConfig(...(given as Given));
+  }
+}
+export interface HealthCheckConfig {
+  readonly base_path: string;
+  readonly include_system_info: boolean;
+  readonly cache_seconds: number;
+}
+addSnakeNames(BaseConfig.prototype, ["basePath", "includeSystemInfo", "cacheSeconds"]);
+
+/** Without a slash at its end, but for the root's. */
+function readBasePath(given: string): string {
+  const path = given.length > 1 && given.endsWith("/") ? given.slice(0, -1) : given;
+  if (parsePattern(path).paramNames.length > 0) {
+    throw new ValueError(
+      `option 'basePath' in HealthCheckConfig must be a path without parameters, not ${show(given)}`,
+    );
+  }
+  return path;
+}

@@ -1,0 +1,60 @@
+import { Response } from "../../http/response.js";
+import type { CheckOutcome, CheckSettings, HealthProbe, HealthStatus } from "./check.js";
+import type { HealthCheckConfig } from "./config.js";
+import { type HealthChecks, lifecycleCheck } from "./health-checks.js";
+import { type ChecksOutcome, runChecks, worse } from "./run-checks.js";
+import { systemInfo } from "./system-info.js";
+
+/** Where the application stands between its start and its end. */
+export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
+
+export interface HealthReport {
+  readonly status: HealthStatus;
+  readonly timestamp: string;
+  readonly checks: Readonly<Record<string, CheckOutcome>>;
+  readonly uptime_seconds: number;
+  readonly version?: string;
+  readonly system?: Record<string, unknown>;
+}
+
+/** What a probe is told, or who asks for the whole (`null`). */
+export async function healthReport(
+  probe: HealthProbe | null,
+  phase: Phase,
+  checks: HealthChecks,
+  config: HealthCheckConfig,
+  settings: CheckSettings,
+): Promise<HealthReport> {
+  const own = lifecycleOutcome(probe, phase);
+  // Nobody waits for a database to learn that the application is about to end.
+  const skip = own?.status === "DOWN" && probe !== null;
+  const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await runChecks(checks, probe, settings);
+  return {
+    status: own ? worse(own.status, asked.status) : asked.status,
+    timestamp: new Date().toISOString(),
+    checks: own ? { [lifecycleCheck]: own, ...asked.checks } : asked.checks,
+    uptime_seconds: Math.round(process.uptime() * 1000) / 1000,
+    ...(config.version !== undefined && { version: config.version }),
+    ...(config.includeSystemInfo && probe === null && { system: systemInfo() }),
+  };
+}
+
+/** DEGRADED still serves: a probe must not take it away. */
+export function healthResponse(report: HealthReport): Response {
+  const response = Response.json(report, report.status === "DOWN" ? 503 : 200);
+  response.addField("Cache-Control", "no-store");
+  return response;
+}
+
+/** Being alive does not depend on it: who is starting or draining must not be killed for it. */
+function lifecycleOutcome(probe: HealthProbe | null, phase: Phase): CheckOutcome | null {
+  if (probe === "live") return null;
+  const starting = phase === "new" || phase === "starting";
+  const ending = phase === "draining" || phase === "stopped";
+  const up = probe === "startup" ? !starting : !starting && !ending;
+  return {
+    status: up ? "UP" : "DOWN",
+    duration_ms: 0,
+    ...(!up && { message: starting ? "the application is starting" : "the application is shutting down" }),
+  };
+}

@@ -1,0 +1,88 @@
+import { describeError } from "../../errors/describe.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { hideUrlPasswords } from "../../logging/secrets.js";
+import type { CheckOutcome, CheckSettings, HealthResult, HealthStatus, RegisteredCheck } from "./check.js";
+
+const runs = new WeakMap<RegisteredCheck, CheckRuns>();
+
+/** Runs a check, unless it runs already or has been run just now. Never rejects, never hangs. */
+export function runCheck(check: RegisteredCheck, settings: CheckSettings): Promise<CheckOutcome> {
+  let known = runs.get(check);
+  if (known === undefined) runs.set(check, (known = new CheckRuns(check)));
+  return known.run(settings);
+}
+
+/** What one run of a check leaves to the next. */
+class CheckRuns {
+  readonly #registered: RegisteredCheck;
+  #running: Promise<CheckOutcome> | null = null;
+  #last: { readonly outcome: CheckOutcome; readonly at: number } | null = null;
+  #status: HealthStatus = "UP";
+
+  constructor(registered: RegisteredCheck) {
+    this.#registered = registered;
+  }
+
+  run(settings: CheckSettings): Promise<CheckOutcome> {
+    const last = this.#last;
+    if (last !== null && performance.now() - last.at < settings.cacheSeconds * 1000)
+      return Promise.resolve(last.outcome);
+    this.#running ??= this.#run(settings).finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(settings: CheckSettings): Promise<CheckOutcome> {
+    const start = performance.now();
+    let status: HealthStatus;
+    let message: string | undefined;
+    let thrown: unknown;
+    try {
+      ({ status, message } = readResult(this.#registered.name, await this.#bounded()));
+    } catch (error) {
+      thrown = error;
+      status = "DOWN";
+      message = error instanceof TimeUp || settings.showErrors ? describeError(error).message : "the check failed";
+    }
+    const outcome: CheckOutcome = {
+      status,
+      duration_ms: Math.round((performance.now() - start) * 1000) / 1000,
+      ...(message !== undefined && { message: hideUrlPasswords(message) }),
+    };
+    this.#last = { outcome, at: performance.now() };
+    if (status !== this.#status) settings.onChange(this.#registered.name, outcome, thrown);
+    this.#status = status;
+    return outcome;
+  }
+
+  #bounded(): Promise<HealthResult> {
+    const { check, timeout } = this.#registered;
+    const abort = new AbortController();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const error = new TimeUp(`it did not answer within ${timeout} s`);
+        reject(error);
+        abort.abort(error);
+      }, timeout * 1000);
+      // Inside a promise what it throws at once is a rejection too.
+      const answer = Promise.resolve().then(() => check({ signal: abort.signal }));
+      answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+}
+
+class TimeUp extends Error {}
+
+const statuses: readonly unknown[] = ["UP", "DOWN", "DEGRADED"];
+
+function readResult(name: string, result: HealthResult): { status: HealthStatus; message?: string } {
+  if (result === undefined || result === true) return { status: "UP" };
+  if (result === false) return { status: "DOWN" };
+  const given = typeof result === "string" ? { status: result } : result;
+  if (typeof given !== "object" || given === null || !statuses.includes(given.status)) {
+    throw new ValueError(`the health check '${name}' gave ${show(result)}, which is no status`);
+  }
+  return { status: given.status, ...(given.message !== undefined && { message: String(given.message) }) };
+}

@@ -1,0 +1,124 @@
+import type { Request } from "../../http/request.js";
+import type { SseEvent } from "../../http/sse.js";
+import type { Middleware, RouteInfo } from "../../pipeline/middleware.js";
+import type { HealthReport } from "../health/report.js";
+import { Pulse } from "./pulse.js";
+import { LiveRequestLog } from "./request-log.js";
+import type { ListedRoute } from "./route-list.js";
+
+export interface LiveServerOptions {
+  /** Requests that are remembered. */
+  readonly requests: number;
+  readonly routes: () => readonly ListedRoute[];
+  /** null where nothing looks after itself. */
+  readonly health: () => Promise<HealthReport> | null;
+  /** Whether the application serves and will go on to. */
+  readonly serving: () => boolean;
+}
+
+/** Milliseconds between two looks at what is new. */
+const interval = 250;
+const healthEvery = 5000;
+/** Requests sent at once: nobody reads more. */
+const maxBatch = 100;
+
+/** Watches the requests of an application, and tells whoever looks at the page. */
+export class LiveServer {
+  readonly #options: LiveServerOptions;
+  readonly #log: LiveRequestLog;
+  readonly #pulse = new Pulse();
+  /** By method and pattern: how often a route answered, how often with 500 and above, and how long that took. */
+  readonly #perRoute = new Map<string, { count: number; errors: number; ms: number }>();
+  readonly #startedAt = Date.now();
+
+  constructor(options: LiveServerOptions) {
+    this.#options = options;
+    this.#log = new LiveRequestLog(options.requests);
+  }
+
+  start(): void {
+    this.#pulse.start();
+  }
+
+  stop(): void {
+    this.#pulse.stop();
+  }
+
+  get middleware(): Middleware {
+    return {
+      name: "live",
+      slot: "metrics",
+      early: true,
+      forRoute: (route) => (route.internal ? null : this.#watch(route)),
+    };
+  }
+
+  #watch({ pattern, websocket }: RouteInfo): Middleware {
+    return {
+      before(request: Request) {
+        if (request.startedAt === 0) request.startedAt = performance.now();
+      },
+      after: (request, response) => {
+        const ms = performance.now() - request.startedAt;
+        this.#log.add(request, response, ms);
+        this.#pulse.add(response.status, ms);
+        if (pattern === null) return;
+        const key = `${websocket ? "WS" : request.method} ${pattern}`;
+        let route = this.#perRoute.get(key);
+        if (!route) this.#perRoute.set(key, (route = { count: 0, errors: 0, ms: 0 }));
+        route.count++;
+        route.ms += ms;
+        if (response.status >= 500) route.errors++;
+      },
+    };
+  }
+
+  /** Everything there is, then what is new. Ends with the application, so that it need not be waited for. */
+  async *events(signal: AbortSignal): AsyncGenerator<SseEvent> {
+    let seen = this.#log.last;
+    let beats = this.#pulse.count;
+    let healthAt = Date.now();
+    yield { event: "hello", data: await this.#everything() };
+    while (this.#options.serving() && !signal.aborted) {
+      await sleep(interval, signal);
+      if (this.#log.last > seen) {
+        const requests = this.#log.since(seen, maxBatch);
+        yield { event: "requests", data: { requests, missed: this.#log.last - seen - requests.length } };
+        seen = this.#log.last;
+      }
+      if (this.#pulse.count > beats) {
+        beats = this.#pulse.count;
+        yield { event: "beat", data: { beat: this.#pulse.beats.at(-1), perRoute: [...this.#perRoute] } };
+      }
+      if (Date.now() - healthAt >= healthEvery) {
+        healthAt = Date.now();
+        yield { event: "health", data: await this.#options.health() };
+      }
+    }
+  }
+
+  async #everything(): Promise<Record<string, unknown>> {
+    return {
+      pid: process.pid,
+      node: process.version,
+      startedAt: this.#startedAt,
+      routes: this.#options.routes(),
+      beats: this.#pulse.beats,
+      requests: this.#log.since(0),
+      perRoute: [...this.#perRoute],
+      health: await this.#options.health(),
+    };
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", done, { once: true });
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,42 @@
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+
+const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+/** Endings that the formats give a meaning of their own. */
+const reservedEnding = /_(?:total|count|sum|bucket|created|info)$/;
+
+export function checkMetricName(name: unknown, kind: "counter" | "gauge" | "histogram"): asserts name is string {
+  if (typeof name !== "string" || !metricName.test(name)) {
+    throw new ValueError(`the name of a metric consists of letters, digits, '_' and ':'; ${show(name)} does not`);
+  }
+  if (kind === "counter") {
+    if (!name.endsWith("_total")) throw new ValueError(`the name of a counter ends in '_total'; '${name}' does not`);
+  } else if (reservedEnding.test(name) && !(kind === "gauge" && name.endsWith("_info"))) {
+    throw new ValueError(`the name of a ${kind} cannot end as '${name}' does: that ending has a meaning of its own`);
+  }
+}
+
+export function checkLabelNames(metric: string, labels: readonly string[], taken: readonly string[]): void {
+  for (const [index, label] of labels.entries()) {
+    if (!labelName.test(label) || label.startsWith("__") || taken.includes(label)) {
+      throw new ValueError(`'${label}' cannot be a label of the metric ${metric}`);
+    }
+    if (labels.indexOf(label) !== index) throw new ValueError(`the metric ${metric} has the label '${label}' twice`);
+  }
+}
+
+/** One label as it stands between the braces. */
+export function label(name: string, value: unknown): string {
+  return `${name}="${escapeLabel(String(value))}"`;
+}
+
+function escapeLabel(text: string): string {
+  if (!/[\\"\n]/.test(text)) return text.toWellFormed();
+  return text.toWellFormed().replace(/[\\"\n]/g, (found) => (found === "\n" ? "\\n" : `\\${found}`));
+}
+
+/** Labels in braces, or nothing where there are none. */
+export function inBraces(labels: string): string {
+  return labels === "" ? "" : `{${labels}}`;
+}

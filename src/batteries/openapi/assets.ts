@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { packageFolder } from "../../internal/package-folder.js";
+
+/** The packages whose files are copied into the built package, and those files; scripts/copy-assets.mjs does it. */
+const files = {
+  "swagger-ui.css": ["swagger-ui-dist", "swagger-ui.css", "text/css; charset=utf-8"],
+  "swagger-ui-bundle.js": ["swagger-ui-dist", "swagger-ui-bundle.js", "text/javascript; charset=utf-8"],
+  "redoc.standalone.js": ["redoc", "bundles/redoc.standalone.js", "text/javascript; charset=utf-8"],
+} as const;
+
+export type AssetName = keyof typeof files;
+
+export interface Asset {
+  readonly body: string;
+  /** With its charset: these scripts hold characters that do not parse in another. */
+  readonly type: string;
+}
+
+const loaded = new Map<AssetName, Promise<Asset>>();
+
+/** A file of a user interface; read once, when first asked for. */
+export function loadAsset(name: AssetName): Promise<Asset> {
+  let asset = loaded.get(name);
+  if (!asset) {
+    asset = read(name);
+    loaded.set(name, asset);
+    asset.catch(() => loaded.delete(name));
+  }
+  return asset;
+}
+
+/** Redoc's one picture comes from elsewhere; an address that does not load makes it leave the picture out. */
+const foreignPicture = "https://cdn.redoc.ly/redoc/logo-mini.svg";
+
+async function read(name: AssetName): Promise<Asset> {
+  const [packageName, path, type] = files[name];
+  const body = await readFile(join(await folderOf(packageName), path), "utf8");
+  return { body: body.replaceAll(foreignPicture, "data:,"), type };
+}
+
+/** The copy that is published with this package; when run from its sources, the package itself. */
+async function folderOf(packageName: string): Promise<string> {
+  const copy = join(packageFolder(), "dist", "openapi", "assets", packageName);
+  try {
+    await readFile(join(copy, "LICENSE"));
+    return copy;
+  } catch {
+    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
+  }
+}

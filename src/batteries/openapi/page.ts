@@ -1,0 +1,114 @@
+import { Response } from "../../http/response.js";
+import { escapeHtml } from "../../internal/escape-html.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
+import type { AssetName } from "./assets.js";
+
+/** One of the two user interfaces. */
+export interface Interface {
+  readonly styles: readonly AssetName[];
+  readonly scripts: readonly AssetName[];
+  /** Starts it; `document.currentScript.dataset` has the address of the document and the nonce. */
+  readonly start: string;
+  /** Styles that its scripts add before they can be told the nonce: the hashes of their texts. */
+  readonly styleHashes: readonly string[];
+  /** What its policy allows beyond that of every page. */
+  readonly policy: readonly string[];
+}
+
+export const swaggerUi: Interface = {
+  styles: ["swagger-ui.css"],
+  scripts: ["swagger-ui-bundle.js"],
+  start: `const { openapi } = document.currentScript.dataset;
+SwaggerUIBundle({
+  url: openapi,
+  dom_id: "#ui",
+  deepLinking: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+});
+`,
+  styleHashes: [],
+  policy: [],
+};
+
+export const redoc: Interface = {
+  styles: [],
+  scripts: ["redoc.standalone.js"],
+  start: `const { openapi, nonce } = document.currentScript.dataset;
+Redoc.init(openapi, { sanitize: true, nonce }, document.getElementById("ui"));
+`,
+  // An empty element, which is filled by script, and the style of its scroll bars.
+  styleHashes: [
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+    "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
+  ],
+  // Its search runs in a worker that it makes of its own text.
+  policy: ["worker-src blob:"],
+};
+
+export interface PageParts {
+  readonly title: string;
+  /** Where the page is; its files are below it. */
+  readonly path: string;
+  readonly openapiPath: string;
+  /** Origins, beside the page's own, that requests may be tried on. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * The page of a user interface. A fresh nonce for each answer lets its scripts run and no others, and nothing is loaded
+ * from elsewhere. All addresses are relative, so that the page works behind a proxy that adds a prefix.
+ */
+export function documentationPage(ui: Interface, parts: PageParts): Response {
+  const nonce = nodeCrypto().randomBytes(16).toString("base64");
+  const folder = parts.path.slice(parts.path.lastIndexOf("/") + 1);
+  const styles = ui.styles.map((name) => `<link rel="stylesheet" href="${folder}/${name}" nonce="${nonce}">`);
+  const scripts = ui.scripts.map((name) => `<script src="${folder}/${name}" nonce="${nonce}"></script>`);
+  const address = escapeHtml(relativeAddress(parts.path, parts.openapiPath));
+  const response = Response.html(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(parts.title)}</title>
+<link rel="icon" href="data:,">
+<style nonce="${nonce}">body { margin: 0; }</style>
+${styles.join("\n")}
+</head>
+<body>
+<div id="ui"></div>
+<noscript>This page needs JavaScript. The document it shows: <a href="${address}">${address}</a></noscript>
+${scripts.join("\n")}
+<script src="${folder}/start.js" nonce="${nonce}" data-openapi="${address}" data-nonce="${nonce}"></script>
+</body>
+</html>
+`);
+  response.addField("Content-Security-Policy", policyOf(ui, nonce, parts.origins));
+  response.addField("X-Content-Type-Options", "nosniff");
+  response.addField("Referrer-Policy", "no-referrer");
+  response.addField("Cache-Control", "no-store");
+  return response;
+}
+
+function policyOf(ui: Interface, nonce: string, origins: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    ["style-src", `'nonce-${nonce}'`, ...ui.styleHashes].join(" "),
+    "img-src 'self' data:",
+    `connect-src ${["'self'", ...origins].join(" ")}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    ...ui.policy,
+  ].join("; ");
+}
+
+/** One path of a site as seen from another: `/a/docs` to `/openapi.json` is `../openapi.json`. */
+export function relativeAddress(from: string, to: string): string {
+  const here = from.split("/").slice(1, -1);
+  const there = to.split("/").slice(1);
+  let common = 0;
+  while (common < here.length && common < there.length - 1 && here[common] === there[common]) common++;
+  return [...here.slice(common).map(() => ".."), ...there.slice(common)].join("/");
+}

@@ -1,0 +1,97 @@
+import { reasonPhrase } from "../../http/status.js";
+import type { JsonSchema } from "../../validation/json-schema.js";
+import { acceptedTypes } from "../../validation/schema-walk.js";
+import type { DocumentedResponse } from "./documented-response.js";
+import type { ErrorKind, ErrorResponses } from "./error-responses.js";
+import { accepts } from "./request-body.js";
+import { type AnySchema, isAnySchema, type SchemaComponents } from "./schema-components.js";
+import type { OpenApiObject } from "./types.js";
+
+export interface ResponseParts {
+  readonly status?: number;
+  readonly response?: unknown;
+  readonly responses?: Readonly<Record<number, unknown>>;
+  /** The errors that the framework itself answers this route with. */
+  readonly errors: readonly ErrorKind[];
+}
+
+/** The answers of an operation by status: the usual one, the framework's errors, and what the route documents. */
+export function responsesOf(
+  parts: ResponseParts,
+  components: SchemaComponents,
+  errors: ErrorResponses,
+  hint: string,
+): OpenApiObject {
+  // Made only when it is known that they stay: what is made is shared, whether it is used or not.
+  const found = new Map<number, () => OpenApiObject>();
+  for (const kind of parts.errors) found.set(errors.statusOf(kind), () => errors.use(kind));
+  const [usual, response] = usualResponse(parts, components, hint);
+  found.set(usual, () => response);
+  for (const [key, given] of Object.entries(parts.responses ?? {})) {
+    const code = Number(key);
+    if (given === false) found.delete(code);
+    else {
+      const base = code === usual ? response : {};
+      found.set(code, () => documented(code, asDocumented(given), base, components, errors, hint));
+    }
+  }
+  const sorted = [...found].sort(([a], [b]) => a - b);
+  return Object.fromEntries(sorted.map(([code, make]) => [String(code), make()]));
+}
+
+/** What the handler's result becomes. */
+function usualResponse(
+  { status, response }: ResponseParts,
+  components: SchemaComponents,
+  hint: string,
+): [status: number, response: OpenApiObject] {
+  const schema = isAnySchema(response) ? response : undefined;
+  const empty = schema !== undefined && isNothing(schema, components);
+  const code = status ?? (empty ? 204 : 200);
+  const content = schema && !empty ? { content: contentOf({ schema }, components, `${hint}Response`) } : {};
+  return [code, { description: reasonPhrase(code) || "The answer.", ...content }];
+}
+
+function documented(
+  code: number,
+  given: DocumentedResponse,
+  base: OpenApiObject,
+  components: SchemaComponents,
+  errors: ErrorResponses,
+  hint: string,
+): OpenApiObject {
+  const description = given.description ?? (reasonPhrase(code) || "The answer.");
+  if (given.schema !== undefined || given.example !== undefined) {
+    return { ...base, description, content: contentOf(given, components, `${hint}${code}Response`) };
+  }
+  return code >= 400 ? errors.problem(code, description) : { ...base, description };
+}
+
+function asDocumented(given: unknown): DocumentedResponse {
+  if (typeof given === "string") return { description: given };
+  if (isAnySchema(given)) return { schema: given };
+  const { content_type: contentType, ...rest } = given as DocumentedResponse & { readonly content_type?: string };
+  return { ...(contentType !== undefined && { contentType }), ...rest };
+}
+
+function contentOf(given: DocumentedResponse, components: SchemaComponents, hint: string): OpenApiObject {
+  const schema: JsonSchema | undefined = given.schema && components.use(given.schema, "output", hint);
+  const type = given.contentType ?? (given.schema && isText(given.schema, components) ? textType : "application/json");
+  return { [type]: { ...(schema && { schema }), ...(given.example !== undefined && { example: given.example }) } };
+}
+
+const textType = "text/plain";
+
+/** A handler's string is sent as text, not as JSON. */
+function isText(schema: AnySchema, components: SchemaComponents): boolean {
+  const { root } = components.open(schema, "output");
+  const types = acceptedTypes(root, root);
+  return types?.size === 1 && types.has("string");
+}
+
+/** A schema that takes nothing but `undefined`, for which JSON Schema has no word. */
+function isNothing(schema: AnySchema, components: SchemaComponents): boolean {
+  const { root } = components.open(schema, "output");
+  if (Object.keys(root).some((keyword) => keyword !== "not")) return false;
+  return accepts(schema, undefined) && !accepts(schema, null) && !accepts(schema, {});
+}

@@ -1,0 +1,85 @@
+import { httpError } from "../../errors/http-error.js";
+import { evaluateConditions } from "../../http/conditional.js";
+import type { Request } from "../../http/request.js";
+import { Response } from "../../http/response.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
+import { type AssetName, loadAsset } from "./assets.js";
+import type { OpenapiSettings } from "./options.js";
+import { documentationPage, type Interface, redoc, swaggerUi } from "./page.js";
+
+/** A path of the documentation and what answers there. */
+export interface DocumentationRoute {
+  readonly path: string;
+  readonly handler: (request: Request) => Response | Promise<Response>;
+}
+
+/** The document, the two user interfaces, and their files below them. `text` is asked for when it is first needed. */
+export function documentationRoutes(settings: OpenapiSettings, text: () => Promise<string>): DocumentationRoute[] {
+  const { openapiPath, docsPath, redocPath } = settings;
+  let tagged: Tagged | undefined;
+  return [
+    {
+      path: openapiPath,
+      handler: async (request) => send(request, (tagged ??= withTag(await text(), "application/json"))),
+    },
+    ...(docsPath === false ? [] : interfaceRoutes(swaggerUi, docsPath, settings)),
+    ...(redocPath === false ? [] : interfaceRoutes(redoc, redocPath, settings)),
+  ];
+}
+
+function interfaceRoutes(ui: Interface, path: string, settings: OpenapiSettings): DocumentationRoute[] {
+  const parts = { title: settings.title, path, openapiPath: settings.openapiPath, origins: originsOf(settings) };
+  let start: Tagged | undefined;
+  return [
+    { path, handler: () => documentationPage(ui, parts) },
+    {
+      path: `${path}/start.js`,
+      handler: (request) => send(request, (start ??= withTag(ui.start, "text/javascript; charset=utf-8"))),
+    },
+    ...[...ui.styles, ...ui.scripts].map((name) => ({
+      path: `${path}/${name}`,
+      handler: async (request: Request) => send(request, await taggedAsset(name)),
+    })),
+  ];
+}
+
+/** The other servers that a user may try the API on. */
+function originsOf({ servers = [] }: OpenapiSettings): string[] {
+  const urls = servers.map((server) => (typeof server === "string" ? server : server.url));
+  return [
+    ...new Set(urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url)).map((url) => new URL(url).origin)),
+  ];
+}
+
+interface Tagged {
+  readonly body: string;
+  readonly type: string;
+  readonly etag: string;
+}
+
+const assets = new Map<AssetName, Tagged>();
+
+async function taggedAsset(name: AssetName): Promise<Tagged> {
+  const asset = await loadAsset(name);
+  let tagged = assets.get(name);
+  if (!tagged) assets.set(name, (tagged = withTag(asset.body, asset.type)));
+  return tagged;
+}
+
+function withTag(body: string, type: string): Tagged {
+  return { body, type, etag: `"${nodeCrypto().createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+}
+
+/** Kept by the client, and asked for again each time: it may have changed with the next start of the server. */
+function send(request: Request, { body, type, etag }: Tagged): Response {
+  const verdict = evaluateConditions(request.method, (name) => request.source.header(name), {
+    etag,
+    lastModified: undefined,
+  });
+  if (verdict === "failed") throw httpError("PRECONDITION_FAILED");
+  const response = verdict === "unchanged" ? new Response(null, 304) : new Response(body, 200, type);
+  response.addField("ETag", etag);
+  response.addField("Cache-Control", "no-cache");
+  response.addField("X-Content-Type-Options", "nosniff");
+  return response;
+}

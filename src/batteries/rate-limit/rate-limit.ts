@@ -1,0 +1,147 @@
+import { type HttpError, httpError } from "../../errors/http-error.js";
+import { withoutStack } from "../../errors/without-stack.js";
+import type { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import { setMissingField } from "../../http/response-fields.js";
+import type { Logger } from "../../internal/logger.js";
+import { isPromise } from "../../pipeline/compile.js";
+import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
+import { AdaptiveLimit } from "./adaptive-limit.js";
+import type { RateLimitConfig } from "./config.js";
+import { addressKey, boundedKey } from "./identity.js";
+import type { RateLimiter, RateLimitStore, RateVerdict } from "./store.js";
+
+type Answer = Response | Promise<Response>;
+
+/** Limits how often a client may ask. One for each config; routes that share a config share its counts. */
+export class RateLimit implements Pick<Middleware, "wrap"> {
+  readonly #config: RateLimitConfig;
+  readonly #limiter: RateLimiter;
+  readonly #adaptive: AdaptiveLimit | null;
+  readonly #logger: Logger;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(name: string, config: RateLimitConfig, store: RateLimitStore, logger: Logger) {
+    const { kind, maxKeys } = config;
+    const windowMs = config.windowSecs * 1000;
+    this.#config = config;
+    this.#logger = logger;
+    this.#limiter = store.limiter({
+      name,
+      kind: kind === "sliding_window" ? kind : "token_bucket",
+      windowMs,
+      maxKeys,
+    });
+    this.#adaptive =
+      kind === "adaptive"
+        ? new AdaptiveLimit({ ...config, windowMs, latencyMs: config.latencyMs }, performance.now())
+        : null;
+  }
+
+  wrap(next: Run, onError: OnError): Run {
+    const run = this.#adaptive === null ? next : measured(next, this.#adaptive);
+    const decide = (request: Request, key: string): Answer => {
+      const limit = this.#adaptive?.current(performance.now()) ?? this.#config.maxRequests;
+      let verdict: RateVerdict | Promise<RateVerdict>;
+      try {
+        verdict = this.#limiter.take(key, limit);
+      } catch (error) {
+        return this.#undecided(request, error, run, onError);
+      }
+      if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
+      return verdict.then(
+        (value) => settle(request, value, limit),
+        (error: unknown) => this.#undecided(request, error, run, onError),
+      );
+    };
+    const settle = (request: Request, verdict: RateVerdict, limit: number): Answer => {
+      const answer = verdict.allowed ? run(request) : onError(request, tooMany(verdict.retryMs), "sync");
+      return answer instanceof Promise
+        ? answer.then((response) => describe(response, verdict, limit))
+        : describe(answer, verdict, limit);
+    };
+    const { key } = this.#config;
+    if (key === undefined) return (request) => decide(request, addressKey(request));
+    const decideBy = (request: Request, given: unknown): Answer => {
+      if (typeof given === "string") return decide(request, boundedKey(given));
+      if (given === null) return run(request);
+      if (given === undefined) return decide(request, addressKey(request));
+      const wrong = new TypeError(`the key of a rate limit must be a string, null or undefined, not ${typeof given}`);
+      return onError(request, wrong, "sync");
+    };
+    return (request) => {
+      let given: unknown;
+      try {
+        given = key(request);
+      } catch (error) {
+        return onError(request, error, "sync");
+      }
+      if (!isPromise(given)) return decideBy(request, given);
+      return given.then(
+        (value) => decideBy(request, value),
+        (error: unknown) => onError(request, error, "async"),
+      );
+    };
+  }
+
+  /** The store did not answer. */
+  #undecided(request: Request, error: unknown, run: Run, onError: OnError): Answer {
+    const refuses = this.#config.onStoreError === "refuse";
+    const now = performance.now();
+    if (now - this.#complainedAt > 10_000) {
+      this.#complainedAt = now;
+      const what = refuses ? "requests are refused" : "requests pass without a limit";
+      this.#logger.error(`the store of the rate limit failed: ${what}`, { error });
+    }
+    return refuses ? onError(request, httpError("SERVICE_UNAVAILABLE"), "async") : run(request);
+  }
+}
+
+function describe(response: Response, verdict: RateVerdict, limit: number): Response {
+  const most = String(limit);
+  const remaining = String(verdict.remaining);
+  const reset = String(Math.ceil(verdict.resetMs / 1000));
+  const fields = (response.fields = response.fields === null ? [] : withoutLimits(response.fields));
+  fields.push("RateLimit-Limit", most, "RateLimit-Remaining", remaining, "RateLimit-Reset", reset);
+  fields.push("X-RateLimit-Limit", most, "X-RateLimit-Remaining", remaining, "X-RateLimit-Reset", reset);
+  if (!verdict.allowed) setMissingField(response, "Retry-After", String(wholeSeconds(verdict.retryMs)));
+  return response;
+}
+
+/** What an answer that was fetched elsewhere says of limits there would be taken for ours. */
+function withoutLimits(fields: string[]): string[] {
+  for (let i = fields.length - 2; i >= 0; i -= 2) {
+    const first = fields[i]!.charCodeAt(0) | 0x20;
+    if ((first === 0x72 || first === 0x78) && limitField.test(fields[i]!)) fields.splice(i, 2);
+  }
+  return fields;
+}
+
+const limitField = /^(?:x-)?ratelimit-(?:limit|remaining|reset)$/i;
+
+function tooMany(retryMs: number): HttpError {
+  const seconds = wholeSeconds(retryMs);
+  return withoutStack(() =>
+    httpError("TOO_MANY_REQUESTS", `Too many requests: try again in ${seconds} s.`, {
+      headers: { "Retry-After": String(seconds) },
+      extensions: { retry_after: seconds },
+    }),
+  );
+}
+
+/** Who waits that long is let through, and who is told to wait waits at least a second. */
+function wholeSeconds(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1000));
+}
+
+function measured(next: Run, adaptive: AdaptiveLimit): Run {
+  return (request) => {
+    const start = performance.now();
+    const record = (response: Response): Response => {
+      adaptive.record(response.status >= 500, performance.now() - start);
+      return response;
+    };
+    const answer = next(request);
+    return answer instanceof Promise ? answer.then(record) : record(answer);
+  };
+}

@@ -1,0 +1,149 @@
+import type { Request } from "../../http/request.js";
+import type { Response } from "../../http/response.js";
+import { type Checks, is, readOptions } from "../../internal/options.js";
+import { formatFor, type LogFormat } from "../../logging/create-logger.js";
+import { escapeJson, escapeText } from "../../logging/escape.js";
+import { isoTime, threeDigits } from "../../logging/iso-time.js";
+import type { LineLevel } from "../../logging/levels.js";
+import { type Paint, paintFor, type Style } from "../../logging/pretty.js";
+import { type LogSink, standardOutput } from "../../logging/sink.js";
+
+/** Characters shown of a path and the like. */
+const maxLength = 2048;
+/** Anything but the printable ASCII that stands for itself in a JSON string. */
+const special = /[^\x20!#-[\]-~]/;
+
+export interface RequestLogOptions {
+  /** When not given, pretty in a terminal and JSON elsewhere. */
+  readonly format?: LogFormat | undefined;
+  /** Where lines go; standard output, in batches, when not given. */
+  readonly sink?: LogSink;
+}
+
+/** Middleware that stands before all other. */
+export interface RequestLog {
+  readonly name: "logging";
+  readonly early: true;
+  before(request: Request): void;
+  after(request: Request, response: Response): void;
+}
+
+/**
+ * One line per request: time, method, path, status and latency; the client's address, and the request's id where it has
+ * one. The query is left out, since it may hold secrets. Latency ends where the answer is ready to be sent.
+ */
+export function requestLogger(options: RequestLogOptions = {}): RequestLog {
+  const given = readOptions("requestLogger", options, checks);
+  const sink = given.sink ?? standardOutput();
+  const line = (given.format ?? formatFor(sink)) === "json" ? jsonRequestLine : prettyRequestLine(paintFor(sink.fd));
+  return {
+    name: "logging",
+    early: true,
+    before(request) {
+      request.startedAt = performance.now();
+    },
+    after(request, response) {
+      try {
+        sink.write(line(request, response.status, performance.now()));
+      } catch {
+        // A sink that fails must not fail the request that was logged.
+      }
+    },
+  };
+}
+
+const checks: Checks<RequestLogOptions> = {
+  format: is.oneOf("json", "pretty"),
+  sink: (value) =>
+    typeof (value as LogSink | null)?.write === "function" ? undefined : "an object with a write method",
+};
+
+type RequestLine = (request: Request, status: number, now: number) => string;
+
+// Put together by hand, from few pieces: JSON.stringify of an object takes several times as long, and every piece counts
+// again when the batch is flattened for writing.
+const jsonRequestLine: RequestLine = (request, status, now) =>
+  '{"time":"' +
+  isoTime(wallClock(now)) +
+  ((status >= 500 ? errorHeads : infoHeads)[request.method] ?? head(request.method, levelOf(status))) +
+  inQuotes(request.path) +
+  (statusPieces[status] ??= `","status":${status},"latency_ms":`) +
+  latency(request, now) +
+  client(request.ip, request.knownId);
+
+function head(method: string, level: LineLevel): string {
+  return `","level":"${level}","msg":"request","method":"${inQuotes(method)}","path":"`;
+}
+
+function levelOf(status: number): LineLevel {
+  return status >= 500 ? "error" : "info";
+}
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const infoHeads: Record<string, string> = headsOf("info");
+const errorHeads: Record<string, string> = headsOf("error");
+const statusPieces: Record<number, string> = {};
+
+function headsOf(level: LineLevel): Record<string, string> {
+  return Object.assign(Object.create(null), Object.fromEntries(methods.map((method) => [method, head(method, level)])));
+}
+
+let lastIp = "";
+let lastEnd = "}\n";
+
+/** The end of the line. Neighbouring requests often come from one client, or from one proxy. */
+function client(ip: string, id: string | null): string {
+  if (id !== null) return `${ip === "" ? "" : `,"ip":"${inQuotes(ip)}"`},"request_id":"${inQuotes(id)}"}\n`;
+  if (ip !== lastIp) {
+    lastIp = ip;
+    lastEnd = ip === "" ? "}\n" : `,"ip":"${inQuotes(ip)}"}\n`;
+  }
+  return lastEnd;
+}
+
+function prettyRequestLine(paint: Paint): RequestLine {
+  return (request, status, now) => {
+    const { ip, knownId } = request;
+    let line = `${paint("dim", isoTime(wallClock(now)))} ${paint("bold", shown(request.method).padEnd(6))} ${shown(request.path)}`;
+    line += ` ${paint(statusStyle(status), String(status))} ${latency(request, now)} ms`;
+    const rest = [ip, knownId ?? ""].filter((part) => part !== "").map(shown);
+    return `${rest.length ? `${line} ${paint("dim", rest.join(" "))}` : line}\n`;
+  };
+}
+
+/** Milliseconds with three decimals, from whole microseconds: faster than formatting a fraction. */
+function latency(request: Request, now: number): string {
+  if (request.startedAt === 0) return "0.000";
+  const microseconds = Math.max(0, Math.round((now - request.startedAt) * 1000));
+  const whole = Math.floor(microseconds / 1000);
+  return `${whole}.${threeDigits(microseconds - whole * 1000)}`;
+}
+
+let wallOffset = 0;
+let offsetTaken = Number.NEGATIVE_INFINITY;
+
+/** The time of day from the monotonic clock, set right once a second: saves asking the system for both. */
+function wallClock(now: number): number {
+  // The clock runs backwards where tests put a fake one in its place.
+  if (now - offsetTaken >= 1000 || now < offsetTaken) {
+    wallOffset = Date.now() - now;
+    offsetTaken = now;
+  }
+  return wallOffset + now;
+}
+
+/** What stands between the quotes of a JSON string. */
+function inQuotes(text: string): string {
+  if (text.length > maxLength) text = `${text.slice(0, maxLength)}…`;
+  return special.test(text) ? escapeJson(JSON.stringify(text)).slice(1, -1) : text;
+}
+
+function shown(text: string): string {
+  return escapeText(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
+}
+
+function statusStyle(status: number): Style {
+  if (status >= 500) return "red";
+  if (status >= 400) return "yellow";
+  return status >= 300 ? "cyan" : "green";
+}

@@ -1,0 +1,28 @@
+import type { Logger } from "../../internal/logger.js";
+import type { DatabaseConfig } from "./config.js";
+import type { Connection, ConnectionOwner } from "./connection.js";
+import type { DatabaseEngine, Notification } from "./database.js";
+import type { Pool } from "./pool.js";
+
+/** What a database needs of the PostgreSQL behind it, be that a server or embedded. */
+export interface Engine {
+  readonly name: DatabaseEngine;
+  /** The most connections at a time, and statements under way on each. */
+  readonly size: number;
+  readonly depth: number;
+  connect(owner: ConnectionOwner): Promise<Connection>;
+  /** Whether an attempt to connect that failed so is worth another. */
+  mayComeUp(error: unknown): boolean;
+  /** Called about twice a second while the database is open. */
+  watch(pool: Pool): void;
+  /** Delivers notifications on a channel, from when the promise resolves. */
+  listen(channel: string, pool: Pool): Promise<void>;
+  unlisten(channel: string, pool: Pool): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface EngineContext {
+  readonly config: DatabaseConfig;
+  readonly logger: Logger | undefined;
+  notify(notification: Notification): void;
+}

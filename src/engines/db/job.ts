@@ -1,0 +1,236 @@
+import { setOwn } from "../../internal/own-property.js";
+import type { ArrayResult, ExecuteResult, Row } from "./database.js";
+import { DataError, type OperationalError } from "./errors.js";
+import type { StatementInfo } from "./statements.js";
+import { type Encoded, encodeParameters } from "./values/encode.js";
+import { type Reader, readerOf, readText } from "./values/read.js";
+import type { RowSink, WireRow } from "./wire-row.js";
+
+/** A column of a result as the server describes it. */
+export interface Field {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+/** The columns of a result with what makes values of them. */
+export interface Columns {
+  readonly names: readonly string[];
+  /** The object ids of their types. */
+  readonly types: readonly number[];
+  readonly readers: readonly Reader[];
+  /** Whether a name would, by plain assignment, reach the prototype of the row. */
+  readonly unsafe: boolean;
+}
+
+export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "sink" | "execute";
+
+/** Is told how the statements of a database end. Where there is none, nobody looks at the clock. */
+export interface QueryMeter {
+  /** Seconds from the call to its answer, and the error when there was one; else null. */
+  settled(seconds: number, error: unknown): void;
+}
+
+export const noColumns: Columns = { names: [], types: [], readers: [], unsafe: false };
+
+/** One statement on its way through a connection: what to send, and what becomes of the answer. */
+export class Job {
+  readonly info: StatementInfo;
+  readonly params: readonly unknown[];
+  readonly kind: ResultKind;
+  readonly prepare: boolean;
+  /** Several statements in one text, without parameters. */
+  readonly script: boolean;
+  readonly promise: Promise<unknown>;
+  /** The parameters as they are sent; null until they have been checked. */
+  encoded: Encoded[] | null = null;
+  /** How often it was sent again because a prepared statement had gone out of date, or another's cancel had hit it. */
+  retries = 0;
+  completed = false;
+  /** Whether the caller has its answer; what the server still sends is dropped. */
+  settled = false;
+  /** The connection that was given the job. */
+  carrier: { cancel(job: Job): void } | null = null;
+  /** Set while the job waits for something; takes it out of there. */
+  withdraw: ((job: Job) => void) | null = null;
+  /** When it began to wait for a connection. */
+  waitingSince = 0;
+  /** Takes back what watches the signal and the time. */
+  unwatch: (() => void) | null = null;
+  /** Counted by its connection among those that take their time. */
+  heavy = false;
+  /** The statement was cancelled on the server at the caller's wish. */
+  cancelled = false;
+  columns: Columns = noColumns;
+  /** Takes the rows of a job of the kind `sink`. */
+  sink: RowSink | null = null;
+  #sinkBegun = false;
+  #meter: QueryMeter | null = null;
+  #startedAt = 0;
+  #rows: unknown[] = [];
+  #command = "";
+  #decodeError: DataError | undefined = undefined;
+  #resolve!: (value: unknown) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(info: StatementInfo, params: readonly unknown[], kind: ResultKind, prepare: boolean, script = false) {
+    this.info = info;
+    this.params = params;
+    this.kind = kind;
+    this.prepare = prepare;
+    this.script = script;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Has the time until its end measured. */
+  measure(meter: QueryMeter): void {
+    this.#meter = meter;
+    this.#startedAt = performance.now();
+  }
+
+  /** Checks the parameters by the types that are known; false when that failed and the job is over. */
+  encode(): boolean {
+    try {
+      this.encoded = encodeParameters(this.params, this.info.parameterTypes);
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** One row. A value that cannot be decoded fails the job once its answer is complete. */
+  row(row: WireRow): void {
+    if (this.settled || this.#decodeError !== undefined) return;
+    switch (this.kind) {
+      case "objects":
+        break;
+      case "row":
+      case "value":
+      case "text":
+        if (this.#rows.length > 0) return;
+        break;
+      case "execute":
+        return;
+    }
+    try {
+      if (this.kind === "sink") this.#begunSink().row(row);
+      else this.#rows.push(this.#decode(row));
+    } catch (cause) {
+      this.#decodeError = new DataError("a value in the result could not be read", { cause });
+    }
+  }
+
+  /** The server has said how the statement ended. */
+  complete(command: string): void {
+    this.completed = true;
+    this.#command = command;
+  }
+
+  /** Forgets what an attempt brought, before the next. */
+  restart(): void {
+    this.#rows = [];
+    this.#command = "";
+    this.#decodeError = undefined;
+    this.#sinkBegun = false;
+    this.completed = false;
+    this.retries++;
+  }
+
+  succeed(): void {
+    if (this.settled) return;
+    if (this.#decodeError !== undefined) {
+      this.fail(this.#decodeError);
+      return;
+    }
+    this.#settle(null);
+    this.#resolve(this.#result());
+  }
+
+  fail(error: unknown): void {
+    if (this.settled) return;
+    this.#settle(error);
+    this.#reject(error);
+  }
+
+  /** Gives the caller its answer at once, and stops the work on the statement wherever it is. */
+  abandon(error: OperationalError): void {
+    this.withdraw?.(this);
+    this.fail(error);
+    this.carrier?.cancel(this);
+  }
+
+  #settle(error: unknown): void {
+    this.settled = true;
+    this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
+    this.withdraw = null;
+    this.unwatch?.();
+    this.unwatch = null;
+  }
+
+  #begunSink(): RowSink {
+    if (!this.#sinkBegun) this.sink!.begin(this.columns.types);
+    this.#sinkBegun = true;
+    return this.sink!;
+  }
+
+  #decode({ bytes, count, starts, ends }: WireRow): unknown {
+    const { names, readers, unsafe } = this.columns;
+    if (this.kind === "text" || this.kind === "value") {
+      if (count === 0 || starts[0] === -1) return null;
+      const read = this.kind === "text" ? readText : readers[0]!;
+      return read(bytes, starts[0]!, ends[0]!);
+    }
+    if (this.kind === "arrays") {
+      const list = new Array<unknown>(count);
+      for (let i = 0; i < count; i++) {
+        const start = starts[i]!;
+        list[i] = start === -1 ? null : readers[i]!(bytes, start, ends[i]!);
+      }
+      return list;
+    }
+    const row: Row = {};
+    for (let i = 0; i < count; i++) {
+      const start = starts[i]!;
+      const value = start === -1 ? null : readers[i]!(bytes, start, ends[i]!);
+      if (unsafe) setOwn(row, names[i]!, value);
+      else row[names[i]!] = value;
+    }
+    return row;
+  }
+
+  #result(): unknown {
+    switch (this.kind) {
+      case "objects":
+        return this.#rows;
+      case "arrays":
+        return { columns: this.columns.names, rows: this.#rows as unknown[][] } satisfies ArrayResult;
+      case "sink":
+        this.#begunSink();
+        return undefined;
+      case "execute":
+        return executed(this.#command);
+      default:
+        return this.#rows.length === 0 ? null : this.#rows[0];
+    }
+  }
+}
+
+export function columnsOf(fields: readonly Field[]): Columns {
+  const names = fields.map((field) => field.name);
+  return {
+    names,
+    types: fields.map((field) => field.dataTypeID),
+    readers: fields.map((field) => readerOf(field.dataTypeID)),
+    unsafe: names.includes("__proto__"),
+  };
+}
+
+/** `INSERT 0 5`, `UPDATE 3`, `CREATE TABLE`: the last number counts rows. */
+function executed(tag: string): ExecuteResult {
+  const end = tag.search(/ \d/);
+  if (end === -1) return { command: tag, rowCount: 0 };
+  return { command: tag.slice(0, end), rowCount: Number(tag.slice(tag.lastIndexOf(" ") + 1)) };
+}

@@ -1,0 +1,144 @@
+import type { Logger } from "../../internal/logger.js";
+import type { DatabaseConfig } from "./config.js";
+import type { CursorHome } from "./cursor.js";
+import type {
+  Database,
+  DatabaseEngine,
+  DatabaseStats,
+  NotificationHandler,
+  Queries,
+  QueryOptions,
+  Session,
+  SessionOptions,
+  Statement,
+  Subscription,
+  Transaction,
+  TransactionOptions,
+} from "./database.js";
+import type { QueryMeter, ResultKind } from "./job.js";
+import type { PoolDatabase } from "./pool-database.js";
+import { BaseQueries } from "./queries.js";
+import type { RowSink } from "./wire-row.js";
+
+/** What the views of one database share. */
+interface Source {
+  readonly engine: DatabaseEngine;
+  /** Null until it has been loaded. */
+  database: PoolDatabase | null;
+  load(): Promise<PoolDatabase>;
+}
+
+/**
+ * A database that can be had before the code that runs statements is loaded: an application without one never needs it.
+ * `open` loads it and connects. A call that comes earlier loads it too, and is then refused there.
+ */
+export class LazyDatabase extends BaseQueries implements Database {
+  readonly #source: Source;
+  #view: PoolDatabase | null = null;
+
+  private constructor(source: Source, signal: AbortSignal | undefined) {
+    super(signal);
+    this.#source = source;
+  }
+
+  static create(config: DatabaseConfig, logger?: Logger): LazyDatabase {
+    return new LazyDatabase(sourceOf(config, logger), undefined);
+  }
+
+  get engine(): DatabaseEngine {
+    return this.#source.engine;
+  }
+
+  /** Connects; waits up to `connectTimeout` for a database that is just starting. */
+  open(): Promise<void> {
+    return this.#call((database) => database.open());
+  }
+
+  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  measure(meter: QueryMeter): Promise<void> {
+    return this.#call(async (database) => database.measure(meter));
+  }
+
+  /** @internal */
+  run<T>(
+    kind: ResultKind,
+    statement: Statement,
+    params: readonly unknown[] | undefined,
+    options?: QueryOptions,
+    sink?: RowSink,
+  ): Promise<T> {
+    const loaded = this.#loaded();
+    if (loaded !== null) return loaded.run(kind, statement, params, options, sink);
+    return this.#call((database) => database.run(kind, statement, params, options, sink));
+  }
+
+  /** @internal */
+  cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
+    return this.#call((database) => database.cursorHome(signal));
+  }
+
+  transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
+    return this.#call((database) => database.transaction(run, options));
+  }
+
+  session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
+    return this.#call((database) => database.session(run, options));
+  }
+
+  script(text: string, options?: QueryOptions): Promise<void> {
+    return this.#call((database) => database.script(text, options));
+  }
+
+  listen(channel: string, handler: NotificationHandler): Promise<Subscription> {
+    return this.#call((database) => database.listen(channel, handler));
+  }
+
+  get current(): Queries {
+    const loaded = this.#loaded();
+    const current = loaded?.current ?? null;
+    return current === null || current === loaded ? this : current;
+  }
+
+  withSignal(signal: AbortSignal): Database {
+    return this.#source.database?.withSignal(signal) ?? new LazyDatabase(this.#source, signal);
+  }
+
+  ping(): Promise<void> {
+    return this.#call((database) => database.ping());
+  }
+
+  stats(): DatabaseStats {
+    return this.#loaded()?.stats() ?? { total: 0, idle: 0, inUse: 0, waiting: 0 };
+  }
+
+  async close(): Promise<void> {
+    await this.#loaded()?.close();
+  }
+
+  #call<T>(call: (database: PoolDatabase) => Promise<T>): Promise<T> {
+    const loaded = this.#loaded();
+    return loaded !== null ? call(loaded) : this.#source.load().then(() => call(this.#loaded()!));
+  }
+
+  /** The database whose calls are cancelled with the signal of this view. */
+  #loaded(): PoolDatabase | null {
+    if (this.#view === null && this.#source.database !== null) {
+      this.#view = this.signal === undefined ? this.#source.database : this.#source.database.withSignal(this.signal);
+    }
+    return this.#view;
+  }
+}
+
+function sourceOf(config: DatabaseConfig, logger: Logger | undefined): Source {
+  let loading: Promise<PoolDatabase> | null = null;
+  const source: Source = {
+    engine: config.engine,
+    database: null,
+    load: () => (loading ??= load()),
+  };
+  const load = async (): Promise<PoolDatabase> => {
+    const { PoolDatabase } = await import("./pool-database.js");
+    return (source.database = PoolDatabase.create(config, logger));
+  };
+  return source;
+}

@@ -1,0 +1,16 @@
+import type { Logger } from "../../internal/logger.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { DatabaseConfig, type DatabaseOptions } from "./config.js";
+import type { Database } from "./database.js";
+
+/** Connects to a database without an application: for scripts, migrations and tests. */
+export async function openDatabase(
+  config: DatabaseConfig | EitherSpelling<DatabaseOptions> | string,
+  options: { readonly logger?: Logger } = {},
+): Promise<Database> {
+  const checked = DatabaseConfig.from(config);
+  const { PoolDatabase } = await import("./pool-database.js");
+  const database = PoolDatabase.create(checked, options.logger);
+  await database.open();
+  return database;
+}

@@ -1,0 +1,234 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "../../internal/logger.js";
+import { type Checks, is, readOptions } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { currentScope, runWithin } from "./ambient.js";
+import type { DatabaseConfig } from "./config.js";
+import type { CursorHome } from "./cursor.js";
+import type {
+  Database,
+  DatabaseStats,
+  NotificationHandler,
+  Queries,
+  QueryOptions,
+  Session,
+  SessionOptions,
+  Subscription,
+  Transaction,
+  TransactionOptions,
+} from "./database.js";
+import type { Engine } from "./engine.js";
+import { OperationalError, ProgrammingError } from "./errors.js";
+import type { Job, QueryMeter } from "./job.js";
+import { JobQueries, type QueryDefaults } from "./job-queries.js";
+import { Listeners } from "./listeners.js";
+import { Pool } from "./pool.js";
+import { SessionScope } from "./session.js";
+import { Statements } from "./statements.js";
+import { openTransaction, runTransaction, type TransactionSource } from "./transaction.js";
+import { cancelledError } from "./waiting-line.js";
+
+const sessionChecks: Checks<SessionOptions> = {
+  statementTimeout: is.integer(0, 2_147_483_647),
+  signal: is.object,
+};
+
+/** Milliseconds between looks at the connections. */
+const watchInterval = 500;
+/** Milliseconds that work under way gets when the database is closed. */
+const closeGrace = 5000;
+
+/** What the views of one database share. */
+interface Core {
+  readonly config: DatabaseConfig;
+  readonly logger: Logger | undefined;
+  readonly defaults: QueryDefaults;
+  readonly listeners: Listeners;
+  running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
+}
+
+/** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
+export class PoolDatabase extends JobQueries implements Database {
+  protected readonly place = "pool";
+  readonly #core: Core;
+
+  private constructor(core: Core, signal: AbortSignal | undefined) {
+    super(core.defaults, signal);
+    this.#core = core;
+  }
+
+  static create(config: DatabaseConfig, logger?: Logger): PoolDatabase {
+    const core: Core = {
+      config,
+      logger,
+      defaults: {
+        engine: config.engine,
+        statements: new Statements(),
+        prepare: config.preparedStatements,
+        meter: null,
+      },
+      listeners: new Listeners(logger),
+      running: null,
+    };
+    return new PoolDatabase(core, undefined);
+  }
+
+  /** Connects; waits up to `connectTimeout` for a database that is just starting. */
+  async open(): Promise<void> {
+    const { config, logger, listeners } = this.#core;
+    if (this.#core.running !== null) return;
+    const engine = await loadEngine(config, logger, listeners);
+    const pool = new Pool({
+      size: engine.size,
+      depth: engine.depth,
+      acquireTimeout: config.acquireTimeout,
+      connect: (owner) => engine.connect(owner),
+    });
+    try {
+      await openPool(pool, engine, config.connectTimeout);
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+    const timer = setInterval(() => {
+      if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
+      engine.watch(pool);
+    }, watchInterval).unref();
+    listeners.attach(engine, pool);
+    this.#core.running = { engine, pool, timer };
+  }
+
+  transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
+    return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
+  }
+
+  async session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
+    this.#assertOwnSession("session()");
+    return this.#session(run, options);
+  }
+
+  async #session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
+    const given = readOptions<SessionOptions>("session()", options, sessionChecks);
+    const signal = given.signal ?? this.signal;
+    if (signal?.aborted) throw cancelledError(signal.reason);
+    const pool = this.#pool();
+    const connection = await pool.acquire(signal);
+    const session = new SessionScope(this.#core, connection, this.defaults, signal);
+    try {
+      if (given.statementTimeout !== undefined) {
+        connection.statementLimit = given.statementTimeout;
+        await session.command(`set statement_timeout = ${given.statementTimeout}`);
+      }
+      return await runWithin(session, () => run(session));
+    } finally {
+      session.open = false;
+      connection.statementLimit = null;
+      // Behind a pooler the next statement may reach another session than the one that was used.
+      if (!this.#pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+      pool.release(connection);
+    }
+  }
+
+  async script(text: string, options?: QueryOptions): Promise<void> {
+    await this.#session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
+  }
+
+  async listen(channel: string, handler: NotificationHandler): Promise<Subscription> {
+    this.#assertOwnSession("listen()");
+    if (this.#core.running === null) throw notOpen();
+    return this.#core.listeners.add(channel, handler);
+  }
+
+  get current(): Queries {
+    return currentScope(this.#core) ?? this;
+  }
+
+  withSignal(signal: AbortSignal): PoolDatabase {
+    return new PoolDatabase(this.#core, signal);
+  }
+
+  async ping(): Promise<void> {
+    await this.fetchval("select 1");
+  }
+
+  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  measure(meter: QueryMeter): void {
+    this.#core.defaults.meter = meter;
+  }
+
+  stats(): DatabaseStats {
+    return this.#core.running?.pool.stats() ?? { total: 0, idle: 0, inUse: 0, waiting: 0 };
+  }
+
+  async close(): Promise<void> {
+    const running = this.#core.running;
+    if (running === null) return;
+    clearInterval(running.timer);
+    this.#core.listeners.clear();
+    await running.pool.close(closeGrace);
+    await running.engine.close();
+  }
+
+  protected start(job: Job): void {
+    this.#pool().submit(job);
+  }
+
+  /** @internal */
+  cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
+    return openTransaction(this.#core, this.#source(), this.defaults, signal);
+  }
+
+  #source(): TransactionSource {
+    return {
+      acquire: async (signal) => this.#pool().acquire(signal),
+      release: (connection) => this.#pool().release(connection),
+    };
+  }
+
+  /** Whether a pooler gives each transaction another session of the server. */
+  get #pooled(): boolean {
+    const { engine, preparedStatements } = this.#core.config;
+    return engine === "postgres" && !preparedStatements;
+  }
+
+  #assertOwnSession(call: string): void {
+    if (!this.#pooled) return;
+    throw new ProgrammingError(
+      `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
+        "use a database that is connected to the server itself, with 'preparedStatements' left at true",
+    );
+  }
+
+  #pool(): Pool {
+    if (this.#core.running === null) throw notOpen();
+    return this.#core.running.pool;
+  }
+}
+
+async function loadEngine(config: DatabaseConfig, logger: Logger | undefined, listeners: Listeners): Promise<Engine> {
+  const context = { config, logger, notify: listeners.deliver };
+  if (config.engine === "pglite") {
+    const { PgliteEngine } = await import("./pglite/pglite-engine.js");
+    return PgliteEngine.create(context);
+  }
+  const { PostgresEngine } = await import("./postgres/postgres-engine.js");
+  return PostgresEngine.create(context);
+}
+
+/** A server that is just starting refuses connections, or has no name yet: it is asked again until the time is over. */
+async function openPool(pool: Pool, engine: Engine, patience: number): Promise<void> {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    try {
+      await pool.open();
+      return;
+    } catch (error) {
+      if (error instanceof ValueError || !engine.mayComeUp(error) || performance.now() + 200 > deadline) throw error;
+    }
+    await delay(200);
+  }
+}
+
+function notOpen(): OperationalError {
+  return new OperationalError("the database is not connected yet: it is there once the application has started");
+}

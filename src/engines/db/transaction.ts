@@ -1,0 +1,253 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Checks, is, readOptions } from "../../internal/options.js";
+import { currentScope, runWithin } from "./ambient.js";
+import type { Connection } from "./connection.js";
+import type { CursorHome } from "./cursor.js";
+import type { Transaction, TransactionOptions } from "./database.js";
+import { DatabaseError, ProgrammingError } from "./errors.js";
+import type { QueryDefaults } from "./job-queries.js";
+import { ConnectionScope } from "./scope.js";
+import { cancelledError } from "./waiting-line.js";
+
+type Run<T> = (tx: Transaction) => Promise<T> | T;
+
+const checks: Checks<TransactionOptions> = {
+  isolation: is.oneOf("read committed", "repeatable read", "serializable"),
+  readOnly: is.boolean,
+  deferrable: is.boolean,
+  statementTimeout: is.integer(0, 2_147_483_647),
+  retry: is.integer(0, 100),
+  signal: is.object,
+};
+
+/** Milliseconds that a rollback may take before the connection is given up instead. */
+const rollbackPatience = 5000;
+
+/** An open transaction; inside another one, a savepoint. */
+export class TransactionScope extends ConnectionScope implements Transaction {
+  readonly depth: number;
+  protected readonly place = "transaction";
+  protected readonly what = "transaction";
+  #hooks: (() => unknown)[] = [];
+  /** Savepoints are strictly nested: one beside another waits for it. */
+  #lastNested: Promise<unknown> = Promise.resolve();
+  #savepoints = 0;
+
+  constructor(
+    owner: object,
+    connection: Connection,
+    defaults: QueryDefaults,
+    signal: AbortSignal | undefined,
+    readonly parent: TransactionScope | null = null,
+  ) {
+    super(owner, connection, defaults, signal);
+    this.depth = parent === null ? 0 : parent.depth + 1;
+  }
+
+  onCommit(hook: () => unknown): void {
+    if (!this.open) throw new ProgrammingError("the transaction has ended");
+    this.#hooks.push(hook);
+  }
+
+  async transaction<T>(run: Run<T>, options?: TransactionOptions): Promise<T> {
+    const given = readOptions<TransactionOptions>("transaction()", options, checks);
+    for (const name of ["isolation", "readOnly", "deferrable", "statementTimeout", "retry"] as const) {
+      if (given[name] !== undefined)
+        throw new ProgrammingError(`option '${name}' is for the outermost transaction only`);
+    }
+    // The function of an inner transaction that uses the outer one would otherwise wait for itself.
+    const inner = currentScope(this.owner);
+    if (inner instanceof TransactionScope && inner !== this && inner.isWithin(this))
+      return inner.transaction(run, options);
+    const turn = this.#lastNested.then(() => this.#nested(run, given.signal ?? this.signal));
+    this.#lastNested = turn.catch(() => {});
+    return turn;
+  }
+
+  /** @internal */
+  async cursorHome(): Promise<CursorHome> {
+    return { queries: this, close: async () => {} };
+  }
+
+  isWithin(other: TransactionScope): boolean {
+    return this === other || (this.parent?.isWithin(other) ?? false);
+  }
+
+  /** @internal Commits; the hooks to run afterwards. */
+  async commit(): Promise<readonly (() => unknown)[]> {
+    this.open = false;
+    await this.#lastNested;
+    if (this.signal?.aborted) throw cancelledError(this.signal.reason);
+    const { command } = (await this.command("commit")) as { command: string };
+    // An error that the function caught had ended the transaction all the same.
+    if (command === "ROLLBACK") {
+      throw new ProgrammingError("the transaction was rolled back because a statement in it had failed", {
+        sqlstate: "25P02",
+      });
+    }
+    return this.#hooks;
+  }
+
+  /** @internal Rolls back; a connection on which that does not work is given up. */
+  async rollback(): Promise<void> {
+    this.open = false;
+    if (!this.connection.usable) return;
+    const timer = setTimeout(() => this.connection.destroy(new Error("a rollback got no answer")), rollbackPatience);
+    try {
+      await this.connection.quiet();
+      await this.command("rollback");
+    } catch (error) {
+      this.connection.destroy(error as Error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #nested<T>(run: Run<T>, signal: AbortSignal | undefined): Promise<T> {
+    if (!this.open) throw new ProgrammingError("the transaction has ended");
+    const name = `stoa_${this.depth}_${++this.#savepoints}`;
+    const inner = new TransactionScope(this.owner, this.connection, this.defaults, signal, this);
+    await this.command(`savepoint ${name}`);
+    try {
+      const result = await runWithin(inner, () => run(inner));
+      inner.open = false;
+      await inner.#lastNested;
+      await this.command(`release savepoint ${name}`);
+      this.#hooks.push(...inner.#hooks);
+      return result;
+    } catch (error) {
+      inner.open = false;
+      await inner.#lastNested;
+      await this.connection.quiet();
+      if (this.connection.usable) await this.command(`rollback to savepoint ${name}`);
+      throw error;
+    }
+  }
+}
+
+/** Where the connection of a transaction comes from and goes to. */
+export interface TransactionSource {
+  acquire(signal: AbortSignal | undefined): Promise<Connection>;
+  release(connection: Connection): void;
+}
+
+/** Runs a function in a transaction of its own, again after a serialization failure as often as `retry` allows. */
+export async function runTransaction<T>(
+  owner: object,
+  source: TransactionSource,
+  defaults: QueryDefaults,
+  run: Run<T>,
+  options: TransactionOptions | undefined,
+  boundSignal: AbortSignal | undefined,
+): Promise<T> {
+  const given = readOptions<TransactionOptions>("transaction()", options, checks);
+  const signal = given.signal ?? boundSignal;
+  for (let attempt = 0; ; attempt++) {
+    let outcome: { result: T; hooks: readonly (() => unknown)[] };
+    try {
+      outcome = await attemptOnce(owner, source, defaults, run, given, signal);
+    } catch (error) {
+      if (attempt >= (given.retry ?? 0) || !isTransient(error) || signal?.aborted) throw error;
+      // Those who collided would collide again if they came back together.
+      await delay(Math.min(10 * 2 ** attempt, 500) * (0.5 + Math.random()));
+      continue;
+    }
+    await runHooks(outcome.hooks);
+    return outcome.result;
+  }
+}
+
+async function attemptOnce<T>(
+  owner: object,
+  source: TransactionSource,
+  defaults: QueryDefaults,
+  run: Run<T>,
+  options: TransactionOptions,
+  signal: AbortSignal | undefined,
+): Promise<{ result: T; hooks: readonly (() => unknown)[] }> {
+  if (signal?.aborted) throw cancelledError(signal.reason);
+  const connection = await source.acquire(signal);
+  const tx = new TransactionScope(owner, connection, defaults, signal);
+  try {
+    await tx.command(beginStatement(options));
+    if (options.statementTimeout !== undefined) {
+      connection.statementLimit = options.statementTimeout;
+      await tx.command(`set local statement_timeout = ${options.statementTimeout}`);
+    }
+    const result = await unlessAborted(signal, () => runWithin(tx, () => run(tx)));
+    return { result, hooks: await tx.commit() };
+  } catch (error) {
+    await tx.rollback();
+    throw error;
+  } finally {
+    if (options.statementTimeout !== undefined) connection.statementLimit = null;
+    source.release(connection);
+  }
+}
+
+/** A transaction that is open until its `close`: committed, or rolled back when that is given an error. */
+export async function openTransaction(
+  owner: object,
+  source: TransactionSource,
+  defaults: QueryDefaults,
+  signal: AbortSignal | undefined,
+): Promise<CursorHome> {
+  const connection = await source.acquire(signal);
+  const tx = new TransactionScope(owner, connection, defaults, signal);
+  const close = async (error?: unknown): Promise<void> => {
+    try {
+      if (error === undefined) await tx.commit();
+      else await tx.rollback();
+    } catch (failure) {
+      await tx.rollback();
+      throw failure;
+    } finally {
+      source.release(connection);
+    }
+  };
+  try {
+    await tx.command("begin");
+  } catch (error) {
+    await close(error);
+    throw error;
+  }
+  return { queries: tx, close };
+}
+
+/** The result of a function, or a rejection as soon as the signal is aborted, even when the function goes on. */
+function unlessAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T> | T): Promise<T> {
+  if (signal === undefined) return Promise.resolve(run());
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(cancelledError(signal.reason));
+    signal.addEventListener("abort", onAbort);
+    Promise.resolve()
+      .then(run)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+export function beginStatement({ isolation, readOnly, deferrable }: TransactionOptions): string {
+  let text = "begin";
+  if (isolation !== undefined) text += ` isolation level ${isolation}`;
+  if (readOnly !== undefined) text += readOnly ? " read only" : " read write";
+  if (deferrable !== undefined) text += deferrable ? " deferrable" : " not deferrable";
+  return text;
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.sqlstate === "40001" || error.sqlstate === "40P01");
+}
+
+/** All of them run, even when one fails; the first failure is thrown. The transaction stays committed. */
+async function runHooks(hooks: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const hook of hooks) {
+    try {
+      await hook();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}

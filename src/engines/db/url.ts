@@ -1,0 +1,90 @@
+import { ValueError } from "../../internal/value-error.js";
+
+export interface ParsedUrl {
+  readonly engine: "postgres" | "pglite";
+  readonly folder: string | null;
+  /** Fields of DatabaseConfig. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Reads a connection URL. No message repeats the URL, which may hold a password. */
+export function parseDatabaseUrl(text: string): ParsedUrl {
+  if (/^pglite:/i.test(text)) return parsePglite(text);
+  if (!/^postgres(?:ql)?:\/\//i.test(text)) {
+    throw new ValueError(
+      "the database URL must begin with postgres://, postgresql:// or pglite: (PostgreSQL is the one engine)",
+    );
+  }
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw malformed();
+  }
+  const options: Record<string, unknown> = {};
+  if (url.hostname !== "") options["host"] = decode(url.hostname).replace(/^\[|\]$/g, "");
+  if (url.port !== "") options["port"] = Number(url.port);
+  if (url.username !== "") options["user"] = decode(url.username);
+  if (url.password !== "") options["password"] = decode(url.password);
+  if (url.pathname.length > 1) options["database"] = decode(url.pathname.slice(1));
+  if (String(options["host"] ?? "").includes(",")) throw new ValueError("the database URL must name one host");
+  for (const [name, value] of url.searchParams) readParameter(options, name, value);
+  return { engine: "postgres", folder: null, options };
+}
+
+/** libpq's names where ours differ; those it counts in seconds we count in milliseconds. */
+const renamed: Readonly<Record<string, string>> = { dbname: "database", application_name: "applicationName" };
+const numbers = new Set([
+  "port",
+  "pool_size",
+  "poolSize",
+  "acquire_timeout",
+  "acquireTimeout",
+  "idle_timeout",
+  "idleTimeout",
+  "statement_timeout",
+  "statementTimeout",
+  "connectTimeout",
+]);
+
+function readParameter(options: Record<string, unknown>, name: string, value: string): void {
+  if (name === "connect_timeout") options["connectTimeout"] = Number(value) * 1000;
+  else if (numbers.has(name)) options[name] = value === "" ? Number.NaN : Number(value);
+  else if (name === "prepared_statements" || name === "preparedStatements") options[name] = flag(value);
+  // PgBouncer users know this one from other clients.
+  else if (name === "pgbouncer") options["preparedStatements"] = !flag(value);
+  // Only says to node-postgres that sslmode means what it means here anyway.
+  else if (name !== "uselibpqcompat") options[renamed[name] ?? name] = value;
+}
+
+function flag(value: string): boolean {
+  return value === "true" || value === "1" || value === "on";
+}
+
+function parsePglite(text: string): ParsedUrl {
+  const rest = text.slice("pglite:".length);
+  const mark = rest.indexOf("?");
+  const options: Record<string, unknown> = {};
+  if (mark !== -1) {
+    for (const [name, value] of new URLSearchParams(rest.slice(mark + 1))) readParameter(options, name, value);
+  }
+  const path = decode(mark === -1 ? rest : rest.slice(0, mark));
+  // `pglite:///var/data` has an empty host, as a file: URL has.
+  const folder = path.startsWith("///") ? path.slice(2) : path.startsWith("//") ? path.slice(2) : path;
+  const memory = folder === "" || folder === "memory" || folder === ":memory:";
+  return { engine: "pglite", folder: memory ? null : folder, options };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw malformed();
+  }
+}
+
+function malformed(): ValueError {
+  return new ValueError(
+    "the database URL is not valid; special characters in user and password must be percent-encoded (encodeURIComponent)",
+  );
+}

@@ -1,0 +1,97 @@
+import { causesOf, describeError, innerErrors } from "../errors/describe.js";
+import type { Request } from "../http/request.js";
+import { escapeHtml } from "../internal/escape-html.js";
+import { plainFields } from "../logging/plain.js";
+import { isSecretName, redacted } from "../logging/secrets.js";
+import { stackSection } from "./page-stack.js";
+import { pageStyle } from "./page-style.js";
+
+/**
+ * What a browser is shown of an unexpected error while debug is on. One document without scripts that loads nothing;
+ * everything in it that came from the client or from the error is escaped, and secrets are left out.
+ */
+export function developmentPage(request: Request, error: unknown): string {
+  const description = describeError(error);
+  const { name, message } = description;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(oneLine(`${name}: ${message}`))}</title>
+<style>${pageStyle}</style>
+</head>
+<body>
+<header>
+<div class="wide">
+<p class="where"><span class="status">500</span> <span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(request.path)}</span></p>
+<h1>${escapeHtml(name)}</h1>
+<p class="message">${message === "" ? "<em>no message</em>" : escapeHtml(message)}</p>
+</div>
+</header>
+<main class="wide">
+${stackSection(description)}
+${propertiesOf(error)}
+${related(error)}
+${requestSection(request)}
+</main>
+<footer class="wide">Shown because debug is on. With debug off the answer is a plain “Internal Server Error”, and the details go to the log. Node.js ${escapeHtml(process.version)}</footer>
+</body>
+</html>
+`;
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}
+
+/** What an error carries beside its message, such as `code` or `sqlstate`. */
+function propertiesOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const shown = Object.entries(plainFields(error as Record<string, unknown>))
+    .filter(([key]) => !["name", "message", "stack", "cause", "errors"].includes(key))
+    .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value, null, 2)]);
+  return table("Properties of the error", shown);
+}
+
+function related(error: unknown): string {
+  const causes = causesOf(error).map((cause) => relatedError("Caused by", cause));
+  const parts = innerErrors(error).map((part) => relatedError("One of several", part));
+  return [...parts, ...causes].join("\n");
+}
+
+function relatedError(label: string, error: unknown): string {
+  const description = describeError(error);
+  return `<section class="cause">
+<p class="label">${label}</p>
+<h2>${escapeHtml(description.name)}</h2>
+<p class="message">${escapeHtml(description.message)}</p>
+${stackSection(description)}
+${propertiesOf(error)}
+</section>`;
+}
+
+function requestSection(request: Request): string {
+  const parts = [
+    table("Path parameters", Object.entries(request.params)),
+    table("Query", [...request.query]),
+    table("Headers", [...request.headers]),
+  ];
+  return `<section class="request">
+<h2>Request</h2>
+<p class="line"><span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(request.path)}</span>${request.pattern === null ? "" : ` <span class="note">answered by <code>${escapeHtml(request.pattern)}</code></span>`}</p>
+${parts.join("\n")}
+</section>`;
+}
+
+function table(title: string, rows: readonly (readonly [name: string, value: string])[]): string {
+  if (rows.length === 0) return "";
+  const cells = rows.map(([name, value]) => {
+    const hidden = isSecretName(name) || value === redacted;
+    const shown = hidden ? `<span class="hidden">${redacted}</span>` : escapeHtml(value);
+    return `<div><dt>${escapeHtml(name)}</dt><dd>${shown}</dd></div>`;
+  });
+  return `<h3>${title}</h3>\n<dl>${cells.join("\n")}</dl>`;
+}

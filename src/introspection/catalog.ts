@@ -1,0 +1,203 @@
+import type { Queries } from "../engines/db/database.js";
+
+/**
+ * What PostgreSQL's catalogs say, in a handful of queries whatever the number of tables. Names of tables, types and
+ * functions come out with their schema where the search path does not lead to them, and without it where it does.
+ */
+
+export interface RelationRow {
+  readonly id: string;
+  readonly schema: string;
+  readonly name: string;
+  /** `r` table, `p` partitioned table, `v` view, `m` materialized view, `f` foreign table. */
+  readonly kind: "r" | "p" | "v" | "m" | "f";
+  readonly visible: boolean;
+  readonly comment: string | null;
+}
+
+export interface ColumnRow {
+  readonly relation: string;
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  /** The enum that the type is, or that the items of the array are. */
+  readonly enumSchema: string | null;
+  readonly enumName: string | null;
+  readonly identity: boolean;
+  readonly generated: boolean;
+  /** The SQL of the default, or of the generated column. */
+  readonly expression: string | null;
+  readonly collation: string | null;
+  readonly comment: string | null;
+}
+
+export interface ConstraintRow {
+  readonly relation: string;
+  readonly name: string;
+  /** `p` primary key, `u` unique, `f` foreign key, `c` check. */
+  readonly kind: "p" | "u" | "f" | "c";
+  readonly columns: readonly string[] | null;
+  readonly expression: string | null;
+  readonly nullsNotDistinct: boolean;
+  readonly targetSchema: string | null;
+  readonly targetName: string | null;
+  readonly targetVisible: boolean | null;
+  readonly targetColumns: readonly string[] | null;
+  readonly onDelete: string;
+  readonly onUpdate: string;
+  readonly deferred: boolean;
+}
+
+export interface IndexPartRow {
+  readonly column: string | null;
+  readonly expression: string;
+  readonly descending: boolean;
+  readonly nullsFirst: boolean;
+  readonly operatorClass: string | null;
+  readonly collation: string | null;
+}
+
+export interface IndexRow {
+  readonly relation: string;
+  readonly name: string;
+  readonly unique: boolean;
+  readonly method: string;
+  readonly where: string | null;
+  readonly parts: readonly IndexPartRow[];
+  readonly include: readonly string[] | null;
+}
+
+export interface EnumRow {
+  readonly schema: string;
+  readonly name: string;
+  readonly visible: boolean;
+  readonly values: readonly string[];
+}
+
+/** The schemas of the search path that exist; the first is where new tables go. */
+export async function searchPath(db: Queries): Promise<string[]> {
+  return (await db.fetchval<string[]>("select pg_catalog.current_schemas(false)::text[]")) ?? [];
+}
+
+export async function schemaNames(db: Queries): Promise<string[]> {
+  const rows = await db.fetch<{ name: string }>(
+    "select nspname::text as name from pg_catalog.pg_namespace where nspname !~ '^pg_(toast|temp)' order by nspname",
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Without partitions, which their parent stands for, temporary tables, and what an extension brought. */
+export function readRelations(db: Queries, schemas: readonly string[]): Promise<RelationRow[]> {
+  return db.fetch(
+    `select c.oid::text as id, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
+       pg_catalog.pg_table_is_visible(c.oid) as visible, pg_catalog.obj_description(c.oid, 'pg_class') as comment
+     from pg_catalog.pg_class c
+     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = any($1::text[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+       and not c.relispartition and c.relpersistence <> 't' and ${notOfExtension("pg_class", "c.oid")}
+     order by pg_catalog.array_position($1::text[], n.nspname::text), c.relname`,
+    [schemas],
+  );
+}
+
+export function readColumns(db: Queries, relations: readonly string[]): Promise<ColumnRow[]> {
+  return db.fetch(
+    `select a.attrelid::text as relation, a.attname::text as name, a.attnotnull as required,
+       pg_catalog.format_type(a.atttypid, a.atttypmod) as type, e.typname::text as "enumName",
+       en.nspname::text as "enumSchema", a.attidentity <> '' as identity, a.attgenerated <> '' as generated,
+       pg_catalog.pg_get_expr(d.adbin, d.adrelid) as expression, co.collname::text as collation,
+       pg_catalog.col_description(a.attrelid, a.attnum) as comment
+     from pg_catalog.pg_attribute a
+     join pg_catalog.pg_type t on t.oid = a.atttypid
+     left join pg_catalog.pg_type e
+       on e.typtype = 'e' and e.oid = case when t.typcategory = 'A' then t.typelem else t.oid end
+     left join pg_catalog.pg_namespace en on en.oid = e.typnamespace
+     left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+     left join pg_catalog.pg_collation co on co.oid = a.attcollation and a.attcollation <> t.typcollation
+     where a.attrelid = any($1::text[]::oid[]) and a.attnum > 0 and not a.attisdropped
+     order by a.attrelid, a.attnum`,
+    [relations],
+  );
+}
+
+/** A foreign key to a partitioned table has a copy for every partition; those have a parent. */
+export function readConstraints(db: Queries, relations: readonly string[]): Promise<ConstraintRow[]> {
+  return db.fetch(
+    `select c.conrelid::text as relation, c.conname::text as name, c.contype::text as kind,
+       ${columnNames("c.conrelid", "c.conkey")} as columns, pg_catalog.pg_get_expr(c.conbin, c.conrelid) as expression,
+       coalesce((pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false) as "nullsNotDistinct",
+       tn.nspname::text as "targetSchema", t.relname::text as "targetName",
+       pg_catalog.pg_table_is_visible(t.oid) as "targetVisible",
+       ${columnNames("c.confrelid", "c.confkey")} as "targetColumns",
+       c.confdeltype::text as "onDelete", c.confupdtype::text as "onUpdate", c.condeferred as deferred
+     from pg_catalog.pg_constraint c
+     left join pg_catalog.pg_index i on c.contype = 'u' and i.indexrelid = c.conindid
+     left join pg_catalog.pg_class t on c.contype = 'f' and t.oid = c.confrelid
+     left join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
+     where c.conrelid = any($1::text[]::oid[]) and c.contype in ('p', 'u', 'f', 'c') and c.conparentid = 0
+     order by c.conrelid, c.conname`,
+    [relations],
+  );
+}
+
+/** Without those that are there for a constraint, and those that a failed build left behind. */
+export function readIndexes(db: Queries, relations: readonly string[]): Promise<IndexRow[]> {
+  return db.fetch(
+    `select i.indrelid::text as relation, ic.relname::text as name, i.indisunique as unique, am.amname::text as method,
+       pg_catalog.pg_get_expr(i.indpred, i.indrelid) as where,
+       (select pg_catalog.json_agg(pg_catalog.json_build_object(
+           'column', a.attname,
+           'expression', pg_catalog.pg_get_indexdef(i.indexrelid, k.place::int, false),
+           'descending', i.indoption[k.place - 1] & 1 = 1,
+           'nullsFirst', i.indoption[k.place - 1] & 2 = 2,
+           'operatorClass', case when not o.opcdefault then
+             case when pg_catalog.pg_opclass_is_visible(o.oid) then '' else pg_catalog.quote_ident(n.nspname) || '.' end
+             || pg_catalog.quote_ident(o.opcname) end,
+           'collation', case when co.oid <> a.attcollation or (a.attnum is null and co.collname <> 'default') then
+             case when pg_catalog.pg_collation_is_visible(co.oid) then ''
+               else pg_catalog.quote_ident(cn.nspname) || '.' end
+             || pg_catalog.quote_ident(co.collname) end
+         ) order by k.place)
+        from pg_catalog.unnest(i.indkey::int2[]) with ordinality as k(number, place)
+        left join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number and k.number <> 0
+        join pg_catalog.pg_opclass o on o.oid = i.indclass[k.place - 1]
+        join pg_catalog.pg_namespace n on n.oid = o.opcnamespace
+        left join pg_catalog.pg_collation co on co.oid = i.indcollation[k.place - 1]
+        left join pg_catalog.pg_namespace cn on cn.oid = co.collnamespace
+        where k.place <= i.indnkeyatts) as parts,
+       ${columnNames("i.indrelid", "(i.indkey::int2[])[i.indnkeyatts:]")} as include
+     from pg_catalog.pg_index i
+     join pg_catalog.pg_class ic on ic.oid = i.indexrelid
+     join pg_catalog.pg_am am on am.oid = ic.relam
+     where i.indrelid = any($1::text[]::oid[]) and i.indisvalid and not exists (
+       select from pg_catalog.pg_constraint k
+       where k.conindid = i.indexrelid and k.conrelid = i.indrelid and k.contype in ('p', 'u', 'x'))
+     order by i.indrelid, ic.relname`,
+    [relations],
+  );
+}
+
+export function readEnums(db: Queries, schemas: readonly string[]): Promise<EnumRow[]> {
+  return db.fetch(
+    `select n.nspname::text as schema, t.typname::text as name, pg_catalog.pg_type_is_visible(t.oid) as visible,
+       coalesce((select pg_catalog.array_agg(e.enumlabel::text order by e.enumsortorder)
+         from pg_catalog.pg_enum e where e.enumtypid = t.oid), '{}') as values
+     from pg_catalog.pg_type t
+     join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+     where t.typtype = 'e' and n.nspname = any($1::text[]) and ${notOfExtension("pg_type", "t.oid")}
+     order by pg_catalog.array_position($1::text[], n.nspname::text), t.typname`,
+    [schemas],
+  );
+}
+
+function notOfExtension(catalog: string, id: string): string {
+  return `not exists (select from pg_catalog.pg_depend x where x.deptype = 'e' and x.objid = ${id}
+    and x.classid = 'pg_catalog.${catalog}'::pg_catalog.regclass)`;
+}
+
+/** The names of columns that a catalog lists by their numbers, in that order; null for none. */
+function columnNames(relation: string, numbers: string): string {
+  return `(select pg_catalog.array_agg(x.attname::text order by k.place)
+    from pg_catalog.unnest(${numbers}) with ordinality as k(number, place)
+    join pg_catalog.pg_attribute x on x.attrelid = ${relation} and x.attnum = k.number)`;
+}

@@ -1,0 +1,93 @@
+import type { Queries } from "../engines/db/database.js";
+import { type Checks, is, readOptions } from "../internal/options.js";
+import { splitName } from "../migrations/names.js";
+import type { SchemaState } from "../migrations/state.js";
+import { mapValues, tidyState } from "../migrations/tidy.js";
+import { schemaNames, searchPath } from "./catalog.js";
+import { compareStates } from "./compare.js";
+import { isSystemSchema, readSchemas } from "./introspect.js";
+import { shown } from "./names.js";
+import { tryNormalize } from "./normalize.js";
+
+export interface DriftOptions {
+  /** Tables to say nothing about. */
+  readonly exclude?: readonly string[] | undefined;
+  /** False: tables and enums that are not expected are none of our business. */
+  readonly unexpected?: boolean | undefined;
+}
+
+const checks: Checks<DriftOptions> = { exclude: is.strings, unexpected: is.boolean };
+
+/**
+ * Where a real database differs from a schema, a line for each difference: `table books: column year is text, expected
+ * integer`. Nothing when it is as it should be. What PostgreSQL merely says in other words is no difference.
+ */
+export async function databaseDrift(db: Queries, wanted: SchemaState, options?: DriftOptions): Promise<string[]> {
+  const given = readOptions<DriftOptions>("databaseDrift", options, checks);
+  return db.transaction((tx) => driftIn(tx, wanted, given));
+}
+
+async function driftIn(db: Queries, wanted: SchemaState, options: DriftOptions): Promise<string[]> {
+  const path = await searchPath(db);
+  const excluded = new Set((options.exclude ?? []).flatMap((name) => [name, withoutSchema(name, path)]));
+  const expected = withoutTables(asPathTells(tidyState(wanted), path), excluded);
+  const { state, problems } = await tryNormalize(db, expected);
+  const real = await readSchemas(db, await schemasToRead(db, path, expected), { exclude: [...excluded], dots: "skip" });
+  const unmanaged = new Map(Object.entries(real.unmanaged).map(([name, { kind }]) => [name, kind]));
+  const otherKinds = Object.keys(state.tables).filter((name) => unmanaged.has(name));
+  const refused = problems.filter(({ table }) => table === undefined || Object.hasOwn(real.tables, table));
+  return [
+    ...refused.map(({ text }) => text),
+    ...otherKinds.map((name) => `table ${shown(name)}: is a ${unmanaged.get(name)}, expected a table`),
+    ...compareStates(
+      options.unexpected === false ? onlyExpected(real, state) : real,
+      withoutTables(state, new Set(otherKinds)),
+    ),
+  ];
+}
+
+/** Without the schema, where the search path leads to the table anyway: so does `introspect` tell it. */
+function asPathTells(state: SchemaState, path: readonly string[]): SchemaState {
+  const told = (members: object) => (given: string) => {
+    const name = withoutSchema(given, path);
+    return Object.hasOwn(members, name) ? given : name;
+  };
+  const table = told(state.tables);
+  return {
+    tables: rename(
+      mapValues(state.tables, ({ foreignKeys, ...rest }) => ({
+        ...rest,
+        ...(foreignKeys ? { foreignKeys: mapValues(foreignKeys, (key) => ({ ...key, table: table(key.table) })) } : {}),
+      })),
+      table,
+    ),
+    enums: rename(state.enums, told(state.enums)),
+  };
+}
+
+function withoutSchema(given: string, path: readonly string[]): string {
+  const { schema, name } = splitName(given);
+  return schema !== undefined && path.includes(schema) ? name : given;
+}
+
+async function schemasToRead(db: Queries, path: readonly string[], expected: SchemaState): Promise<string[]> {
+  const named = Object.keys(expected.tables).map((table) => splitName(table).schema);
+  const known = new Set(await schemaNames(db));
+  return [...new Set([...path.filter((schema) => !isSystemSchema(schema)), ...named])].filter(
+    (schema) => schema !== undefined && known.has(schema),
+  ) as string[];
+}
+
+function withoutTables(state: SchemaState, names: ReadonlySet<string>): SchemaState {
+  return { ...state, tables: Object.fromEntries(Object.entries(state.tables).filter(([name]) => !names.has(name))) };
+}
+
+function onlyExpected(state: SchemaState, expected: SchemaState): SchemaState {
+  const among = <T>(members: Readonly<Record<string, T>>, wanted: object): Record<string, T> =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => Object.hasOwn(wanted, name)));
+  return { tables: among(state.tables, expected.tables), enums: among(state.enums, expected.enums) };
+}
+
+function rename<T>(members: Readonly<Record<string, T>>, change: (name: string) => string): Record<string, T> {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [change(name), member]));
+}

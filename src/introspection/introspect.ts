@@ -1,0 +1,147 @@
+import type { Queries } from "../engines/db/database.js";
+import { type Checks, is, readOptions } from "../internal/options.js";
+import { didYouMean } from "../internal/suggest.js";
+import { ValueError } from "../internal/value-error.js";
+import { joinName } from "../migrations/names.js";
+import type { SchemaState, TableState } from "../migrations/state.js";
+import * as catalog from "./catalog.js";
+import { catalogName, hasDot, shown } from "./names.js";
+import { tableState } from "./table-state.js";
+
+export interface IntrospectOptions {
+  /** The schemas to read; those of the search path, without the system's, unless given. */
+  readonly schemas?: readonly string[] | undefined;
+  /** Only these tables, named as in a state: `books`, `shop.lines`. */
+  readonly tables?: readonly string[] | undefined;
+  /** All but these. */
+  readonly exclude?: readonly string[] | undefined;
+}
+
+/** What has columns and can be read, but is no table of the database's own. */
+export interface UnmanagedTable extends TableState {
+  readonly kind: "view" | "materialized view" | "foreign table";
+}
+
+/** The state of a real database, and what migrations leave alone in it. */
+export interface Introspection extends SchemaState {
+  readonly unmanaged: Readonly<Record<string, UnmanagedTable>>;
+}
+
+const checks: Checks<IntrospectOptions> = { schemas: is.strings, tables: is.strings, exclude: is.strings };
+
+/** The table in which migrations are recorded. */
+const ownTable = "stoa_migrations";
+
+/**
+ * Reads the schema of a database. Tables that the search path leads to are told without their schema, all others with it;
+ * expressions are in PostgreSQL's own words.
+ */
+export async function introspect(db: Queries, options?: IntrospectOptions): Promise<Introspection> {
+  const given = readOptions<IntrospectOptions>("introspect", options, checks);
+  // One connection, so that one search path holds for all names.
+  return db.transaction(async (tx) => readSchemas(tx, await chosenSchemas(tx, given.schemas), given));
+}
+
+interface ReadOptions extends Omit<IntrospectOptions, "schemas"> {
+  /** What to do with tables that have a dot in their name and so none in a state. */
+  readonly dots?: "refuse" | "skip";
+}
+
+/** The same for schemas that are known to be there, on one connection. */
+export async function readSchemas(
+  db: Queries,
+  schemas: readonly string[],
+  options: ReadOptions = {},
+): Promise<Introspection> {
+  const relations = chosenRelations(await catalog.readRelations(db, schemas), options);
+  const ids = [...relations.values()].map(({ id }) => id);
+  const columns = byRelation(await catalog.readColumns(db, ids));
+  const constraints = byRelation(await catalog.readConstraints(db, ids));
+  const indexes = byRelation(await catalog.readIndexes(db, ids));
+  const tables: [string, TableState][] = [];
+  const unmanaged: [string, UnmanagedTable][] = [];
+  for (const [name, { id, kind, comment }] of relations) {
+    const state = tableState(name, columns.get(id) ?? [], constraints.get(id) ?? [], indexes.get(id) ?? [], comment);
+    const other = otherKinds[kind];
+    if (other) unmanaged.push([name, { kind: other, ...state }]);
+    else tables.push([name, state]);
+  }
+  return {
+    tables: Object.fromEntries(tables),
+    enums: await readEnums(db, schemas, [...columns.values()].flat(), options.tables !== undefined),
+    unmanaged: Object.fromEntries(unmanaged),
+  };
+}
+
+const otherKinds: Readonly<Partial<Record<string, UnmanagedTable["kind"]>>> = {
+  v: "view",
+  m: "materialized view",
+  f: "foreign table",
+};
+
+async function chosenSchemas(db: Queries, wanted: readonly string[] | undefined): Promise<readonly string[]> {
+  if (wanted === undefined) {
+    const path = await catalog.searchPath(db);
+    return path.filter((name) => !isSystemSchema(name));
+  }
+  const known = await catalog.schemaNames(db);
+  const missing = wanted.find((name) => !known.includes(name));
+  if (missing !== undefined)
+    throw new ValueError(`the database has no schema ${shown(missing)}${didYouMean(missing, known)}`);
+  return wanted;
+}
+
+export function isSystemSchema(name: string): boolean {
+  return name.startsWith("pg_") || name === "information_schema";
+}
+
+/** By the names that they have in a state. */
+function chosenRelations(
+  rows: readonly catalog.RelationRow[],
+  { tables, exclude = [], dots }: ReadOptions,
+): Map<string, catalog.RelationRow> {
+  const chosen = new Map<string, catalog.RelationRow>();
+  for (const row of rows) {
+    const names = spellings(row);
+    if (row.name === ownTable || names.some((name) => exclude.includes(name))) continue;
+    if (tables !== undefined && !names.some((name) => tables.includes(name))) continue;
+    if (dots === "skip" && hasDot(row)) continue;
+    chosen.set(catalogName(row), row);
+  }
+  const known = new Set(rows.flatMap(spellings));
+  const missing = tables?.find((name) => !known.has(name));
+  if (missing !== undefined)
+    throw new ValueError(`the database has no table ${shown(missing)}${didYouMean(missing, known)}`);
+  return chosen;
+}
+
+function spellings({ schema, name, visible }: catalog.RelationRow): string[] {
+  return visible ? [name, joinName(schema, name)] : [joinName(schema, name)];
+}
+
+/** All enums of the schemas; with a choice of tables, those that they use. */
+async function readEnums(
+  db: Queries,
+  schemas: readonly string[],
+  columns: readonly catalog.ColumnRow[],
+  usedOnly: boolean,
+): Promise<Record<string, readonly string[]>> {
+  const used = columns.filter((row) => row.enumName !== null);
+  const usedNames = new Set(used.map((row) => joinName(row.enumSchema!, row.enumName!)));
+  const rows = await catalog.readEnums(db, [...new Set([...schemas, ...used.map((row) => row.enumSchema!)])]);
+  const isTold = (row: catalog.EnumRow): boolean =>
+    usedNames.has(joinName(row.schema, row.name)) || (!usedOnly && schemas.includes(row.schema));
+  return Object.fromEntries(
+    rows.filter((row) => isTold(row) && !hasDot(row)).map((row) => [catalogName(row), row.values]),
+  );
+}
+
+function byRelation<R extends { readonly relation: string }>(rows: readonly R[]): Map<string, R[]> {
+  const groups = new Map<string, R[]>();
+  for (const row of rows) {
+    const group = groups.get(row.relation);
+    if (group) group.push(row);
+    else groups.set(row.relation, [row]);
+  }
+  return groups;
+}

@@ -1,0 +1,49 @@
+import { ValueError } from "../internal/value-error.js";
+import { joinName } from "../migrations/names.js";
+
+/** A table or a type of the catalogs. */
+export interface CatalogEntry {
+  readonly schema: string;
+  readonly name: string;
+  /** Whether the search path leads to it. */
+  readonly visible: boolean;
+}
+
+/** A name with a dot in it would be taken for one of another schema. */
+export function hasDot({ schema, name, visible }: CatalogEntry): boolean {
+  return name.includes(".") || (!visible && schema.includes("."));
+}
+
+/** The name that a table or a type has in a state. */
+export function catalogName(entry: CatalogEntry): string {
+  const { schema, name, visible } = entry;
+  if (hasDot(entry)) {
+    throw new ValueError(
+      `${shown(name)} of the schema ${shown(schema)} has a dot in its name and would be taken for one of another schema: leave it out with 'exclude'`,
+    );
+  }
+  return joinName(visible ? undefined : schema, name);
+}
+
+/** A name as a message shows it. It comes from the database: one with strange characters stands in quotes, escaped. */
+export function shown(name: string): string {
+  return /^[\p{L}\p{N}_.$-]+$/u.test(name) ? name : escaped(name);
+}
+
+/** A text as a string of JavaScript, without anything that ends a line or cannot be seen. */
+export function escaped(text: string): string {
+  const double = JSON.stringify(text).replace(invisible, unicodeEscape);
+  // Names in SQL have double quotes: easier to read between single ones.
+  return text.includes('"') && !text.includes("'") ? `'${double.slice(1, -1).replaceAll('\\"', '"')}'` : double;
+}
+
+/** SQL as a message shows it: on one line. */
+export function legible(sql: string): string {
+  return sql.replace(invisible, unicodeEscape);
+}
+
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+function unicodeEscape(character: string): string {
+  return `\\u{${character.codePointAt(0)!.toString(16)}}`;
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from "node:crypto";
+import type { Queries, Transaction } from "../engines/db/database.js";
+import { DatabaseError, OperationalError } from "../engines/db/errors.js";
+import { MigrationError } from "../migrations/errors.js";
+import { joinName, splitName } from "../migrations/names.js";
+import { createEnumSql, createIndexSql, createSchemaSql, createTableSql } from "../migrations/render.js";
+import type { SchemaState, TableState } from "../migrations/state.js";
+import { mapValues, tidyState } from "../migrations/tidy.js";
+import { quote } from "../orm/identifiers.js";
+import { searchPath } from "./catalog.js";
+import { readSchemas } from "./introspect.js";
+import { legible, shown } from "./names.js";
+
+/**
+ * The same schema in PostgreSQL's own words: types, defaults, checks and conditions as it tells them when it is asked. It
+ * makes the tables, empty and without foreign keys, in schemas of their own and reads them, in a transaction that is
+ * rolled back: nobody else sees them, nothing else is locked.
+ */
+export async function normalizeState(state: SchemaState, db: Queries): Promise<SchemaState> {
+  const { state: normal, problems } = await tryNormalize(db, state);
+  if (problems.length > 0) {
+    throw new MigrationError(problems.map(({ text }) => text).join("\n"));
+  }
+  return normal;
+}
+
+/** Something that PostgreSQL refused to make. */
+export interface Problem {
+  /** Undefined: an enum. */
+  readonly table: string | undefined;
+  readonly text: string;
+}
+
+export interface Normalized {
+  /** What PostgreSQL refused stands in it as it was given. */
+  readonly state: SchemaState;
+  readonly problems: readonly Problem[];
+}
+
+export async function tryNormalize(db: Queries, given: SchemaState): Promise<Normalized> {
+  const undo = new Error("rolled back on purpose");
+  let result: Normalized | undefined;
+  try {
+    await db.transaction(async (tx) => {
+      result = await normalizeIn(tx, tidyState(given));
+      throw undo;
+    });
+  } catch (error) {
+    if (error !== undo) throw error;
+  }
+  return result!;
+}
+
+async function normalizeIn(tx: Transaction, given: SchemaState): Promise<Normalized> {
+  const scratch = await makeScratch(tx, given);
+  const problems: Problem[] = [];
+  const attempt = async (table: string | undefined, what: string, sql: string): Promise<boolean> => {
+    try {
+      // One statement at a time: a text with several could end the transaction.
+      await tx.transaction((inner) => inner.execute(sql, [], { prepare: false }));
+      return true;
+    } catch (error) {
+      // The statement is at fault; a database that is too busy or gone tells nothing about it.
+      if (!(error instanceof DatabaseError) || error instanceof OperationalError) throw error;
+      problems.push({ table, text: `${what} cannot be made as it is expected: ${legible(error.message)}` });
+      return false;
+    }
+  };
+  for (const [name, values] of Object.entries(given.enums)) {
+    // One of another schema is used from there.
+    if (splitName(name).schema !== undefined) continue;
+    await attempt(undefined, `enum ${shown(name)}`, createEnumSql(scratch.nameFor(name), values));
+  }
+  for (const [name, table] of Object.entries(given.tables)) {
+    const { foreignKeys: _, ...bare } = table;
+    const what = `table ${shown(name)}:`;
+    if (!(await attempt(name, `${what} it`, createTableSql(scratch.nameFor(name), bare)))) continue;
+    for (const [index, state] of Object.entries(table.indexes ?? {})) {
+      await attempt(name, `${what} index ${shown(index)}`, createIndexSql(scratch.nameFor(name), index, state));
+    }
+  }
+  const read = await readSchemas(tx, scratch.schemas, { dots: "skip" });
+  const made = new Map(Object.entries(read.tables).map(([name, table]) => [scratch.originOf(name), table]));
+  return {
+    state: { ...given, tables: mapValues(given.tables, (table, name) => withNormalForms(table, made.get(name))) },
+    problems,
+  };
+}
+
+interface Scratch {
+  readonly schemas: readonly string[];
+  /** The name of a table or an enum while it is there. */
+  nameFor(table: string): string;
+  originOf(table: string): string;
+}
+
+/**
+ * A schema for each one that the state names, and one for tables without: that one leads the search path, so that what lies
+ * in it is told without a schema, as it is where it belongs.
+ */
+async function makeScratch(tx: Transaction, given: SchemaState): Promise<Scratch> {
+  const base = `stoa_scratch_${randomBytes(6).toString("hex")}`;
+  const named = new Set([undefined, ...Object.keys(given.tables).map((table) => splitName(table).schema)]);
+  const stands = new Map([...named].map((schema, index) => [schema, index === 0 ? base : `${base}_${index}`]));
+  const origins = new Map([...stands].map(([schema, stand]) => [stand, schema]));
+  const path = [base, ...(await searchPath(tx))].map(quote).join(", ");
+  for (const schema of stands.values()) await tx.execute(createSchemaSql(schema), [], { prepare: false });
+  await tx.execute("select pg_catalog.set_config('search_path', $1, true)", [path]);
+  return {
+    schemas: [...stands.values()],
+    nameFor(table) {
+      const { schema, name } = splitName(table);
+      return joinName(stands.get(schema)!, name);
+    },
+    originOf(table) {
+      const { schema, name } = splitName(table);
+      return schema === undefined || !origins.has(schema) ? table : joinName(origins.get(schema), name);
+    },
+  };
+}
+
+/** What needs no words of PostgreSQL's (the key, foreign keys, comments) stays as it was given. */
+function withNormalForms(given: TableState, made: TableState | undefined): TableState {
+  if (made === undefined) return given;
+  const { unique: _, ...rest } = given;
+  const columns = new Map(Object.entries(made.columns));
+  const indexes = new Map(Object.entries(made.indexes ?? {}));
+  return {
+    ...rest,
+    columns: mapValues(given.columns, (column, name) => {
+      const { comment } = column;
+      return { ...columns.get(name)!, ...(comment === undefined ? {} : { comment }) };
+    }),
+    // PostgreSQL makes no unique constraint where the primary key, or another, says the same.
+    ...(made.unique ? { unique: made.unique } : {}),
+    ...(made.checks ? { checks: made.checks } : {}),
+    ...(given.indexes ? { indexes: mapValues(given.indexes, (index, name) => indexes.get(name) ?? index) } : {}),
+  };
+}

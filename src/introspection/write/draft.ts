@@ -1,0 +1,113 @@
+import { splitName, usualCheckName } from "../../migrations/names.js";
+import type { ColumnState, TableState } from "../../migrations/state.js";
+import { checkIdentifier } from "../../orm/identifiers.js";
+import type { UnmanagedTable } from "../introspect.js";
+import { legible, shown } from "../names.js";
+import { choicesOf } from "./choices.js";
+import { type EnumSources, enumSource, type TypeSource, typeSource, valuesCode } from "./column-type.js";
+
+/** What can be said of a table without looking at the others. */
+export interface Draft {
+  /** As in the state: `shop.lines`. */
+  readonly table: string;
+  readonly state: TableState;
+  readonly columns: ReadonlyMap<string, DraftColumn>;
+  /** The columns of the primary key, or what is taken for one. */
+  readonly key: readonly string[];
+  /** False: a view, or a table without a primary key. */
+  readonly managed: boolean;
+  /** What a reader should know, each a line of a comment. */
+  readonly notes: readonly string[];
+  /** Constraints and indexes that fields speak for. */
+  readonly spoken: Set<string>;
+}
+
+export interface DraftColumn {
+  readonly state: ColumnState;
+  readonly source: TypeSource;
+  /** Numbered by the database, as `field.auto` has it. */
+  readonly auto: "auto" | "bigAuto" | undefined;
+  readonly notes: readonly string[];
+}
+
+/** Undefined, with the reason, for a table that cannot be a model. */
+export function draftOf(
+  table: string,
+  state: TableState | UnmanagedTable,
+  enums: EnumSources,
+  typed: boolean,
+): Draft | string {
+  if (!isIdentifier(splitName(table).name))
+    return `${shown(table)} cannot be a model: its name has a character that cannot be seen`;
+  const spoken = new Set<string>();
+  const columns = new Map<string, DraftColumn>();
+  const notes: string[] = [];
+  for (const [column, given] of Object.entries(state.columns)) {
+    const drafted = isIdentifier(column) ? draftColumn(table, state, column, given, enums, typed, spoken) : undefined;
+    if (drafted) columns.set(column, drafted);
+    else notes.push(`The column ${shown(column)} of type ${legible(given.type)} is left out: a model cannot name it.`);
+  }
+  const { key, why } = keyOf(state, columns);
+  if (key === undefined) return `${shown(table)} cannot be a model: it has no column that a model can name`;
+  return { table, state, columns, key, managed: why === undefined, notes: [...(why ? [why] : []), ...notes], spoken };
+}
+
+function draftColumn(
+  table: string,
+  { checks = {} }: TableState,
+  name: string,
+  state: ColumnState,
+  enums: EnumSources,
+  typed: boolean,
+  spoken: Set<string>,
+): DraftColumn | undefined {
+  const check = usualCheckName(table, name, "choices");
+  const choices =
+    state.type === "text" && state.collation === undefined && Object.hasOwn(checks, check)
+      ? choicesOf(checks[check]!, name)
+      : undefined;
+  if (choices) spoken.add(check);
+  const source = choices ? enumSource(choices, valuesCode(choices)) : typeSource(state.type, enums, typed);
+  if (source === undefined) return undefined;
+  const auto = state.identity ? autoMakers.get(state.type) : undefined;
+  const notes: string[] = [];
+  if (state.identity && auto === undefined)
+    notes.push(
+      `Numbered by the database, which a model can say of integer and bigint only, not of ${legible(state.type)}.`,
+    );
+  if (state.collation !== undefined && source.maker !== "text" && source.maker !== "char")
+    notes.push(`Its collation is ${shown(state.collation)}, which a model can say of text only.`);
+  return { state, source, auto, notes };
+}
+
+const autoMakers = new Map([
+  ["integer", "auto"],
+  ["bigint", "bigAuto"],
+] as const) as ReadonlyMap<string, "auto" | "bigAuto">;
+
+/** A model needs a key. Where the database has none, one is taken that is likely, and the model is not managed. */
+function keyOf(
+  state: TableState | UnmanagedTable,
+  columns: ReadonlyMap<string, DraftColumn>,
+): { key: readonly string[] | undefined; why?: string } {
+  const isWritten = (names: readonly string[] | undefined): boolean =>
+    names?.every((name) => columns.has(name)) ?? false;
+  if (state.primaryKey !== undefined && isWritten(state.primaryKey)) return { key: state.primaryKey };
+  const isWhole = (names: readonly string[]): boolean =>
+    isWritten(names) && names.every((name) => !columns.get(name)!.state.nullable);
+  const unique = Object.values(state.unique ?? {}).find((each) => isWhole(each.columns))?.columns;
+  const [first] = columns.keys();
+  const likely = unique ?? (columns.has("id") ? ["id"] : first === undefined ? undefined : [first]);
+  const kind = "kind" in state ? `A ${state.kind}` : "A table without a primary key that a model can name";
+  const why = `${kind}: migrations leave it alone. Check that ${(likely ?? []).map(shown).join(", ")} tells its rows apart.`;
+  return { key: likely, why };
+}
+
+function isIdentifier(name: string): boolean {
+  try {
+    checkIdentifier("", name);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import { snakeCase } from "../../internal/names.js";
+import { splitName, usualForeignKeyName, usualIndexName } from "../../migrations/names.js";
+import { keyAttribute } from "../../orm/model/columns.js";
+import type { Draft } from "./draft.js";
+import type { ForeignKeys, ToOne } from "./foreign-keys.js";
+import { lowerFirst } from "./words.js";
+
+/** A table that holds nothing but pairs of keys: a many-to-many relation of the first one's model to the second's. */
+export interface JoinTable {
+  readonly draft: Draft;
+  readonly source: ToOne;
+  readonly target: ToOne;
+  /** Whether the relation makes the very same table by itself, so that no class is needed for it. */
+  readonly automatic: boolean;
+}
+
+/** Undefined when the table holds more than pairs of keys. */
+export function joinTableOf(
+  draft: Draft,
+  { toOne, notes }: ForeignKeys,
+  classes: ReadonlyMap<string, string>,
+): JoinTable | undefined {
+  const [source, target] = draft.key.map((column) => toOne.get(column));
+  const isPair = draft.managed && draft.key.length === 2 && Object.keys(draft.state.columns).length === 2;
+  if (!isPair || source === undefined || target === undefined || notes.length > 0) return undefined;
+  if (![source, target].every(({ target: { key }, to }) => key.length === 1 && key[0] === to)) return undefined;
+  return { draft, source, target, automatic: isAutomatic(draft, source, target, classes) };
+}
+
+function isAutomatic(draft: Draft, source: ToOne, target: ToOne, classes: ReadonlyMap<string, string>): boolean {
+  const { state, table } = draft;
+  const self = source.target === target.target;
+  const columnFor = (side: string, { target: { table: other } }: ToOne): string =>
+    snakeCase(keyAttribute(self ? side : lowerFirst(classes.get(other)!)));
+  const columns = [columnFor("from", source), columnFor("to", target)];
+  const names = Object.keys(state.columns);
+  const index = usualIndexName(table, { on: [columns[1]!] });
+  const indexes = Object.entries(state.indexes ?? {});
+  return (
+    names.join("\0") === columns.join("\0") &&
+    draft.key.join("\0") === columns.join("\0") &&
+    splitName(table).schema === splitName(source.target.table).schema &&
+    source.target.managed &&
+    [source, target].every((each) => isPlain(draft, each)) &&
+    indexes.length === 1 &&
+    indexes[0]![0] === index &&
+    JSON.stringify(indexes[0]![1]) === JSON.stringify({ on: [columns[1]] }) &&
+    state.primaryKeyName === undefined &&
+    state.unique === undefined &&
+    state.checks === undefined &&
+    state.comment === undefined
+  );
+}
+
+function isPlain({ table, state, columns }: Draft, { column, key }: ToOne): boolean {
+  const { default: value, comment } = columns.get(column)!.state;
+  return (
+    value === undefined &&
+    comment === undefined &&
+    Object.hasOwn(state.foreignKeys ?? {}, usualForeignKeyName(table, [column])) &&
+    key.onDelete === "cascade" &&
+    key.onUpdate === undefined &&
+    !key.deferred
+  );
+}

@@ -1,0 +1,109 @@
+import { didYouMean } from "../../internal/suggest.js";
+import { ValueError } from "../../internal/value-error.js";
+import { splitName } from "../../migrations/names.js";
+import { checkFieldName } from "../../orm/model/field-names.js";
+import { shown } from "../names.js";
+import { camelWords, pascalCase, singularWords, wordsOf } from "./words.js";
+
+/** Names for classes and fields. Whatever a database calls its things, these are plain identifiers. */
+
+/** What a class must not hide in the module that is written, or cannot be called. */
+const takenByLanguage = new Set([
+  ...Object.getOwnPropertyNames(globalThis),
+  ..."Model field Json any boolean never number object string symbol undefined unknown bigint".split(" "),
+  ..."abstract arguments as async await break case catch class const continue debugger declare default delete do else".split(
+    " ",
+  ),
+  ..."enum eval export extends false finally for from function get if implements import in instanceof interface let".split(
+    " ",
+  ),
+  ..."module namespace new null of package private protected public require return set static super switch this".split(
+    " ",
+  ),
+  ..."throw true try type typeof using var void while with yield".split(" "),
+]);
+
+/** The class of every table, by the names of the tables; `given` are those that the caller chose. */
+export function classNames(tables: readonly string[], given: Readonly<Record<string, string>>): Map<string, string> {
+  const chosen = new Map(Object.entries(given));
+  const taken = new Set(takenByLanguage);
+  const names = new Map<string, string>();
+  for (const [table, name] of chosen) {
+    if (!tables.includes(table))
+      throw new ValueError(
+        `option 'names' in writeModels names the table ${shown(table)}, which is not there${didYouMean(table, tables)}`,
+      );
+    if (!/^[A-Za-z_$][\w$]*$/.test(name) || taken.has(name))
+      throw new ValueError(
+        `option 'names' in writeModels: ${shown(name)} cannot be the name of a class, or is taken already`,
+      );
+    taken.add(name);
+    names.set(table, name);
+  }
+  for (const table of tables) {
+    if (names.has(table)) continue;
+    const name = freeClassName(table, taken);
+    taken.add(name);
+    names.set(table, name);
+  }
+  return names;
+}
+
+function freeClassName(table: string, taken: ReadonlySet<string>): string {
+  const { schema, name } = splitName(table);
+  const base = startingWithLetter(pascalCase(singularWords(wordsOf(name))), "Table");
+  const withSchema = schema === undefined ? [] : [`${pascalCase(wordsOf(schema))}${base}`];
+  const candidates = [base, ...withSchema.filter((each) => /^[A-Z]/.test(each)), `${base}Model`];
+  return firstFree(candidates, (candidate) => !taken.has(candidate));
+}
+
+/** The name of an enum's list of values. */
+export function valuesName(type: string, taken: ReadonlySet<string>): string {
+  const base = startingWithLetter(camelWords(wordsOf(splitName(type).name)), "enum");
+  return firstFree([`${base}Values`], (candidate) => !taken.has(candidate) && !takenByLanguage.has(candidate));
+}
+
+/** The names in use in one model: of fields, and of the properties that hold the keys of relations. */
+export class FieldNames {
+  readonly #taken = new Set<string>();
+
+  /** The first of the candidates that is free, else one with a number; `extra` are the further names that come with it. */
+  take(candidates: readonly string[], extra: (name: string) => readonly string[] = () => []): string {
+    const usable = candidates.map((each) => startingWithLetter(each, "field").slice(0, longest)).map(notReserved);
+    const isFree = (name: string): boolean =>
+      [name, ...extra(name)].every((each) => isFieldName(each) && !this.#taken.has(each));
+    const name = firstFree(usable, isFree);
+    for (const each of [name, ...extra(name)]) this.#taken.add(each);
+    return name;
+  }
+}
+
+/** Leaves room for a number below the 63 bytes that a name may have. */
+const longest = 56;
+
+function notReserved(name: string): string {
+  return isFieldName(name) ? name : `${name}Field`;
+}
+
+function isFieldName(name: string): boolean {
+  if (name in Object.prototype) return false;
+  try {
+    checkFieldName("", name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function firstFree(candidates: readonly string[], isFree: (candidate: string) => boolean): string {
+  const found = candidates.find(isFree);
+  if (found !== undefined) return found;
+  for (let number = 2; ; number++) {
+    const numbered = `${candidates[0]}${number}`;
+    if (isFree(numbered)) return numbered;
+  }
+}
+
+function startingWithLetter(name: string, prefix: string): string {
+  return /^[A-Za-z]/.test(name) ? name : `${prefix}${name}`;
+}

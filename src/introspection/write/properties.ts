@@ -1,0 +1,46 @@
+import { splitName } from "../../migrations/names.js";
+import { keyAttribute } from "../../orm/model/columns.js";
+import type { Draft } from "./draft.js";
+import type { ToOne } from "./foreign-keys.js";
+import { FieldNames } from "./naming.js";
+import { camelWords, pascalCase, pluralWords, singularWords, wordsOf } from "./words.js";
+
+/** The fields of a model: those of its columns, by column, and the names that are taken. */
+export interface Properties {
+  readonly names: FieldNames;
+  readonly columns: ReadonlyMap<string, string>;
+}
+
+export function propertiesOf(draft: Draft, toOne: ReadonlyMap<string, ToOne>): Properties {
+  const names = new FieldNames();
+  const columns = new Map<string, string>();
+  // Plain columns first: a relation can be called in more than one way.
+  for (const column of draft.columns.keys()) {
+    if (!toOne.has(column)) columns.set(column, names.take([camelWords(wordsOf(column))]));
+  }
+  for (const column of toOne.keys()) {
+    const stem = camelWords(withoutId(wordsOf(column)));
+    columns.set(
+      column,
+      names.take([stem, `${stem}Ref`], (name) => [keyAttribute(name)]),
+    );
+  }
+  return { names, columns };
+}
+
+function withoutId(words: readonly string[]): readonly string[] {
+  return words.length > 1 && words.at(-1) === "id" ? words.slice(0, -1) : words;
+}
+
+/** The names for the way back of a relation `via` of a table, the best first. */
+export function wayBackNames(table: string, via: string, one: boolean, ambiguous: boolean): string[] {
+  const words = wordsOf(splitName(table).name);
+  const base = camelWords(one ? singularWords(words) : pluralWords(words));
+  const precise = `${base}By${pascalCase([via])}`;
+  return ambiguous ? [precise] : [base, precise];
+}
+
+/** What the rows of a table are called together. */
+export function pluralName(table: string): string {
+  return camelWords(pluralWords(wordsOf(splitName(table).name)));
+}

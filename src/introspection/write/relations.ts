@@ -1,0 +1,110 @@
+import { snakeCase } from "../../internal/names.js";
+import { splitName } from "../../migrations/names.js";
+import { shortName } from "../../orm/identifiers.js";
+import { escaped } from "../names.js";
+import { circles } from "./cycles.js";
+import type { Draft } from "./draft.js";
+import { call, type Options } from "./field-source.js";
+import type { ForeignKeys, ToOne } from "./foreign-keys.js";
+import type { JoinTable } from "./join-tables.js";
+import { type Properties, pluralName, wayBackNames } from "./properties.js";
+import type { Code } from "./source.js";
+import { camelWords, wordsOf } from "./words.js";
+
+/** A relation that is no column of its model. */
+export interface RelationField {
+  readonly name: string;
+  readonly code: Code;
+  readonly getter: boolean;
+}
+
+/** Everything that is known of the models together. */
+export interface Models {
+  readonly drafts: ReadonlyMap<string, Draft>;
+  readonly classes: ReadonlyMap<string, string>;
+  readonly foreignKeys: ReadonlyMap<string, ForeignKeys>;
+  readonly properties: ReadonlyMap<string, Properties>;
+  readonly joins: readonly JoinTable[];
+}
+
+/** Whether the mention of one table's class in another's must stand in a getter. */
+export function gettersOf({ drafts, foreignKeys, joins }: Models): (from: string, to: string) => boolean {
+  const mentions = new Map([...drafts.keys()].map((table) => [table, new Set<string>()]));
+  for (const [table, { toOne }] of foreignKeys) {
+    for (const { target } of toOne.values()) mentions.get(table)?.add(target.table);
+  }
+  for (const { draft, source, target, automatic } of joins) {
+    const mentioned = mentions.get(source.target.table);
+    mentioned?.add(target.target.table);
+    if (!automatic) mentioned?.add(draft.table);
+  }
+  return circles(mentions);
+}
+
+/** By table: the many-to-many relations, and the ways back of all relations. */
+export function relationFields(
+  models: Models,
+  inGetter: (from: string, to: string) => boolean,
+): Map<string, RelationField[]> {
+  const fields = new Map([...models.drafts.keys()].map((table): [string, RelationField[]] => [table, []]));
+  for (const join of models.joins) {
+    const [from, to] = [join.source.target.table, join.target.target.table];
+    const name = manyToManyName(models, join);
+    const getter = inGetter(from, to) || (!join.automatic && inGetter(from, join.draft.table));
+    fields.get(from)!.push({ name, code: manyToManyCode(models, join, name), getter });
+    fields.get(to)!.push(wayBack(models, from, to, name, false, from === to || isRepeated(models.joins, join)));
+  }
+  for (const [table, { toOne }] of models.foreignKeys) {
+    if (!models.drafts.has(table)) continue;
+    const relations = [...toOne.values()];
+    for (const { column, target, one } of relations) {
+      const via = models.properties.get(table)!.columns.get(column)!;
+      const rivals = relations.filter((other) => other.target === target).length > 1;
+      fields.get(target.table)!.push(wayBack(models, table, target.table, via, one, rivals || target.table === table));
+    }
+  }
+  return fields;
+}
+
+function wayBack(
+  models: Models,
+  from: string,
+  to: string,
+  via: string,
+  one: boolean,
+  ambiguous: boolean,
+): RelationField {
+  const name = models.properties.get(to)!.names.take(wayBackNames(from, via, one, ambiguous));
+  const target = `() => ${models.classes.get(from)}`;
+  const code = call(one ? "field.reverseOne" : "field.reverse", [target, escaped(via)], []);
+  // It leads back by its very nature.
+  return { name, code, getter: true };
+}
+
+function isRepeated(joins: readonly JoinTable[], { source, target }: JoinTable): boolean {
+  const same = (one: ToOne, other: ToOne): boolean => one.target === other.target;
+  return joins.filter((other) => same(other.source, source) && same(other.target, target)).length > 1;
+}
+
+/** After what the table between adds to the name of the first, else after the rows it leads to. */
+function manyToManyName({ properties }: Models, { draft, source, target }: JoinTable): string {
+  const [table, first] = [splitName(draft.table).name, splitName(source.target.table).name];
+  const rest = table.startsWith(`${first}_`) ? [camelWords(wordsOf(table.slice(first.length + 1)))] : [];
+  return properties.get(source.target.table)!.names.take([...rest.filter(Boolean), pluralName(target.target.table)]);
+}
+
+function manyToManyCode(
+  { classes, properties }: Models,
+  { draft, source, target, automatic }: JoinTable,
+  name: string,
+): Code {
+  const { name: table } = splitName(draft.table);
+  const usual = shortName(`${splitName(source.target.table).name}_${snakeCase(name)}`);
+  const own: Options = table === usual ? [] : [["table", escaped(table)]];
+  const fields = [source, target].map(({ column }) => escaped(properties.get(draft.table)?.columns.get(column) ?? ""));
+  const through: Options = [
+    ["through", `() => ${classes.get(draft.table)}`],
+    ...(source.target === target.target ? [["throughFields", `[${fields.join(", ")}]`] as const] : []),
+  ];
+  return call("field.manyToMany", [`() => ${classes.get(target.target.table)}`], automatic ? own : through);
+}

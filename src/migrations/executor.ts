@@ -1,0 +1,112 @@
+import type { Queries, Session } from "../engines/db/database.js";
+import { checksumOf } from "./checksum.js";
+import { Interrupted, TransactionEnded } from "./failure.js";
+import type { PlannedMigration, PlannedOperation } from "./plan.js";
+import type { Recorder } from "./recorder.js";
+
+export interface ExecutorOptions {
+  readonly recorder: Recorder;
+  /** Milliseconds that a statement may wait for the lock of a table; 0 for as long as it takes. */
+  readonly tableLockTimeout: number;
+  /** Called before each operation. */
+  readonly onOperation: (planned: PlannedMigration, operation: PlannedOperation) => void;
+}
+
+/** Runs one migration together with the record of it. Resolves to the milliseconds that it took. */
+export async function execute(session: Session, planned: PlannedMigration, options: ExecutorOptions): Promise<number> {
+  const start = performance.now();
+  const searchPath = await session.fetchText("select current_setting('search_path')");
+  const run: Run = { planned, options, comeHome: (db) => setSearchPath(db, searchPath!) };
+  const finish = async (db: Queries): Promise<void> => {
+    await run.comeHome(db);
+    await record(db, planned, options.recorder, performance.now() - start);
+  };
+  if (planned.migration.transaction) {
+    await session.transaction(async (tx) => {
+      await inTransaction(tx, run);
+      await finish(tx);
+    });
+  } else {
+    await oneByOne(session, run);
+    await finish(session);
+  }
+  return performance.now() - start;
+}
+
+interface Run {
+  readonly planned: PlannedMigration;
+  readonly options: ExecutorOptions;
+  /** Undoes what SQL did to the search path, as that of a dump does: the records would not be found any more. */
+  comeHome(db: Queries): Promise<void>;
+}
+
+async function inTransaction(tx: Queries, { planned, options }: Run): Promise<void> {
+  await setLockTimeout(tx, options);
+  const own = await transactionId(tx);
+  for (const each of planned.operations) {
+    options.onOperation(planned, each);
+    await runSteps(tx, each);
+    // SQL that ends the transaction would leave the migration half applied and not recorded.
+    if ((await transactionId(tx)) !== own) {
+      throw new Interrupted(each, 0, new TransactionEnded("it ended the transaction of the migration"));
+    }
+  }
+}
+
+/** What is in effect is written down after every operation, so that a run that was cut short can be taken up again. */
+async function oneByOne(session: Session, { planned, options, comeHome }: Run): Promise<void> {
+  const { migration, direction, operations } = planned;
+  for (const each of operations) {
+    options.onOperation(planned, each);
+    const inEffect = direction === "up" ? each.index + 1 : each.index;
+    const run = async (db: Queries): Promise<void> => {
+      await runSteps(db, each);
+      await comeHome(db);
+      const checksum = checksumOf(migration.operations.slice(0, inEffect));
+      await options.recorder.unfinished(db, migration.name, checksum, inEffect);
+    };
+    // A function that works in portions would not want one transaction around them all.
+    if (each.operation.transactional && each.steps.every((step) => typeof step === "string")) {
+      await session.transaction(async (tx) => {
+        await setLockTimeout(tx, options);
+        await run(tx);
+      });
+    } else {
+      // What builds an index concurrently keeps nobody waiting, and may wait as long as it takes.
+      await run(session);
+    }
+  }
+}
+
+async function runSteps(db: Queries, planned: PlannedOperation): Promise<void> {
+  for (const [number, step] of planned.steps.entries()) {
+    try {
+      if (typeof step === "string") await db.script(step);
+      else await step(db);
+    } catch (error) {
+      throw new Interrupted(planned, number, error);
+    }
+  }
+}
+
+async function record(
+  db: Queries,
+  { migration, direction }: PlannedMigration,
+  recorder: Recorder,
+  duration: number,
+): Promise<void> {
+  if (direction === "up") await recorder.applied(db, migration, duration);
+  else await recorder.remove(db, [migration.name, ...migration.replaces]);
+}
+
+async function setLockTimeout(tx: Queries, { tableLockTimeout }: ExecutorOptions): Promise<void> {
+  if (tableLockTimeout > 0) await tx.execute(`set local lock_timeout = ${tableLockTimeout}`);
+}
+
+async function setSearchPath(db: Queries, path: string): Promise<void> {
+  await db.fetchval("select set_config('search_path', $1, false)", [path]);
+}
+
+function transactionId(tx: Queries): Promise<string | null> {
+  return tx.fetchText("select pg_current_xact_id()::text");
+}

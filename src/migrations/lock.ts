@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database, Session } from "../engines/db/database.js";
+import { MigrationError } from "./errors.js";
+
+export interface LockOptions {
+  /** What is locked: one runner at a time for each. */
+  readonly name: string;
+  /** Milliseconds to wait for another runner. */
+  readonly timeout: number;
+  readonly signal: AbortSignal | undefined;
+  /** Called when another runner is at work. */
+  readonly onWait: () => void;
+}
+
+/** Milliseconds between two looks. */
+const interval = 200;
+
+/** The last runner of this process, by database. */
+const turns = new WeakMap<Database, Promise<unknown>>();
+
+/**
+ * Runs a function after those that this process already runs for the same database: an embedded one has a single
+ * connection, and a pool may be small, so that they would give up waiting for a connection.
+ */
+export async function inTurn<T>(database: Database, options: LockOptions, run: () => Promise<T>): Promise<T> {
+  const before = turns.get(database);
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  // One that gave up waiting is out of the line, but those before it are not.
+  const own = Promise.all([before, ended]);
+  turns.set(database, own);
+  try {
+    if (before !== undefined) await waitFor(before, options);
+    return await run();
+  } finally {
+    end();
+    void own.then(() => turns.get(database) === own && turns.delete(database));
+  }
+}
+
+/**
+ * Runs a function while no other runner is at work on this database, whichever process or machine it is on. The function
+ * gets the very connection that holds the lock: should it break, the work ends with the lock.
+ */
+export function withLock<T>(
+  database: Database,
+  options: LockOptions,
+  run: (session: Session) => Promise<T>,
+): Promise<T> {
+  const work = async (session: Session): Promise<T> => {
+    if (session.engine === "postgres") await noticeDeath(session);
+    return locked(session, options, run);
+  };
+  return database.session(work, { statementTimeout: 0, signal: options.signal });
+}
+
+async function locked<T>(session: Session, options: LockOptions, run: (session: Session) => Promise<T>): Promise<T> {
+  const key = keyOf(options.name);
+  const deadline = performance.now() + options.timeout;
+  // Not pg_advisory_lock: whoever waits in a statement holds a snapshot, for whose end `create index concurrently` of the
+  // other runner would wait in turn.
+  for (let looks = 0; !(await session.fetchval<boolean>("select pg_try_advisory_lock($1)", [key])); looks++) {
+    if (looks === 0) options.onWait();
+    if (performance.now() >= deadline) throw timedOut(options);
+    await delay(interval, undefined, options.signal === undefined ? {} : { signal: options.signal });
+  }
+  try {
+    return await run(session);
+  } finally {
+    // A broken connection has let go already.
+    await session.fetchval("select pg_advisory_unlock($1)", [key]).catch(() => {});
+  }
+}
+
+/**
+ * A server that is busy with a long statement does not notice by itself that its client was killed, and would keep the lock
+ * until the statement ends. Not every system that it runs on can look.
+ */
+async function noticeDeath(session: Session): Promise<void> {
+  await session.execute("set client_connection_check_interval = 1000").catch(() => {});
+}
+
+/** A lock is a 64-bit number; the first bytes of a hash keep clear of those that applications choose. */
+function keyOf(name: string): bigint {
+  return createHash("sha256").update(`stoa migrations ${name}`).digest().readBigInt64BE();
+}
+
+async function waitFor(before: Promise<unknown>, options: LockOptions): Promise<void> {
+  options.onWait();
+  const stop = new AbortController();
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
+  try {
+    const late = delay(options.timeout, true, { signal });
+    if (await Promise.race([before.then(() => false), late])) throw timedOut(options);
+  } finally {
+    stop.abort();
+  }
+}
+
+function timedOut({ timeout }: LockOptions): MigrationError {
+  return new MigrationError(
+    `another process is migrating this database and did not finish within ${timeout} ms (lockTimeout); nothing was done here`,
+  );
+}

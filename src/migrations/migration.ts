@@ -1,0 +1,22 @@
+import { type Checks, is, readOptions, required } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
+import type { MigrationDefinition } from "./operation.js";
+import { isOperation } from "./operations/is-operation.js";
+
+const checks: Checks<MigrationDefinition> = {
+  dependsOn: is.strings,
+  replaces: is.strings,
+  transaction: is.boolean,
+  operations: is.list((value) => (isOperation(value) ? undefined : "an operation that op made")),
+};
+
+/** What a migration file exports. */
+export function migration(definition: MigrationDefinition): MigrationDefinition {
+  const read = readOptions<MigrationDefinition>("migration()", definition, checks);
+  const operations = required("migration()", read, "operations");
+  const outside = operations.find((operation) => !operation.transactional);
+  if (outside && read.transaction !== false) {
+    throw new ValueError(`PostgreSQL refuses '${outside.description}' in a transaction: add { transaction: false }`);
+  }
+  return { ...read, operations };
+}

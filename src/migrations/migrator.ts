@@ -1,0 +1,272 @@
+import type { Database, Queries, Session } from "../engines/db/database.js";
+import { type Checks, is, readOptions } from "../internal/options.js";
+import { MigrationError } from "./errors.js";
+import { execute } from "./executor.js";
+import { MigrationFailure } from "./failure.js";
+import { compareHistory, type History, requireSound } from "./history.js";
+import { loadMigrations, readMigration } from "./load.js";
+import { inTurn, withLock } from "./lock.js";
+import type { Migration, MigrationDefinition } from "./operation.js";
+import { chooseDown, chooseUp, type Direction, type PlannedMigration, planDown, planUp, stateAfter } from "./plan.js";
+import { Recorder } from "./recorder.js";
+import { scriptBetween, sqlScript, statementsOf } from "./sql-script.js";
+import type { SchemaState } from "./state.js";
+import { type MigrationStatus, statusOf } from "./status.js";
+
+export interface MigratorOptions {
+  /** The folder of the migration files. */
+  readonly directory?: string | URL;
+  /** In place of a folder: the migrations by their names, for programs that are bundled into one file. */
+  readonly migrations?: Readonly<Record<string, MigrationDefinition>>;
+  /** Where the database keeps what was applied to it; `stoa_migrations` unless given. */
+  readonly table?: string;
+  /** Milliseconds to wait for another process that migrates the same database; 60000 unless given. */
+  readonly lockTimeout?: number;
+  /** Milliseconds that a statement may wait for a table that others use, before the migration fails; 0, no limit, unless given. */
+  readonly tableLockTimeout?: number;
+  /** Goes on although an applied migration was changed since, or its file is missing. */
+  readonly allowDrift?: boolean;
+  /** Is told what happens. */
+  readonly onEvent?: (event: MigrationEvent) => void;
+  /** Cancels the statement that runs; what its transaction did is undone. */
+  readonly signal?: AbortSignal;
+}
+
+export type MigrationEvent =
+  /** Another process is migrating this database. */
+  | { readonly type: "waiting" }
+  | { readonly type: "start"; readonly name: string; readonly direction: Direction }
+  | { readonly type: "operation"; readonly name: string; readonly direction: Direction; readonly description: string }
+  /** Its milliseconds are null when it was recorded only (`fake`). */
+  | { readonly type: "done"; readonly name: string; readonly direction: Direction; readonly duration: number | null }
+  /** A squashed migration is recorded, because all that it replaces is applied. */
+  | { readonly type: "adopted"; readonly name: string };
+
+export interface UpOptions {
+  /** The last one to apply, with all that it depends on; the last of all unless given. */
+  readonly to?: string;
+  /** Only tells what would be done. */
+  readonly dryRun?: boolean;
+  /** Records the migrations without running them: what they do was done by hand. */
+  readonly fake?: boolean;
+}
+
+export interface DownOptions {
+  /** The one to go back to, which stays; null to undo all. */
+  readonly to?: string | null;
+  /** How many to undo when no target is given; 1 unless given. */
+  readonly steps?: number;
+  readonly dryRun?: boolean;
+  /** Forgets the migrations without undoing them. */
+  readonly fake?: boolean;
+}
+
+export interface SqlOptions {
+  /** The migration to begin after, whatever the database has; null for an empty database. */
+  readonly from?: string | null;
+  /** The migration to end with; null for an empty database. One before `from` is the way down. */
+  readonly to?: string | null;
+  /** What `down` would run. */
+  readonly down?: boolean;
+  readonly steps?: number;
+}
+
+/** What was done, or would be. */
+export interface MigrationStep {
+  readonly name: string;
+  readonly direction: Direction;
+  readonly transaction: boolean;
+  readonly operations: readonly string[];
+  /** The statements; a comment in place of a function. */
+  readonly statements: readonly string[];
+}
+
+/** Brings a database from one state of its schema to another. */
+export class Migrator {
+  readonly #database: Database;
+  readonly #options: Partial<MigratorOptions>;
+  readonly #recorder: Recorder;
+  #migrations: Promise<readonly Migration[]> | null = null;
+
+  constructor(database: Database, options: MigratorOptions) {
+    this.#options = readOptions<MigratorOptions>("Migrator", options, checks);
+    if ((this.#options.directory === undefined) === (this.#options.migrations === undefined)) {
+      throw new MigrationError("Migrator needs either 'directory' or 'migrations'");
+    }
+    this.#database = database;
+    this.#recorder = new Recorder(this.#options.table ?? "stoa_migrations");
+  }
+
+  /** Every migration with what the database has of it. */
+  async status(): Promise<MigrationStatus[]> {
+    return statusOf(await this.#history(this.#database));
+  }
+
+  /** The schema to which the applied migrations lead. */
+  async state(): Promise<SchemaState> {
+    return stateAfter((await this.#soundHistory(this.#database)).applied);
+  }
+
+  /** What `up` would do. */
+  async plan(options: Pick<UpOptions, "to"> = {}): Promise<MigrationStep[]> {
+    return planUp(await this.#soundHistory(this.#database), options.to).map(stepOf);
+  }
+
+  /** Applies what is not applied yet. Safe to call from several processes at once: one works, the others wait. */
+  async up(options: UpOptions = {}): Promise<MigrationStep[]> {
+    const { to, dryRun, fake } = readOptions<UpOptions>("up()", options, upChecks);
+    if (dryRun) return this.plan({ to });
+    const isIdle = (history: History): boolean =>
+      chooseUp(history, to).length === 0 && history.graph.adopted.length + history.leftover.length === 0;
+    return this.#locked(isIdle, async (session) => {
+      await this.#recorder.create(session);
+      const history = await this.#soundHistory(session);
+      await this.#adopt(session, history);
+      if (fake) return this.#fake(session, "up", chooseUp(history, to));
+      return this.#run(session, planUp(history, to));
+    });
+  }
+
+  /** Undoes the last migration, or as many as are asked for. */
+  async down(options: DownOptions = {}): Promise<MigrationStep[]> {
+    const { dryRun, fake, ...target } = readOptions<DownOptions>("down()", options, downChecks);
+    if (dryRun) return planDown(await this.#soundHistory(this.#database), target).map(stepOf);
+    const isIdle = (history: History): boolean => chooseDown(history, target).length === 0;
+    return this.#locked(isIdle, async (session) => {
+      const history = await this.#soundHistory(session);
+      if (fake) return this.#fake(session, "down", chooseDown(history, target));
+      return this.#run(session, planDown(history, target));
+    });
+  }
+
+  /** What `up` would run, or `down`, as a script. */
+  async sql(options: SqlOptions = {}): Promise<string> {
+    const { from, to, down, steps } = readOptions<SqlOptions>("sql()", options, sqlChecks);
+    if (from !== undefined) return scriptBetween(await this.#load(), this.#recorder, from, to);
+    const history = await this.#soundHistory(this.#database);
+    const plan = down ? planDown(history, { to, steps }) : planUp(history, to ?? undefined);
+    return sqlScript(plan, this.#recorder);
+  }
+
+  async #run(session: Session, plan: readonly PlannedMigration[]): Promise<MigrationStep[]> {
+    const finished: string[] = [];
+    for (const planned of plan) {
+      const { direction, migration } = planned;
+      const { name } = migration;
+      this.#tell({ type: "start", name, direction });
+      const duration = await execute(session, planned, {
+        recorder: this.#recorder,
+        tableLockTimeout: this.#options.tableLockTimeout ?? 0,
+        onOperation: (_, { operation: { description } }) =>
+          this.#tell({ type: "operation", name, direction, description }),
+      }).catch((error: unknown) => {
+        throw new MigrationFailure(planned, finished, error);
+      });
+      finished.push(name);
+      this.#tell({ type: "done", name, direction, duration });
+    }
+    return plan.map(stepOf);
+  }
+
+  async #fake(session: Session, direction: Direction, migrations: readonly Migration[]): Promise<MigrationStep[]> {
+    await session.transaction(async (tx) => {
+      for (const migration of migrations) {
+        if (direction === "up") await this.#recorder.applied(tx, migration, 0);
+        else await this.#recorder.remove(tx, [migration.name, ...migration.replaces]);
+      }
+    });
+    for (const { name } of migrations) this.#tell({ type: "done", name, direction, duration: null });
+    return migrations.map((migration) => stepOf({ migration, direction, operations: [] }));
+  }
+
+  /** Records squashed migrations whose parts are applied, and forgets parts that have no file any more. */
+  async #adopt(session: Session, { graph, leftover }: History): Promise<void> {
+    if (graph.adopted.length + leftover.length === 0) return;
+    await session.transaction(async (tx) => {
+      for (const migration of graph.adopted) await this.#recorder.applied(tx, migration, 0);
+      await this.#recorder.remove(tx, leftover);
+    });
+    for (const { name } of graph.adopted) this.#tell({ type: "adopted", name });
+  }
+
+  /** Runs a function while nobody else migrates this database; not at all when a look shows that there is nothing to do. */
+  #locked(
+    isIdle: (history: History) => boolean,
+    run: (session: Session) => Promise<MigrationStep[]>,
+  ): Promise<MigrationStep[]> {
+    const options = {
+      name: this.#recorder.table,
+      timeout: this.#options.lockTimeout ?? 60_000,
+      signal: this.#options.signal,
+      onWait: () => this.#tell({ type: "waiting" }),
+    };
+    return inTurn(this.#database, options, async () => {
+      if (isIdle(await this.#soundHistory(this.#database))) return [];
+      return withLock(this.#database, options, run);
+    });
+  }
+
+  async #soundHistory(db: Queries): Promise<History> {
+    const history = await this.#history(db);
+    requireSound(history, this.#options.allowDrift ?? false);
+    return history;
+  }
+
+  async #history(db: Queries): Promise<History> {
+    const migrations = await this.#load();
+    return compareHistory(migrations, await this.#recorder.read(db));
+  }
+
+  #load(): Promise<readonly Migration[]> {
+    const { directory, migrations = {} } = this.#options;
+    this.#migrations ??=
+      directory === undefined
+        ? Promise.resolve(Object.entries(migrations).map(([name, given]) => readMigration(name, given)))
+        : loadMigrations(directory);
+    return this.#migrations;
+  }
+
+  #tell(event: MigrationEvent): void {
+    this.#options.onEvent?.(event);
+  }
+}
+
+/** Applies all migrations that are not applied yet: for the start of an application. */
+export function migrate(database: Database, options: MigratorOptions): Promise<MigrationStep[]> {
+  return new Migrator(database, options).up();
+}
+
+function stepOf(planned: PlannedMigration): MigrationStep {
+  const { migration, direction, operations } = planned;
+  return {
+    name: migration.name,
+    direction,
+    transaction: migration.transaction,
+    operations: operations.map(({ operation }) => operation.description),
+    statements: statementsOf(planned),
+  };
+}
+
+const milliseconds = is.integer(0, 2_147_483_647);
+const isUrl = (value: unknown): string | undefined => (value instanceof URL ? undefined : "a URL");
+const orNull = is.either(is.text, (value) => (value === null ? undefined : "null"));
+
+const checks: Checks<MigratorOptions> = {
+  directory: is.either(is.text, isUrl),
+  migrations: is.object,
+  table: is.text,
+  lockTimeout: milliseconds,
+  tableLockTimeout: milliseconds,
+  allowDrift: is.boolean,
+  onEvent: is.function,
+  signal: is.object,
+};
+
+const upChecks: Checks<UpOptions> = { to: is.text, dryRun: is.boolean, fake: is.boolean };
+const downChecks: Checks<DownOptions> = {
+  to: orNull,
+  steps: is.integer(1),
+  dryRun: is.boolean,
+  fake: is.boolean,
+};
+const sqlChecks: Checks<SqlOptions> = { from: orNull, to: orNull, down: is.boolean, steps: is.integer(1) };

@@ -1,0 +1,73 @@
+import type { Queries } from "../../engines/db/database.js";
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Operation } from "../operation.js";
+import { define } from "./define.js";
+import { isOperation } from "./is-operation.js";
+
+export interface SqlOptions {
+  /** What it does to the schema, told in operations: they are not run, only known. */
+  readonly state?: readonly Operation[];
+  /** False for statements that PostgreSQL refuses in a transaction. */
+  readonly transactional?: boolean;
+}
+
+const sqlChecks: Checks<SqlOptions> = { state: is.list(isOperationCheck), transactional: is.boolean };
+
+/** Runs SQL of your own. Without `down` it cannot be undone; an empty list says that there is nothing to undo. */
+export function sql(
+  up: string | readonly string[],
+  down?: string | readonly string[],
+  options: SqlOptions = {},
+): Operation {
+  const steps = readStatements("op.sql", up);
+  if (steps.length === 0) throw new ValueError("op.sql takes at least one statement");
+  const back = down === undefined ? undefined : readStatements("the way back of op.sql", down);
+  const { state = [], transactional } = readOptions<SqlOptions>("op.sql", options, sqlChecks);
+  return define({
+    source: [
+      "sql",
+      up,
+      down,
+      { ...(state.length > 0 && { state }), ...(transactional === false && { transactional }) },
+    ],
+    description: `run SQL: ${excerpt(steps[0]!)}`,
+    transactional: transactional !== false,
+    apply: (before) => state.reduce((current, operation) => operation.apply(current), before),
+    up: () => steps,
+    down: () => back,
+  });
+}
+
+export type MigrationFunction = (db: Queries) => Promise<void> | void;
+
+/** Runs a function of your own with the connection of the migration: to move data. Without `down` it cannot be undone. */
+export function run(up: MigrationFunction, down?: MigrationFunction): Operation {
+  for (const given of down === undefined ? [up] : [up, down]) {
+    if (typeof given !== "function") throw new ValueError(`op.run takes functions, not ${show(given)}`);
+  }
+  return define({
+    source: ["run", up, down],
+    description: up.name ? `run ${up.name}` : "run a function",
+    apply: (before) => before,
+    up: () => [up],
+    down: () => (down === undefined ? undefined : [down]),
+  });
+}
+
+function readStatements(owner: string, given: unknown): readonly string[] {
+  const list: unknown[] = Array.isArray(given) ? given : [given];
+  if (!list.every((statement) => typeof statement === "string")) {
+    throw new ValueError(`${owner} takes SQL, a string or a list of strings, not ${show(given)}`);
+  }
+  return (list as string[]).filter((statement) => statement.trim() !== "");
+}
+
+function excerpt(statement: string): string {
+  const line = statement.trim().replace(/\s+/g, " ");
+  return line.length > 60 ? `${line.slice(0, 57)}...` : line;
+}
+
+function isOperationCheck(value: unknown): string | undefined {
+  return isOperation(value) ? undefined : "an operation that op made";
+}

@@ -1,0 +1,135 @@
+import { is, readOptions } from "../../internal/options.js";
+import { quote } from "../../orm/identifiers.js";
+import { MigrationError } from "../errors.js";
+import { checkReferrers, checkTable } from "../fit.js";
+import { findTable, has, own, renameKey, withTable } from "../lookup.js";
+import { joinName, splitName, sqlName } from "../names.js";
+import type { Operation } from "../operation.js";
+import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../render.js";
+import type { SchemaState, TableState } from "../state.js";
+import { mapValues, tidyTable } from "../tidy.js";
+import { define } from "./define.js";
+import { readName, readQualifiedName, readTable } from "./read.js";
+import { partRenames, renamePartSql, renameParts, reversed } from "./rename-parts.js";
+
+/** Creates a table with its constraints, indexes and comments, and the schema that its name may hold. */
+export function createTable(name: string, table: TableState): Operation {
+  readQualifiedName("the name of a table", name);
+  const state = readTable(name, table);
+  return define({
+    source: ["createTable", name, state],
+    description: `create table ${name}`,
+    apply(before) {
+      checkNewTable(before, name);
+      checkTable(before, name, state);
+      return withTable(before, name, state);
+    },
+    up: () => createTableStatements(name, state),
+    down: () => [dropTableSql(name)],
+  });
+}
+
+/** Drops a table. Undone, it is there again with all it had but its rows. */
+export function dropTable(name: string): Operation {
+  readQualifiedName("the name of a table", name);
+  return define({
+    source: ["dropTable", name],
+    description: `drop table ${name}`,
+    apply(before) {
+      findTable(before, name);
+      const after = withTable(before, name, undefined);
+      checkReferrers(before, after, name);
+      return after;
+    },
+    up: () => [dropTableSql(name)],
+    down: (before) => createTableStatements(name, findTable(before, name)),
+  });
+}
+
+/**
+ * Renames a table, or moves it into another schema. Its constraints and indexes that are called after it are renamed too,
+ * and foreign keys that lead to it follow.
+ */
+export function renameTable(from: string, to: string): Operation {
+  readQualifiedName("the name of a table", from);
+  readQualifiedName("the new name of a table", to);
+  const renamesIn = (before: SchemaState) => {
+    const table = findTable(before, from);
+    return partRenames({ name: from, table }, { name: to, table });
+  };
+  return define({
+    source: ["renameTable", from, to],
+    description: `rename table ${from} to ${to}`,
+    apply(before) {
+      const table = renameParts(findTable(before, from), renamesIn(before));
+      checkNewTable(before, to);
+      const tables = renameKey({ ...before.tables, [from]: table }, from, to);
+      return { ...before, tables: mapValues(tables, (each) => followTable(each, from, to)) };
+    },
+    up: (before) => [...renameSql("TABLE", from, to), ...renamesIn(before).map((each) => renamePartSql(to, each))],
+    down: (before) => [
+      ...reversed(renamesIn(before)).map((each) => renamePartSql(to, each)),
+      ...renameSql("TABLE", to, from),
+    ],
+  });
+}
+
+/** Sets the comment of a table; null takes it away. */
+export function commentTable(name: string, comment: string | null): Operation {
+  readQualifiedName("the name of a table", name);
+  const { comment: text } = readOptions<{ comment: string }>(
+    "commentTable",
+    { comment: comment ?? undefined },
+    { comment: is.string },
+  );
+  return define({
+    source: ["commentTable", name, comment],
+    description: `comment on table ${name}`,
+    apply(before) {
+      const { comment: _, ...table } = findTable(before, name);
+      return withTable(before, name, text === undefined ? table : { ...table, comment: text });
+    },
+    up: () => [commentTableSql(name, text)],
+    down: (before) => [commentTableSql(name, own(before.tables, name)?.comment)],
+  });
+}
+
+/** Creates a schema unless it is there. Undone, it stays: others may use it. A table that names one needs no such call. */
+export function createSchema(name: string): Operation {
+  readName("the name of a schema", name);
+  return define({
+    source: ["createSchema", name],
+    description: `create schema ${name}`,
+    apply: (before) => before,
+    up: () => [createSchemaSql(name)],
+    down: () => [],
+  });
+}
+
+/** The statements that rename a table or a type, and move it when the schema is another. */
+export function renameSql(kind: "TABLE" | "TYPE", from: string, to: string): string[] {
+  const old = splitName(from);
+  const now = splitName(to);
+  const schema = now.schema ?? "public";
+  const moved = old.schema === now.schema ? from : joinName(schema, old.name);
+  return [
+    ...(old.schema === now.schema
+      ? []
+      : [...createSchemaFor(to), `ALTER ${kind} ${sqlName(from)} SET SCHEMA ${quote(schema)}`]),
+    ...(old.name === now.name ? [] : [`ALTER ${kind} ${sqlName(moved)} RENAME TO ${quote(now.name)}`]),
+  ];
+}
+
+function dropTableSql(name: string): string {
+  return `DROP TABLE ${sqlName(name)}`;
+}
+
+function checkNewTable(state: SchemaState, name: string): void {
+  if (has(state.tables, name)) throw new MigrationError(`there is already a table '${name}'`);
+}
+
+function followTable(table: TableState, from: string, to: string): TableState {
+  if (table.foreignKeys === undefined) return table;
+  const foreignKeys = mapValues(table.foreignKeys, (key) => (key.table === from ? { ...key, table: to } : key));
+  return tidyTable({ ...table, foreignKeys });
+}

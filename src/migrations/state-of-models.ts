@@ -1,0 +1,187 @@
+import { snakeCase } from "../internal/names.js";
+import { ValueError } from "../internal/value-error.js";
+import { shortName } from "../orm/identifiers.js";
+import type { ColumnMeta, ColumnType, IndexMeta, ModelMeta } from "../orm/meta.js";
+import { keyAttribute } from "../orm/model/columns.js";
+import { defaultSql } from "./default-sql.js";
+import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
+import type { ColumnState, ForeignKeyState, IndexState, SchemaState, TableState, UniqueState } from "./state.js";
+import { tidyState } from "./tidy.js";
+
+/** What the models ask for, and what they say about how it was called before. */
+export interface DesiredSchema {
+  readonly state: SchemaState;
+  /** By the name of a table now: the names it may have had, the likeliest first. */
+  readonly renamedTables?: Readonly<Record<string, readonly string[]>>;
+  /** By the table and the column now: the names it may have had. */
+  readonly renamedColumns?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** The tables made for many-to-many relations: their columns are called after classes, and keep their meaning when those are renamed. */
+  readonly automaticTables?: readonly string[];
+}
+
+/** The schema that models ask for. The tables between many-to-many relations are part of it, unmanaged models are not. */
+export function stateOf(models: readonly ModelMeta[]): SchemaState {
+  const metas = withThroughTables(models);
+  return tidyState({
+    tables: Object.fromEntries(metas.map((meta) => [tableName(meta), tableOf(meta)])),
+    enums: enumsOf(metas),
+  });
+}
+
+/** The schema with the hints that `renamedFrom` gives. */
+export function desiredSchema(models: readonly ModelMeta[]): DesiredSchema {
+  const metas = withThroughTables(models);
+  return {
+    state: stateOf(models),
+    renamedTables: { ...renamedThroughTables(models), ...renamedTables(metas) },
+    renamedColumns: renamedColumns(metas),
+    automaticTables: metas.filter((meta) => meta.automatic).map(tableName),
+  };
+}
+
+/** The managed models together with the tables that their many-to-many relations need. */
+function withThroughTables(models: readonly ModelMeta[]): ModelMeta[] {
+  const all = new Map(models.map((meta) => [meta.sqlName, meta]));
+  for (const meta of models) {
+    for (const { through } of meta.relations.values()) {
+      if (through?.own && !all.has(through.meta.sqlName)) all.set(through.meta.sqlName, through.meta);
+    }
+  }
+  return [...all.values()].filter((meta) => meta.managed);
+}
+
+function tableName(meta: ModelMeta): string {
+  if (meta.table.includes(".") || meta.schema?.includes(".")) {
+    throw new ValueError(`${meta.name}: the name of a table or a schema cannot hold a dot; the schema is an option`);
+  }
+  return joinName(meta.schema, meta.table);
+}
+
+function tableOf(meta: ModelMeta): TableState {
+  const name = tableName(meta);
+  return {
+    columns: Object.fromEntries(meta.columns.map((column) => [column.column, columnOf(column)])),
+    primaryKey: meta.primaryKey.map((column) => column.column),
+    unique: Object.fromEntries(uniquesOf(meta, name)),
+    foreignKeys: Object.fromEntries(meta.columns.flatMap((column) => foreignKeyOf(name, column))),
+    checks: Object.fromEntries(meta.checks.map((check) => [check.name, check.sql])),
+    indexes: Object.fromEntries(indexesOf(meta, name)),
+    ...(meta.comment === undefined ? {} : { comment: meta.comment }),
+  };
+}
+
+function columnOf(column: ColumnMeta): ColumnState {
+  const value = defaultSql(column);
+  return {
+    type: column.type.sqlType,
+    nullable: column.nullable,
+    identity: column.autoIncrement,
+    ...(value === undefined ? {} : { default: value }),
+    ...(column.generated === undefined ? {} : { generated: column.generated }),
+    ...(column.collation === undefined ? {} : { collation: column.collation }),
+    ...(column.comment === undefined ? {} : { comment: column.comment }),
+  };
+}
+
+/** The primary key is unique already: a one-to-one relation that is the key needs no second constraint. */
+function uniquesOf(meta: ModelMeta, table: string): [string, UniqueState][] {
+  const key = JSON.stringify(meta.primaryKey.map((column) => column.column));
+  const all = [
+    ...meta.columns
+      .filter((column) => column.unique)
+      .map(({ column }): [string, UniqueState] => [usualUniqueName(table, [column]), { columns: [column] }]),
+    ...meta.uniques.map(({ name, ...unique }): [string, UniqueState] => [name, unique]),
+  ];
+  return all.filter(([, { columns }]) => JSON.stringify(columns) !== key);
+}
+
+function foreignKeyOf(table: string, { column, reference }: ColumnMeta): [string, ForeignKeyState][] {
+  if (!reference?.constraint) return [];
+  const key: ForeignKeyState = {
+    columns: [column],
+    table: tableName(reference.target),
+    references: [reference.column.column],
+    onDelete: reference.onDelete,
+    onUpdate: reference.onUpdate,
+    deferred: reference.deferred,
+  };
+  return [[usualForeignKeyName(table, [column]), key]];
+}
+
+/** The indexes that the model names, and those of single columns. */
+function indexesOf(meta: ModelMeta, table: string): [string, IndexState][] {
+  const single = meta.columns
+    .filter((column) => column.indexed)
+    .map(({ column, type }): [string, IndexState] => [
+      usualIndexName(table, { on: [column] }),
+      { on: [column], method: type.kind === "searchVector" ? "gin" : "btree" },
+    ]);
+  return [...single, ...meta.indexes.map((index): [string, IndexState] => [index.name, indexState(index)])];
+}
+
+function indexState({ parts, unique, method, where, include }: IndexMeta): IndexState {
+  return { on: parts, unique, method, include, ...(where === undefined ? {} : { where }) };
+}
+
+function enumsOf(metas: readonly ModelMeta[]): Record<string, readonly string[]> {
+  const types = new Map<string, { values: readonly string[]; owner: string }>();
+  for (const meta of metas) {
+    for (const column of meta.columns) {
+      const { enumName, choices = [] } = innermost(column.type);
+      if (enumName === undefined) continue;
+      if (enumName.includes(".")) throw new ValueError(`the name of the enum '${enumName}' cannot hold a dot`);
+      const owner = `${meta.name}.${column.name}`;
+      const other = types.get(enumName);
+      if (other && other.values.join("\0") !== choices.join("\0")) {
+        throw new ValueError(`the enum '${enumName}' has other values in ${owner} than in ${other.owner}`);
+      }
+      types.set(enumName, { values: choices, owner });
+    }
+  }
+  return Object.fromEntries([...types].map(([name, { values }]) => [name, values]));
+}
+
+function innermost(type: ColumnType): ColumnType {
+  return type.item === undefined ? type : innermost(type.item);
+}
+
+function renamedTables(metas: readonly ModelMeta[]): Record<string, readonly string[]> {
+  const renamed = metas.filter((meta) => meta.renamedFrom !== undefined);
+  return Object.fromEntries(
+    renamed.map((meta) => [tableName(meta), candidates(joinName(meta.schema, meta.renamedFrom!), meta.renamedFrom!)]),
+  );
+}
+
+/** A table between is called after the model's: it is renamed along with it. */
+function renamedThroughTables(models: readonly ModelMeta[]): Record<string, readonly string[]> {
+  const renamed: [string, readonly string[]][] = [];
+  for (const meta of models.filter((each) => each.renamedFrom !== undefined)) {
+    const former = meta.renamedFrom!.slice(meta.renamedFrom!.indexOf(".") + 1);
+    for (const { name, through, source } of meta.relations.values()) {
+      if (!through?.own || source.sqlName !== meta.sqlName) continue;
+      const table = shortName(`${former}_${snakeCase(name)}`);
+      renamed.push([tableName(through.meta), candidates(joinName(meta.schema, table), table)]);
+    }
+  }
+  return Object.fromEntries(renamed);
+}
+
+/** A former name is that of the field; the column may have been called after it, or after a relation's key. */
+function renamedColumns(metas: readonly ModelMeta[]): Record<string, Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    metas.map((meta) => {
+      const renamed = meta.columns.filter((column) => column.renamedFrom !== undefined);
+      return [tableName(meta), Object.fromEntries(renamed.map((column) => [column.column, formerNames(column)]))];
+    }),
+  );
+}
+
+function formerNames({ renamedFrom = "", reference }: ColumnMeta): readonly string[] {
+  const names = candidates(snakeCase(renamedFrom), renamedFrom);
+  const key = snakeCase(keyAttribute(renamedFrom));
+  return reference === undefined ? [...names, key] : [key, ...names];
+}
+
+function candidates(...names: readonly string[]): readonly string[] {
+  return [...new Set(names)];
+}

@@ -1,0 +1,95 @@
+import { quote } from "../orm/identifiers.js";
+import { quotedWords } from "./keywords.js";
+
+/**
+ * The one spelling of a type that states hold: what PostgreSQL's `format_type` says, but `varchar` and `char` for the two
+ * long names, and a space after a comma. `int4` and `INTEGER` are `integer`, `timestamptz(3)` is
+ * `timestamp(3) with time zone`, `"status"` is `status`, `"Status"` stays.
+ */
+export function normalizeType(given: string): string {
+  const text = given.trim();
+  const dimensions = /(?:\s*\[\s*\d*\s*\])+$/.exec(text)?.[0] ?? "";
+  const name = scalarType(text.slice(0, text.length - dimensions.length).trim());
+  return name + "[]".repeat(dimensions.split("[").length - 1);
+}
+
+/** The name of a type as it stands in a column definition: quoted where it must be. */
+export function typeName(name: string): string {
+  const [schema, type] = name.includes(".")
+    ? [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)]
+    : ["", name];
+  return schema === "" ? quoteIfNeeded(type) : `${quoteIfNeeded(schema)}.${quoteIfNeeded(type)}`;
+}
+
+/** The type of an array's items, and of anything else the type itself, without what stands in parentheses. */
+export function baseType(type: string): string {
+  return type.replace(/(\[\])+$/, "").replace(/\s*\([^)]*\)/, "");
+}
+
+function scalarType(text: string): string {
+  const plain = outsideQuotes(text)
+    .replace(/^pg_catalog\./, "")
+    .replace(/\s+/g, " ");
+  const match = /^([a-z_][\w $]*?) ?(?:\(([^)]*)\))?( with(?:out)? time zone)?$/.exec(plain);
+  if (match === null) return plain;
+  const [, name = "", modifier, zone = ""] = match;
+  const limits =
+    modifier === undefined
+      ? undefined
+      : modifier
+          .split(",")
+          .map((part) => part.trim())
+          .join(", ");
+  return spell(name, limits, zone);
+}
+
+function spell(name: string, limits: string | undefined, zone: string): string {
+  const suffix = limits === undefined ? "" : `(${limits})`;
+  switch (name) {
+    case "timestamp":
+    case "time":
+      return `${name}${suffix}${zone || " without time zone"}`;
+    case "timestamptz":
+    case "timetz":
+      return `${name.slice(0, -2)}${suffix} with time zone`;
+    case "char":
+    case "character":
+    case "nchar":
+      return `char(${limits ?? 1})`;
+    case "bit":
+      return `bit(${limits ?? 1})`;
+    case "float":
+      return limits !== undefined && Number(limits) <= 24 ? "real" : "double precision";
+    case "numeric":
+    case "decimal":
+    case "dec":
+      // PostgreSQL adds the scale of 0 that was left out.
+      return `numeric${limits === undefined || limits.includes(",") ? suffix : `(${limits}, 0)`}`;
+    default:
+      return `${aliases.get(name) ?? name}${suffix}${zone}`;
+  }
+}
+
+const aliases = new Map([
+  ["int", "integer"],
+  ["int4", "integer"],
+  ["int2", "smallint"],
+  ["int8", "bigint"],
+  ["bool", "boolean"],
+  ["float4", "real"],
+  ["float8", "double precision"],
+  ["character varying", "varchar"],
+  ["char varying", "varchar"],
+  ["varbit", "bit varying"],
+]);
+
+/** Lower case outside of quotes; quotes that are not needed are taken off. */
+function outsideQuotes(text: string): string {
+  return text.replace(/"((?:[^"]|"")*)"|[^"]+/g, (part, quoted: string | undefined) =>
+    quoted === undefined ? part.toLowerCase() : quoteIfNeeded(quoted.replaceAll('""', '"')),
+  );
+}
+
+function quoteIfNeeded(name: string): string {
+  return /^[a-z_][a-z0-9_$]*$/.test(name) && !quotedWords.has(name) ? name : quote(name);
+}

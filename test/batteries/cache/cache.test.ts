@@ -1,0 +1,452 @@
+import { App, Blueprint, Response } from "stoa";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { pass, stopClock } from "../clock.js";
+import { wire } from "../support.js";
+import { ask, CountedApp, seen, silent } from "./cached-app.js";
+
+afterEach(() => vi.useRealTimers());
+
+describe("the response cache", () => {
+  it("gives an answer again for 300 seconds, with its age, and then makes a new one", async () => {
+    stopClock();
+    const { app } = new CountedApp().page("/a");
+    app.enableCaching();
+    expect(await ask(app, "/a")).toBe("MISS /a 1");
+    pass(299.5);
+    const hit = await app.request("/a");
+    expect([hit.headers.get("x-cache"), hit.headers.get("age"), await hit.text()]).toEqual(["HIT", "299", "/a 1"]);
+    expect(hit.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    pass(0.5);
+    expect(await ask(app, "/a")).toBe("MISS /a 2");
+  });
+
+  it("takes ttl, methods and paths to leave out in the contract's order and spelling", async () => {
+    stopClock();
+    const { app } = new CountedApp().page("/a").page("/b");
+    app.enable_caching(10, ["get"], ["/b"]);
+    await ask(app, "/a");
+    expect(await ask(app, "/a")).toBe("HIT /a 1");
+    expect(await ask(app, "/a", {}, "HEAD")).toBe("BYPASS");
+    expect(await ask(app, "/b")).toBe("BYPASS /b 1");
+    pass(10);
+    expect(await ask(app, "/a")).toBe("MISS /a 3");
+  });
+
+  it("keeps bodies of every whole kind as they were, over the wire", async () => {
+    const app = new App().enableCaching();
+    const bytes = new Uint8Array([0, 255, 128]);
+    app
+      .get("/json", () => ({ text: "grün" }))
+      .get("/bytes", () => bytes)
+      .get("/none", () => undefined);
+    app.get("/moved", () => Response.redirect("/json", 301));
+    await using server = await wire(app);
+    for (const path of ["/json", "/bytes", "/none", "/moved"]) {
+      const [first, second] = [await server.send(path), await server.send(path)];
+      expect([first.get("x-cache"), second.get("x-cache")], path).toEqual(["MISS", "HIT"]);
+      expect(second.body).toEqual(first.body);
+      for (const name of ["content-type", "content-length", "location"]) expect(second.get(name)).toBe(first.get(name));
+      expect(second.status).toBe(first.status);
+      bytes.fill(7);
+    }
+  });
+
+  it("is never changed by what middleware does to an answer that came from it", async () => {
+    const { app } = new CountedApp().page("/a");
+    let count = 0;
+    app.use({ after: (_request, response) => void response.header("X-Count", ++count).cookie("n", String(count)) });
+    app.enableCaching();
+    for (let i = 1; i <= 3; i++) {
+      const response = await app.request("/a");
+      expect(response.headers.get("x-count")).toBe(String(i));
+      expect(response.headers.getSetCookie()).toHaveLength(1);
+    }
+  });
+});
+
+describe("what is never kept", () => {
+  const cases: [string, () => unknown][] = [
+    ["Set-Cookie", () => new Response("x").cookie("a", "b")],
+    ["private", () => new Response("x", { headers: { "Cache-Control": "Private" } })],
+    ["no-store", () => new Response("x", { headers: { "Cache-Control": "max-age=60 ,NO-STORE" } })],
+    ["no-cache", () => new Response("x", { headers: { "cache-control": 'no-cache="x-a"' } })],
+    ["a quote that never ends", () => new Response("x", { headers: { "Cache-Control": 'max-age=60, a="b' } })],
+    ["Vary: *", () => new Response("x", { headers: { Vary: "accept ,  *" } })],
+    ["201", () => new Response("x", 201)],
+    ["206", () => new Response("x", { status: 206, headers: { "Content-Range": "bytes 0-0/9" } })],
+    ["302 without a lifetime", () => Response.redirect("/x")],
+    ["404", () => new Response("x", { status: 404, headers: { "Cache-Control": "max-age=60" } })],
+    ["500", () => new Response("x", { status: 500, headers: { "Cache-Control": "max-age=60" } })],
+    [
+      "a stream",
+      () =>
+        Response.stream(
+          (async function* () {
+            yield "x";
+          })(),
+        ),
+    ],
+    ["more than the largest entry", () => new Response("x".repeat(2000))],
+  ];
+  it.each(cases)("%s", async (_name, handler) => {
+    let runs = 0;
+    const app = new App().enableCaching({ maxEntrySize: 2000 });
+    app.get("/", () => {
+      runs++;
+      return handler();
+    });
+    for (let i = 1; i <= 2; i++) {
+      const response = await app.request("/");
+      expect(response.headers.get("x-cache")).toBe("MISS");
+      await response.text();
+      expect(runs).toBe(i);
+    }
+  });
+
+  it("answers to those who say who they are, with Authorization, a cookie or through authentication", async () => {
+    const { app } = new CountedApp().page("/a");
+    app.enableCaching();
+    app.use({
+      before(request) {
+        const user = request.headers.get("x-user");
+        if (user !== undefined) request.context.user = user;
+      },
+    });
+    expect(await ask(app, "/a", { authorization: "Bearer alice" })).toBe("BYPASS /a 1");
+    expect(await ask(app, "/a", { authorization: "Bearer bob" })).toBe("BYPASS /a 2");
+    expect(await ask(app, "/a", { cookie: "theme=dark" })).toBe("BYPASS /a 3");
+    expect(await ask(app, "/a", { "x-user": "carol" })).toBe("BYPASS /a 4");
+    expect(await ask(app, "/a")).toBe("MISS /a 5");
+    expect(await ask(app, "/a", { authorization: "Bearer alice" })).toBe("BYPASS /a 6");
+    expect(await ask(app, "/a")).toBe("HIT /a 5");
+  });
+
+  it("fields of one exchange: request id, Date, Age, traces, connection and what it names", async () => {
+    const app = new App().enableCaching();
+    app.get("/", () => {
+      const response = new Response("x");
+      for (const name of [
+        "X-Request-ID",
+        "Traceparent",
+        "tracestate",
+        "X-B3-TraceId",
+        "Server-Timing",
+        "X-Hop",
+        "X-Cache",
+      ]) {
+        response.header(name, "1");
+      }
+      return response.header("Connection", "X-Hop").header("X-Kept", "yes").header("Content-Language", "en");
+    });
+    await app.request("/");
+    const hit = await app.request("/");
+    expect([...hit.headers.keys()].sort()).toEqual(["age", "content-language", "content-type", "x-cache", "x-kept"]);
+  });
+
+  it("tags, towards the client", async () => {
+    const app = new App().enableCaching();
+    app.get("/", { cache: { tags: ["secret"] } }, () => new Response("x").cacheTags("hidden"));
+    for (let i = 0; i < 2; i++) {
+      const response = await app.request("/");
+      expect(JSON.stringify([...response.headers])).not.toMatch(/secret|hidden/);
+    }
+  });
+});
+
+describe("requests that pass by the cache", () => {
+  it.each([
+    ["no-store", { "cache-control": "No-Store" }],
+    ["a range", { range: "bytes=0-1" }],
+    ["If-Match", { "if-match": '"x"' }],
+    ["If-Unmodified-Since", { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" }],
+  ])("with %s", async (_name, headers) => {
+    const { app } = new CountedApp().page("/a");
+    app.enableCaching();
+    expect(await ask(app, "/a", headers)).toBe("BYPASS /a 1");
+    expect(await ask(app, "/a")).toBe("MISS /a 2");
+    expect(await ask(app, "/a", headers)).toBe("BYPASS /a 3");
+  });
+
+  it("with a body", async () => {
+    const counted = new CountedApp().page("/a");
+    counted.app.enableCaching();
+    await using server = await wire(counted.app);
+    await server.send("/a");
+    const response = await server.send("/a", { body: "x", headers: { "content-length": "1" } });
+    expect(seen(response)).toBe("BYPASS /a 2");
+  });
+
+  it("to paths left out and below them, however they are written", async () => {
+    const { app } = new CountedApp().page("/{any}").page("/{any}/{more}");
+    app.enableCaching({ excludePaths: ["/private", "/a/b/"] });
+    for (const path of [
+      "/private",
+      "/Private",
+      "/%70rivate",
+      "/private/x",
+      "/PRIV%61TE/x",
+      "/a/b",
+      "/a%2Fb",
+      "/a%2fB",
+    ]) {
+      expect(await ask(app, path), path).toMatch(/^BYPASS/);
+    }
+    for (const path of ["/privates", "/privat", "/a/bc", "/a"]) expect(await ask(app, path), path).toMatch(/^MISS/);
+  });
+});
+
+describe("what tells entries apart", () => {
+  it("is host, path and query, whose parameters may come in any order", async () => {
+    const counted = new CountedApp().page("/a").page("/b");
+    counted.app.enableCaching();
+    await using server = await wire(counted.app);
+    const at = async (path: string, host = "a.example"): Promise<string> =>
+      seen(await server.send(path, { headers: { host } }));
+    expect(await at("/a?x=1&y=2")).toBe("MISS /a 1");
+    expect(await at("/a?y=2&x=1")).toBe("HIT /a 1");
+    expect(await at("/a?y=2&%78=1", "A.Example")).toBe("HIT /a 1");
+    expect(await at("/%61?y=2&x=1")).toBe("HIT /a 1");
+    expect(await at("/a?x=1&y=3")).toBe("MISS /a 2");
+    expect(await at("/a?x=2&x=1")).toBe("MISS /a 3");
+    expect(await at("/a?x=1&x=2")).toBe("MISS /a 4");
+    expect(await at("/a?x=1&y=2", "b.example")).toBe("MISS /a 5");
+    expect(await at("/b?x=1&y=2")).toBe("MISS /b 1");
+  });
+
+  it("is what Vary names, in any case and spacing", async () => {
+    const { app } = new CountedApp().page("/a", { Vary: "  ACCEPT-Language ,x-b" });
+    app.enableCaching();
+    expect(await ask(app, "/a", { "accept-language": "en" })).toBe("MISS /a 1");
+    expect(await ask(app, "/a", { "accept-language": "de" })).toBe("MISS /a 2");
+    expect(await ask(app, "/a")).toBe("MISS /a 3");
+    expect(await ask(app, "/a", { "accept-language": "en", "x-b": "1" })).toBe("MISS /a 4");
+    expect(await ask(app, "/a", { "accept-language": "en" })).toBe("HIT /a 1");
+    expect(await ask(app, "/a", { "accept-language": "de" })).toBe("HIT /a 2");
+    expect(await ask(app, "/a")).toBe("HIT /a 3");
+  });
+
+  it("is what the route names, which the client is told", async () => {
+    const { app } = new CountedApp().page("/a", {}, { cache: { vary: ["X-Tenant"] } });
+    app.enableCaching();
+    expect(await ask(app, "/a", { "x-tenant": "1" })).toBe("MISS /a 1");
+    expect(await ask(app, "/a", { "x-tenant": "2" })).toBe("MISS /a 2");
+    const hit = await app.request("/a", { headers: { "x-tenant": "1" } });
+    expect([hit.headers.get("vary"), await hit.text()]).toEqual(["x-tenant", "/a 1"]);
+  });
+
+  it("is what the client accepts, where a handler encodes its answer itself", async () => {
+    const { app } = new CountedApp().page("/a", { "Content-Encoding": "gzip" });
+    app.enableCaching();
+    expect(await ask(app, "/a", { "accept-encoding": "gzip" })).toMatch(/^MISS/);
+    expect(await ask(app, "/a", { "accept-encoding": "identity" })).toMatch(/^MISS/);
+    expect(await ask(app, "/a", { "accept-encoding": "gzip" })).toMatch(/^HIT/);
+  });
+});
+
+describe("HEAD", () => {
+  it("is answered by what GET left, never the other way round", async () => {
+    const counted = new CountedApp().page("/a").page("/b");
+    counted.app.enableCaching();
+    await using server = await wire(counted.app);
+    const get = await server.send("/a");
+    const head = await server.send("/a", { method: "HEAD" });
+    expect([head.get("x-cache"), head.text, head.get("content-length")]).toEqual([
+      "HIT",
+      "",
+      get.get("content-length"),
+    ]);
+    expect((await server.send("/b", { method: "HEAD" })).get("x-cache")).toBe("MISS");
+    expect((await server.send("/b", { method: "HEAD" })).get("x-cache")).toBe("HIT");
+    expect(seen(await server.send("/b"))).toBe("MISS /b 2");
+  });
+});
+
+describe("conditional requests", () => {
+  it("are answered from the cache: 304 without a body, with what describes it", async () => {
+    const { app } = new CountedApp().page("/a", {
+      ETag: '"1"',
+      "Cache-Control": "max-age=60",
+      "Content-Language": "en",
+    });
+    app.enableCaching();
+    await ask(app, "/a");
+    for (const tag of ['"1"', 'W/"1"', '"0", "1"', "*"]) {
+      const response = await app.request("/a", { headers: { "if-none-match": tag } });
+      expect([response.status, response.headers.get("x-cache"), await response.text()], tag).toEqual([304, "HIT", ""]);
+      expect([...response.headers.keys()].sort()).toEqual(["age", "cache-control", "etag", "x-cache"]);
+    }
+    expect(await ask(app, "/a", { "if-none-match": '"2"' })).toBe("HIT /a 1");
+  });
+
+  it("are answered alike by the request that fills the cache", async () => {
+    const { app } = new CountedApp().page("/a", { ETag: '"1"' });
+    app.enableCaching();
+    const response = await app.request("/a", { headers: { "if-none-match": '"1"' } });
+    expect([response.status, response.headers.get("x-cache")]).toEqual([304, "MISS"]);
+    expect(await ask(app, "/a")).toBe("HIT /a 1");
+  });
+
+  it("that a handler answers itself leave what is kept as it is", async () => {
+    stopClock();
+    const app = new App().enableCaching({ ttl: 10, staleIfError: 600 });
+    let failing = false;
+    app.logger = silent;
+    app.get("/", (request) => {
+      if (failing) throw new Error("x");
+      return request.headers.has("if-none-match") ? new Response(null, 304) : new Response("x");
+    });
+    await ask(app, "/");
+    pass(11);
+    expect((await app.request("/", { headers: { "if-none-match": '"a"' } })).status).toBe(304);
+    failing = true;
+    expect(await ask(app, "/")).toBe("STALE x");
+  });
+
+  it("go by Last-Modified, or by when the answer was made, unless there is a tag to go by", async () => {
+    stopClock("Date");
+    vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0, 500));
+    const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
+    const { app } = new CountedApp().page("/a", { "Last-Modified": modified }).page("/b");
+    app.enableCaching();
+    const status = async (path: string, since: string, more = {}): Promise<number> =>
+      (await app.request(path, { headers: { "if-modified-since": since, ...more } })).status;
+    await ask(app, "/a");
+    await ask(app, "/b");
+    expect(await status("/a", modified)).toBe(304);
+    expect(await status("/a", "Mon, 31 Dec 2029 23:59:59 GMT")).toBe(200);
+    expect(await status("/a", "garbage")).toBe(200);
+    expect(await status("/a", modified, { "if-none-match": '"x"' })).toBe(200);
+    // Made in the midst of that second: who has what was there at its beginning may have something else.
+    expect(await status("/b", modified)).toBe(200);
+    expect(await status("/b", "Tue, 01 Jan 2030 00:00:01 GMT")).toBe(304);
+  });
+});
+
+describe("invalidation", () => {
+  it("by tag forgets the answers that carry it, from the route or from the answer", async () => {
+    const { app } = new CountedApp().page("/a", {}, { cache: { tags: ["books", "a"] } }).page("/c");
+    app.get("/b/{id}", (request) => new Response(request.path).cacheTags("books", `book:${request.params["id"]}`));
+    app.enableCaching();
+    const labels = async (): Promise<string[]> =>
+      Promise.all(["/a", "/b/1", "/b/2", "/c"].map(async (path) => (await ask(app, path)).split(" ")[0]!));
+    await labels();
+    expect(await labels()).toEqual(["HIT", "HIT", "HIT", "HIT"]);
+    expect(app.invalidateCache(["book:1", "unknown"])).toBe(1);
+    expect(await labels()).toEqual(["HIT", "MISS", "HIT", "HIT"]);
+    expect(app.invalidate_cache(["books"])).toBe(3);
+    expect(await labels()).toEqual(["MISS", "MISS", "MISS", "HIT"]);
+    expect(app.invalidateCache("a")).toBe(1);
+    expect(app.invalidateCache([])).toBe(0);
+    expect(() => app.invalidateCache([1] as never)).toThrow("list of tags");
+  });
+
+  it("by a request that changes its address: all queries, variants and methods, unless it failed", async () => {
+    const { app } = new CountedApp().page("/a", { Vary: "x-v" }).page("/b");
+    let status = 200;
+    const change = (): Response => new Response("", status);
+    app.post("/a", change).put("/a", change).patch("/a", change).delete("/a", { cache: false }, change);
+    app.options("/a", () => "safe");
+    app.enableCaching();
+    const fill = async (): Promise<void> => {
+      for (const path of ["/a", "/a?q=1", "/b"]) await ask(app, path);
+      await ask(app, "/a", { "x-v": "1" });
+      await ask(app, "/a", {}, "HEAD");
+    };
+    const kept = async (): Promise<string> => (await ask(app, "/a")).split(" ")[0]!;
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      await fill();
+      expect(await kept()).toBe("HIT");
+      await app.request("/a", { method });
+      expect(await kept(), method).toBe("MISS");
+      expect(await ask(app, "/a?q=1")).toMatch(/^MISS/);
+      expect(await ask(app, "/a", { "x-v": "1" })).toMatch(/^MISS/);
+      expect(await ask(app, "/b")).toMatch(/^HIT/);
+    }
+    await app.request("/a", { method: "OPTIONS" });
+    for (const failed of [400, 404, 500]) {
+      status = failed;
+      await app.request("/a", { method: "POST" });
+    }
+    expect(await kept()).toBe("HIT");
+    status = 303;
+    await app.request("/a", { method: "POST" });
+    expect(await kept()).toBe("MISS");
+  });
+
+  it("reaches what Location and Content-Location name, on the same host only", async () => {
+    const { app } = new CountedApp().page("/books").page("/books/7").page("/list").page("/far");
+    app.post(
+      "/books",
+      () => new Response("", { status: 201, headers: { Location: "/books/7", "Content-Location": "list" } }),
+    );
+    app.post("/far-away", () => new Response("", { status: 201, headers: { Location: "http://other.example/far" } }));
+    app.enableCaching();
+    for (const path of ["/books", "/books/7", "/list", "/far"]) await ask(app, path);
+    await app.request("/books", { method: "POST" });
+    await app.request("/far-away", { method: "POST" });
+    expect(await ask(app, "/books")).toBe("MISS /books 2");
+    expect(await ask(app, "/books/7")).toBe("MISS /books/7 2");
+    expect(await ask(app, "/list")).toBe("MISS /list 2");
+    expect(await ask(app, "/far")).toBe("HIT /far 1");
+  });
+});
+
+describe("the cache of routes and blueprints", () => {
+  it("has settings of its own, is off, or is the only one", async () => {
+    stopClock();
+    const counted = new CountedApp()
+      .page("/plain")
+      .page("/own", {}, { cache: { ttl: 5 } })
+      .page("/yes", {}, { cache: true });
+    const group = new Blueprint("/group", { cache: { ttl: 5, tags: ["g"] } });
+    group.get("/a", () => `a ${counted.count("a")}`).get("/b", { cache: false }, () => `b ${counted.count("b")}`);
+    const { app } = counted;
+    app.registerBlueprint(group);
+    const twice = async (path: string): Promise<string[]> => [await ask(app, path), await ask(app, path)];
+    expect(await twice("/plain")).toEqual(["null /plain 1", "null /plain 2"]);
+    expect(await twice("/own")).toEqual(["MISS /own 1", "HIT /own 1"]);
+    expect(await twice("/yes")).toEqual(["MISS /yes 1", "HIT /yes 1"]);
+    expect(await twice("/group/a")).toEqual(["MISS a 1", "HIT a 1"]);
+    expect(await twice("/group/b")).toEqual(["null b 1", "null b 2"]);
+    expect(app.invalidateCache(["g"])).toBe(1);
+    pass(5);
+    expect(await ask(app, "/own")).toBe("MISS /own 2");
+    expect(await ask(app, "/yes")).toBe("HIT /yes 1");
+  });
+
+  it("shares answers to those who say who they are, or keeps one for each, where a route asks for it", async () => {
+    const { app } = new CountedApp()
+      .page("/shared", {}, { cache: { credentials: "share" } })
+      .page("/each", {}, { cache: { credentials: "vary" } });
+    app.enableCaching();
+    const as = (name: string) => ({ authorization: `Bearer ${name}` });
+    expect(await ask(app, "/shared", as("alice"))).toBe("MISS /shared 1");
+    expect(await ask(app, "/shared", as("bob"))).toBe("HIT /shared 1");
+    expect(await ask(app, "/each", as("alice"))).toBe("MISS /each 1");
+    expect(await ask(app, "/each", as("bob"))).toBe("MISS /each 2");
+    expect(await ask(app, "/each")).toBe("MISS /each 3");
+    expect(await ask(app, "/each", as("alice"))).toBe("HIT /each 1");
+    expect(await ask(app, "/each", { cookie: "Bearer alice" })).toBe("MISS /each 4");
+  });
+
+  it("is refused with wrong settings, which are named", () => {
+    expect(() => new App().enableCaching({ methods: ["POST"] })).toThrow("GET or HEAD");
+    expect(() => new App().enableCaching({ exclude_path: [] } as never)).toThrow("'exclude_paths'?");
+    expect(() => new App().enableCaching({ excludePaths: ["private"] })).toThrow("'excludePaths'");
+    expect(() => new App().get("/", { cache: { tag: ["a"] } } as never, () => "")).toThrow(
+      "unknown option 'tag' in the route option 'cache'; did you mean 'tags'?",
+    );
+    expect(() => new App().get("/", { cache: { credentials: "all" } } as never, () => "")).toThrow("'credentials'");
+  });
+});
+
+describe("a dynamic route", () => {
+  it("is not taken for a file by its extension, nor its users' answers for everybody's", async () => {
+    const counted = new CountedApp();
+    counted.app.logger = silent;
+    counted.app.get("/account/{rest:*}", (request) => `${request.headers.get("cookie")} ${counted.count("x")}`);
+    counted.app.enableCaching();
+    expect(await ask(counted.app, "/account/x.css", { cookie: "sid=alice" })).toBe("BYPASS sid=alice 1");
+    expect(await ask(counted.app, "/account/x.css")).toBe("MISS undefined 2");
+  });
+});

@@ -1,0 +1,334 @@
+import { App, Blueprint, type BreakerStore, Response } from "stoa";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { pass, stopClock } from "../clock.js";
+import { wire } from "../support.js";
+
+afterEach(() => vi.useRealTimers());
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+
+/** An application whose `/x` answers with the status that is set. */
+function breaking(): { app: App; answer: { status: number; runs: number } } {
+  const answer = { status: 500, runs: 0 };
+  const app = new App();
+  app.logger = silent;
+  app.get("/x", () => {
+    answer.runs++;
+    return new Response("", answer.status);
+  });
+  return { app, answer };
+}
+
+async function statuses(app: App, path: string, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for (let i = 0; i < count; i++) seen.push((await app.request(path)).status);
+  return seen;
+}
+
+async function stateOf(app: App): Promise<string> {
+  return (await app.circuitBreakers())[0]!.state;
+}
+
+describe("a circuit", () => {
+  it("opens after five failures in a row, and answers 503 with a problem and the time to wait", async () => {
+    stopClock();
+    const { app, answer } = breaking();
+    app.enableCircuitBreaker();
+    expect(await statuses(app, "/x", 6)).toEqual([500, 500, 500, 500, 500, 503]);
+    expect(answer.runs).toBe(5);
+    pass(12.5);
+    const refused = await app.request("/x");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "18"]);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    expect(await refused.json()).toEqual({
+      type: "/errors/circuit-open",
+      title: "Service Unavailable",
+      status: 503,
+      detail: "This part of the service has failed repeatedly and is given a pause.",
+      error: "Service Unavailable",
+    });
+  });
+
+  it("is half-open after the reset timeout, and closed after as many successes as are asked for", async () => {
+    stopClock();
+    const { app, answer } = breaking();
+    app.enable_circuit_breaker({ failure_threshold: 2, reset_timeout: 10, half_open_target: 3 });
+    await statuses(app, "/x", 2);
+    expect(await stateOf(app)).toBe("open");
+    pass(9.999);
+    expect(await statuses(app, "/x", 1)).toEqual([503]);
+    pass(0.001);
+    expect(await stateOf(app)).toBe("half-open");
+    answer.status = 200;
+    await statuses(app, "/x", 2);
+    expect(await stateOf(app)).toBe("half-open");
+    await statuses(app, "/x", 1);
+    expect(await stateOf(app)).toBe("closed");
+    answer.status = 500;
+    expect(await statuses(app, "/x", 3)).toEqual([500, 500, 503]);
+  });
+
+  it("is open again after a failure while half-open, and its time begins anew", async () => {
+    stopClock();
+    const { app, answer } = breaking();
+    app.enableCircuitBreaker(1, 10, 2);
+    await statuses(app, "/x", 1);
+    pass(10);
+    answer.status = 200;
+    await statuses(app, "/x", 1);
+    answer.status = 502;
+    expect(await statuses(app, "/x", 1)).toEqual([502]);
+    pass(9);
+    expect(await statuses(app, "/x", 1)).toEqual([503]);
+    pass(1);
+    answer.status = 200;
+    expect(await statuses(app, "/x", 3)).toEqual([200, 200, 200]);
+    expect(await stateOf(app)).toBe("closed");
+  });
+
+  it("counts failures in a row: a success begins anew, other answers leave the count as it is", async () => {
+    const { app, answer } = breaking();
+    app.enableCircuitBreaker({ failureThreshold: 2 });
+    const play = async (...given: number[]): Promise<void> => {
+      for (const status of given) {
+        answer.status = status;
+        await app.request("/x");
+      }
+    };
+    await play(500, 200, 500);
+    expect(await stateOf(app)).toBe("closed");
+    await play(404, 429, 501);
+    expect(await stateOf(app)).toBe("closed");
+    await play(504);
+    expect(await stateOf(app)).toBe("open");
+  });
+
+  it("counts the statuses it is told to, and errors that are thrown", async () => {
+    const { app, answer } = breaking();
+    app.get("/thrown", async () => {
+      throw new Error("x");
+    });
+    app.enableCircuitBreaker(1, 30, 3, [418, 500]);
+    answer.status = 503;
+    await app.request("/x");
+    expect(await stateOf(app)).toBe("closed");
+    answer.status = 418;
+    await app.request("/x");
+    expect(await stateOf(app)).toBe("open");
+    expect(await statuses(app, "/thrown", 2)).toEqual([500, 503]);
+  });
+
+  it("belongs to one route, whatever the path that was asked for", async () => {
+    const app = new App().enableCircuitBreaker(2);
+    app
+      .get("/books/{id}", () => new Response("", 500))
+      .post("/books/{id}", () => "made")
+      .get("/other", () => "ok");
+    app.logger = silent;
+    await app.request("/books/1");
+    await app.request("/books/2");
+    expect((await app.request("/books/3")).status).toBe(503);
+    expect((await app.request("/books/3", { method: "POST" })).status).toBe(200);
+    expect((await app.request("/other")).status).toBe(200);
+    expect((await app.circuit_breakers()).map(({ route, state }) => `${route}: ${state}`)).toEqual([
+      "GET /books/{id}: open",
+      "POST /books/{id}: closed",
+      "GET /other: closed",
+    ]);
+  });
+
+  it("leaves requests alone that no route answers", async () => {
+    const app = new App().enableCircuitBreaker({ failureCodes: [404], failureThreshold: 1 });
+    expect(await statuses(app, "/nowhere", 3)).toEqual([404, 404, 404]);
+  });
+});
+
+describe("a half-open circuit", () => {
+  function probing(): { app: App; pending: ((status: number) => void)[] } {
+    const pending: ((status: number) => void)[] = [];
+    const app = new App().enableCircuitBreaker(1, 10, 2);
+    app.logger = silent;
+    app.get("/x", () => new Promise((resolve) => pending.push((status) => resolve(new Response("", status)))));
+    return { app, pending };
+  }
+
+  async function opened(): Promise<{ app: App; pending: ((status: number) => void)[] }> {
+    const { app, pending } = probing();
+    const first = app.request("/x");
+    await vi.waitFor(() => expect(pending).toHaveLength(1));
+    pending.pop()!(500);
+    await first;
+    pass(10);
+    return { app, pending };
+  }
+
+  it("lets through no more at a time than it needs successes", async () => {
+    stopClock();
+    const { app, pending } = await opened();
+    const asked = Array.from({ length: 5 }, () => app.request("/x"));
+    const refused = await Promise.all(asked.slice(2));
+    expect(refused.map(({ status, headers }) => [status, headers.get("retry-after")])).toEqual([
+      [503, "1"],
+      [503, "1"],
+      [503, "1"],
+    ]);
+    expect(pending).toHaveLength(2);
+    for (const answer of pending.splice(0)) answer(200);
+    await Promise.all(asked);
+    expect(await stateOf(app)).toBe("closed");
+  });
+
+  it("gives the place of a probe that says nothing to the next", async () => {
+    stopClock();
+    const { app, pending } = await opened();
+    for (let i = 0; i < 4; i++) {
+      const asked = app.request("/x");
+      await vi.waitFor(() => expect(pending).toHaveLength(1));
+      pending.pop()!(404);
+      expect((await asked).status).toBe(404);
+    }
+    expect(await stateOf(app)).toBe("half-open");
+  });
+
+  it("does not listen to what was let through in an earlier state", async () => {
+    stopClock();
+    const { app, pending } = probing();
+    const slow = app.request("/x");
+    const failing = app.request("/x");
+    await vi.waitFor(() => expect(pending).toHaveLength(2));
+    pending[1]!(500);
+    await failing;
+    pass(10);
+    const probe = app.request("/x");
+    await vi.waitFor(() => expect(pending).toHaveLength(3));
+    pending[0]!(500);
+    await slow;
+    expect(await stateOf(app)).toBe("half-open");
+    pending[2]!(200);
+    await probe;
+    expect(await stateOf(app)).toBe("half-open");
+  });
+});
+
+describe("requests that end early", () => {
+  it("count as failures when their time is up, with and without middleware that reads the body first", async () => {
+    for (const late of [false, true]) {
+      const app = new App().enableCircuitBreaker({ failureThreshold: 1 });
+      app.logger = silent;
+      if (late) app.use((_request, next) => next());
+      app.get("/x", { timeout: 0.02 }, () => new Promise(() => {}));
+      expect(await statuses(app, "/x", 2)).toEqual([504, 503]);
+    }
+  });
+
+  it("do not count when the client has left, and give their place free", async () => {
+    const app = new App().enableCircuitBreaker({ failureThreshold: 1 });
+    let running = false;
+    let failed = false;
+    app.get("/x", async (request) => {
+      running = true;
+      await new Promise((resolve) => request.signal.addEventListener("abort", resolve));
+      failed = true;
+      throw new Error("the work was given up");
+    });
+    await using server = await wire(app);
+    const leaving = new AbortController();
+    const asked = fetch(`${server.url}/x`, { signal: leaving.signal }).catch(() => "left");
+    await vi.waitFor(() => expect(running).toBe(true));
+    leaving.abort();
+    expect(await asked).toBe("left");
+    await vi.waitFor(() => expect(failed).toBe(true));
+    expect(await stateOf(app)).toBe("closed");
+  });
+});
+
+describe("circuits of routes and blueprints", () => {
+  it("have settings of their own, none, or are the only ones", async () => {
+    const fails = (): Response => new Response("", 500);
+    const app = new App().get("/plain", fails).get("/own", { circuitBreaker: { failureThreshold: 1 } }, fails);
+    const group = new Blueprint("/group", { circuit_breaker: { failure_threshold: 2 } });
+    group.get("/a", fails).get("/b", { circuitBreaker: false }, fails);
+    app.registerBlueprint(group);
+    app.logger = silent;
+    expect(await statuses(app, "/plain", 7)).toEqual([500, 500, 500, 500, 500, 500, 500]);
+    expect(await statuses(app, "/own", 2)).toEqual([500, 503]);
+    expect(await statuses(app, "/group/a", 3)).toEqual([500, 500, 503]);
+    expect(await statuses(app, "/group/b", 3)).toEqual([500, 500, 500]);
+  });
+
+  it("are refused with wrong settings, which are named", () => {
+    expect(() => new App().enableCircuitBreaker({ failureThreshold: 0 })).toThrow("'failureThreshold'");
+    expect(() => new App().enableCircuitBreaker(5, 30, 3, [99])).toThrow("'failureCodes'");
+    expect(() => new App().enable_circuit_breaker({ failure_treshold: 1 } as never)).toThrow("'failure_threshold'?");
+    expect(() => new App().get("/", { circuitBreaker: { resetTimeout: "1" } } as never, () => "")).toThrow(
+      "'resetTimeout' in the route option 'circuitBreaker'",
+    );
+  });
+});
+
+describe("a circuit is seen", () => {
+  it("in the log once when it changes, not with every request it refuses", async () => {
+    const lines: string[] = [];
+    const logger = { debug() {}, info: log, warn: log, error: log, child: () => logger };
+    function log(message: string): void {
+      lines.push(message);
+    }
+    stopClock();
+    const { app, answer } = breaking();
+    app.logger = logger;
+    app.enableCircuitBreaker(1, 10, 1);
+    await statuses(app, "/x", 10);
+    pass(10);
+    answer.status = 200;
+    await statuses(app, "/x", 1);
+    expect(lines).toEqual([
+      "the circuit of GET /x is open for 10 s: it keeps failing",
+      "the circuit of GET /x is half-open",
+      "the circuit of GET /x is closed",
+    ]);
+  });
+
+  it("in the health report, which stays up but degraded, and in the metrics", async () => {
+    const { app } = breaking();
+    app.enableCircuitBreaker(1).enableHealthChecks().enableMetrics();
+    await app.request("/x");
+    const report = await app.request("/health");
+    expect(report.status).toBe(200);
+    expect(await report.json()).toMatchObject({
+      status: "DEGRADED",
+      checks: { circuits: { status: "DEGRADED", message: "GET /x is open" } },
+    });
+    expect((await app.request("/health/ready")).status).toBe(200);
+    const metrics = await (await app.request("/metrics")).text();
+    expect(metrics).toContain('framework_circuit_breaker_state{route="GET /x"} 2');
+  });
+});
+
+describe("a store of one's own", () => {
+  it("may answer later, and lets requests pass when it fails", async () => {
+    let down = false;
+    const reported: string[] = [];
+    const store: BreakerStore = {
+      breaker: ({ route }) => ({
+        admit: async () => {
+          if (down) throw new Error("down");
+          return reported.length < 2 ? { ticket: 7, waitMs: 0 } : { ticket: 0, waitMs: 2500 };
+        },
+        report: async (ticket, outcome) => {
+          reported.push(`${ticket} ${outcome}`);
+        },
+        snapshot: async () => ({ route, state: "open", failures: 0, successes: 0, retry_after: 3 }),
+      }),
+    };
+    const { app, answer } = breaking();
+    app.enableCircuitBreaker({ store });
+    await app.request("/x");
+    answer.status = 201;
+    await app.request("/x");
+    expect(reported).toEqual(["7 failure", "7 success"]);
+    const refused = await app.request("/x");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "3"]);
+    down = true;
+    expect((await app.request("/x")).status).toBe(201);
+  });
+});

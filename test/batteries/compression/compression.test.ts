@@ -1,0 +1,389 @@
+import { once } from "node:events";
+import http from "node:http";
+import { brotliDecompressSync, createGunzip, gunzipSync } from "node:zlib";
+import { App, Response } from "stoa";
+import { describe, expect, it } from "vitest";
+import { markSecret } from "../../../src/batteries/compression/secrets.js";
+import { wire } from "../support.js";
+import type { WireRequest, WireResponse } from "../wire.js";
+
+const gzip: WireRequest = { headers: { "Accept-Encoding": "gzip" } };
+const text = "All work and no play makes Jack a dull boy. ".repeat(60);
+
+function textApp(...given: Parameters<App["enableCompression"]>): App {
+  const app = new App().enableCompression(...given);
+  app.get("/text", () => text);
+  app.get("/size/{n}", (request) => "x".repeat(Number(request.params.n)));
+  return app;
+}
+
+function expectGzip(response: WireResponse, body: string): void {
+  expect(response.get("content-encoding")).toBe("gzip");
+  expect(response.get("vary")).toBe("Accept-Encoding");
+  expect(gunzipSync(response.body).toString()).toBe(body);
+}
+
+describe("enableCompression()", () => {
+  it("compresses for a client that takes gzip, with the true length", async () => {
+    await using server = await wire(textApp());
+    const response = await server.send("/text", gzip);
+    expectGzip(response, text);
+    expect(response.get("content-length")).toBe(String(response.body.length));
+    expect(response.body.length).toBeLessThan(text.length / 4);
+    expect(response.get("content-type")).toBe("text/plain; charset=utf-8");
+  });
+
+  it.each([undefined, "identity", "deflate", "gzip;q=0", "*;q=0", "identity, gzip;q=0.5", "br"])(
+    "sends the body as it is to Accept-Encoding: %s, and says that it depends on it",
+    async (accepted) => {
+      await using server = await wire(textApp());
+      const response = await server.send(
+        "/text",
+        accepted === undefined ? {} : { headers: { "Accept-Encoding": accepted } },
+      );
+      expect(response.get("content-encoding")).toBeUndefined();
+      expect(response.get("vary")).toBe("Accept-Encoding");
+      expect(response.text).toBe(text);
+      expect(response.get("content-length")).toBe(String(text.length));
+    },
+  );
+
+  it("compresses from 1024 bytes on, or from what is given", async () => {
+    {
+      await using server = await wire(textApp());
+      const small = await server.send("/size/1023", gzip);
+      expect([small.get("content-encoding"), small.get("vary")]).toEqual([undefined, undefined]);
+      expectGzip(await server.send("/size/1024", gzip), "x".repeat(1024));
+    }
+    for (const app of [textApp(2048), textApp({ minSize: 2048 }), textApp({ min_size: 2048 })]) {
+      await using server = await wire(app);
+      expect((await server.send("/size/2047", gzip)).get("content-encoding")).toBeUndefined();
+      expect((await server.send("/size/2048", gzip)).get("content-encoding")).toBe("gzip");
+    }
+  });
+
+  it("counts bytes, not characters", async () => {
+    const app = new App().enableCompression(1024);
+    app.get("/{n}", (request) => "é".repeat(Number(request.params.n)));
+    await using server = await wire(app);
+    expect((await server.send("/511", gzip)).get("content-encoding")).toBeUndefined();
+    expectGzip(await server.send("/512", gzip), "é".repeat(512));
+  });
+
+  it("compresses bodies of every size and kind", async () => {
+    const app = new App().enableCompression();
+    const body = (size: number): string => JSON.stringify(Array.from({ length: size / 10 }, (_, i) => i * 7919));
+    app.get("/json/{n}", (request) => Response.json(JSON.parse(body(Number(request.params.n)))));
+    app.get("/bytes/{n}", (request) => new TextEncoder().encode(body(Number(request.params.n))));
+    await using server = await wire(app);
+    for (const size of [3000, 5000, 40_000, 1_000_000]) {
+      expectGzip(await server.send(`/json/${size}`, gzip), body(size));
+      expectGzip(await server.send(`/bytes/${size}`, gzip), body(size));
+    }
+  });
+
+  it.each([
+    "image/png",
+    "image/jpeg",
+    "video/mp4",
+    "audio/mpeg",
+    "application/zip",
+    "application/gzip",
+    "font/woff2",
+    "IMAGE/WebP; x=y",
+    "text/event-stream",
+  ])("leaves %s alone", async (type) => {
+    const app = new App().enableCompression();
+    app.get("/", () => new Response(text, { headers: { "Content-Type": type } }));
+    await using server = await wire(app);
+    const response = await server.send("/", gzip);
+    expect([response.get("content-encoding"), response.get("vary"), response.text]).toEqual([
+      undefined,
+      undefined,
+      text,
+    ]);
+  });
+
+  it.each(["image/svg+xml", "application/problem+json", "application/octet-stream", "font/ttf", "text/html"])(
+    "compresses %s",
+    async (type) => {
+      const app = new App().enableCompression();
+      app.get("/", () => new Response(text, { headers: { "Content-Type": type } }));
+      await using server = await wire(app);
+      expectGzip(await server.send("/", gzip), text);
+    },
+  );
+
+  it.each<[string, Record<string, string>]>([
+    ["that is encoded already", { "Content-Encoding": "br" }],
+    ["that must not be transformed", { "Cache-Control": "public, No-Transform" }],
+    ["that sets a cookie", { "Set-Cookie": "a=b" }],
+    ["that is a part", { "Content-Range": "bytes 0-9/20" }],
+  ])("leaves a body alone %s", async (_why, headers) => {
+    const app = new App().enableCompression();
+    app.get("/", () => new Response(text, { headers }));
+    await using server = await wire(app);
+    const response = await server.send("/", gzip);
+    expect(response.get("content-encoding")).toBe(headers["Content-Encoding"]);
+    expect(response.text).toBe(text);
+  });
+
+  it("compresses what sets a cookie when told so", async () => {
+    const app = new App().enableCompression({ withCookies: true });
+    app.get("/", () => new Response(text).cookie("a", "b"));
+    await using server = await wire(app);
+    expectGzip(await server.send("/", gzip), text);
+  });
+
+  it("leaves a body alone that is said to hold a secret", async () => {
+    const app = new App().enableCompression();
+    app.get("/{secret}", (request) => {
+      if (request.params.secret === "yes") markSecret(request);
+      return text;
+    });
+    await using server = await wire(app);
+    expect((await server.send("/yes", gzip)).text).toBe(text);
+    expectGzip(await server.send("/no", gzip), text);
+  });
+
+  it("leaves a page alone that holds a CSRF token, also when no cookie is set with it", async () => {
+    const app = new App().enableCompression().enableCsrf({ tokens: true, secret: "s".repeat(32) });
+    app.get("/form", (request) => text + request.csrfToken());
+    await using server = await wire(app);
+    const first = await server.send("/form", gzip);
+    const cookie = first.get("set-cookie")!.split(";")[0]!;
+    const second = await server.send("/form", { headers: { ...gzip.headers, Cookie: cookie } });
+    expect(second.get("set-cookie")).toBeUndefined();
+    for (const response of [first, second]) expect(response.get("content-encoding")).toBeUndefined();
+  });
+
+  it("is left out of a route with compression: false", async () => {
+    const app = new App().enableCompression();
+    app.get("/", { compression: false }, () => text);
+    await using server = await wire(app);
+    const response = await server.send("/", gzip);
+    expect([response.get("content-encoding"), response.text]).toEqual([undefined, text]);
+  });
+
+  it("sends a body as it is that compressing does not make smaller", async () => {
+    const app = new App().enableCompression();
+    const noise = Buffer.from(Array.from({ length: 2000 }, (_, i) => (Math.sin(i) * 1e9) & 255));
+    app.get("/", () => noise);
+    await using server = await wire(app);
+    const response = await server.send("/", gzip);
+    expect(response.body.equals(noise)).toBe(true);
+    expect([response.get("content-encoding"), response.get("vary")]).toEqual([undefined, "Accept-Encoding"]);
+  });
+
+  it("names itself once in a handler's own Vary", async () => {
+    const app = new App().enableCompression();
+    app.get("/", () => new Response(text, { headers: { Vary: "accept-encoding, Accept" } }));
+    app.get("/other", () => new Response(text, { headers: { Vary: "Accept" } }));
+    await using server = await wire(app);
+    expect((await server.send("/", gzip)).get("vary")).toBe("accept-encoding, Accept");
+    expect((await server.send("/other", gzip)).get("vary")).toBe("Accept, Accept-Encoding");
+    expect((await server.send("/other")).get("vary")).toBe("Accept, Accept-Encoding");
+  });
+
+  it("leaves a response that is used again as it was", async () => {
+    const app = new App().enableCompression();
+    const same = new Response(text, { headers: { ETag: '"a"' } });
+    app.get("/", () => same);
+    await using server = await wire(app);
+    for (let i = 0; i < 2; i++) {
+      expectGzip(await server.send("/", gzip), text);
+      const plain = await server.send("/");
+      expect([plain.text, plain.get("etag"), plain.get("vary")]).toEqual([text, '"a"', "Accept-Encoding"]);
+    }
+  });
+
+  it("answers HEAD with the fields of GET", async () => {
+    const app = new App().enableCompression().enableEtag();
+    app.get("/text", () => text);
+    app.get("/stream", () => Response.stream(pieces(text)));
+    await using server = await wire(app);
+    for (const path of ["/text", "/stream"]) {
+      const get = await server.send(path, gzip);
+      const head = await server.send(path, { ...gzip, method: "HEAD" });
+      expect(head.body.length).toBe(0);
+      for (const name of ["content-encoding", "content-length", "vary", "etag", "content-type"]) {
+        expect([path, name, head.get(name)]).toEqual([path, name, get.get(name)]);
+      }
+      const small = await server.send(path, { method: "HEAD" });
+      expect([small.get("content-encoding"), small.get("vary")]).toEqual([undefined, "Accept-Encoding"]);
+    }
+  });
+
+  it("weakens a strong tag, which then still answers 304 to either form", async () => {
+    const app = new App().enableCompression().enableEtag();
+    app.get("/strong", () => new Response(text, { headers: { ETag: '"v1"' } }));
+    app.get("/weak", () => text);
+    await using server = await wire(app);
+    expect((await server.send("/strong", gzip)).get("etag")).toBe('W/"v1"');
+    expect((await server.send("/strong")).get("etag")).toBe('"v1"');
+    const weak = (await server.send("/weak", gzip)).get("etag")!;
+    expect(weak).toMatch(/^W\/"/);
+    expect((await server.send("/weak")).get("etag")).toBe(weak);
+    for (const [path, tag] of [
+      ["/strong", 'W/"v1"'],
+      ["/weak", weak],
+    ] as const) {
+      const unchanged = await server.send(path, { headers: { ...gzip.headers, "If-None-Match": tag } });
+      expect([unchanged.status, unchanged.get("etag"), unchanged.get("vary")]).toEqual([304, tag, "Accept-Encoding"]);
+      expect(unchanged.get("content-encoding")).toBeUndefined();
+    }
+  });
+
+  it("compresses errors too, and answers nothing bodiless with an encoding", async () => {
+    const app = new App().enableCompression(1);
+    app.get("/empty", () => undefined);
+    app.get("/redirect", () => Response.redirect("/x"));
+    await using server = await wire(app);
+    const missing = await server.send("/nowhere", gzip);
+    expect(missing.status).toBe(404);
+    expect(JSON.parse(gunzipSync(missing.body).toString()).status).toBe(404);
+    for (const path of ["/empty", "/redirect"]) {
+      expect((await server.send(path, gzip)).get("content-encoding")).toBeUndefined();
+    }
+  });
+
+  it("takes the last call's options, and refuses what makes no sense at once", async () => {
+    await using server = await wire(textApp(5).enableCompression(4000));
+    expect((await server.send("/text", gzip)).get("content-encoding")).toBeUndefined();
+    expect(() => new App().enableCompression(-1)).toThrow("option 'minSize' in enableCompression() must be");
+    expect(() => new App().enableCompression({ level: 10 })).toThrow("from 1 to 9");
+    expect(() => new App().enableCompression({ min_sise: 1 } as never)).toThrow("did you mean 'min_size'?");
+  });
+});
+
+describe("brotli", () => {
+  it("is sent where enabled to who takes it as gladly as gzip", async () => {
+    await using server = await wire(textApp({ brotli: true }));
+    const ask = (accepted: string): Promise<WireResponse> =>
+      server.send("/text", { headers: { "Accept-Encoding": accepted } });
+    const response = await ask("gzip, deflate, br");
+    expect(response.get("content-encoding")).toBe("br");
+    expect(brotliDecompressSync(response.body).toString()).toBe(text);
+    expect((await ask("gzip;q=1, br;q=0.9")).get("content-encoding")).toBe("gzip");
+    expect((await ask("gzip")).get("content-encoding")).toBe("gzip");
+  });
+
+  it("is not sent unless enabled", async () => {
+    await using server = await wire(textApp());
+    const response = await server.send("/text", { headers: { "Accept-Encoding": "br, gzip;q=0.1" } });
+    expect(response.get("content-encoding")).toBe("gzip");
+  });
+
+  it("compresses streams", async () => {
+    const app = new App().enableCompression({ brotli: true });
+    app.get("/", () => Response.stream(pieces(text)));
+    await using server = await wire(app);
+    const response = await server.send("/", { headers: { "Accept-Encoding": "br" } });
+    expect(brotliDecompressSync(response.body).toString()).toBe(text);
+  });
+});
+
+describe("a compressed stream", () => {
+  it("lets each piece out before the next is made", async () => {
+    const app = new App().enableCompression();
+    let release = (): void => {};
+    const seen = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    app.get("/", () =>
+      Response.stream(
+        (async function* () {
+          yield "first";
+          await seen;
+          yield "second";
+        })(),
+      ),
+    );
+    await using server = await wire(app);
+    const request = http.get(server.url, { headers: gzip.headers!, agent: false });
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    expect(response.headers["content-encoding"]).toBe("gzip");
+    expect(response.headers["content-length"]).toBeUndefined();
+    const plain = response.pipe(createGunzip());
+    let received = "";
+    for await (const piece of plain) {
+      received += String(piece);
+      if (received === "first") release();
+    }
+    expect(received).toBe("firstsecond");
+  });
+
+  it("of a known length is compressed from min_size on", async () => {
+    const app = new App().enableCompression();
+    const stream = (body: string): Response =>
+      Response.stream(pieces(body), { headers: { "Content-Length": String(body.length), "Accept-Ranges": "bytes" } });
+    app.get("/large", () => stream(text));
+    app.get("/small", () => stream("small"));
+    await using server = await wire(app);
+    const large = await server.send("/large", gzip);
+    expectGzip(large, text);
+    expect([large.get("content-length"), large.get("accept-ranges")]).toEqual([undefined, undefined]);
+    const small = await server.send("/small", gzip);
+    expect([small.get("content-encoding"), small.get("content-length"), small.text]).toEqual([undefined, "5", "small"]);
+  });
+
+  it("may be empty, or have empty pieces and pieces of bytes", async () => {
+    const app = new App().enableCompression();
+    app.get("/empty", () => Response.stream(pieces("")));
+    app.get("/mixed", () => Response.stream(of("", "a", new Uint8Array(0), new Uint8Array([98]), "é")));
+    await using server = await wire(app);
+    expect(gunzipSync((await server.send("/empty", gzip)).body).toString()).toBe("");
+    expect(gunzipSync((await server.send("/mixed", gzip)).body).toString()).toBe("abé");
+  });
+
+  it("breaks the connection when it fails on the way", async () => {
+    const app = new App().enableCompression();
+    app.get("/", () =>
+      Response.stream(
+        (async function* () {
+          yield text;
+          throw new Error("broken");
+        })(),
+      ),
+    );
+    await using server = await wire(app);
+    await expect(server.send("/", gzip)).rejects.toThrow();
+  });
+
+  it("ends its source when the client leaves", async () => {
+    const app = new App().enableCompression();
+    let ended = (): void => {};
+    const end = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    app.get("/", () =>
+      Response.stream(
+        (async function* () {
+          try {
+            for (;;) {
+              yield "tick ";
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          } finally {
+            ended();
+          }
+        })(),
+      ),
+    );
+    await using server = await wire(app);
+    const request = http.get(server.url, { headers: gzip.headers!, agent: false });
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    await once(response, "data");
+    response.on("error", () => {});
+    request.destroy();
+    await end;
+  });
+});
+
+async function* pieces(body: string): AsyncIterableIterator<string> {
+  for (let i = 0; i < body.length; i += 500) yield body.slice(i, i + 500);
+}
+
+async function* of(...items: (string | Uint8Array)[]): AsyncIterableIterator<string | Uint8Array> {
+  yield* items;
+}

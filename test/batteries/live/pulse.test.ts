@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Pulse } from "../../../src/batteries/live/pulse.js";
+
+describe("the pulse", () => {
+  let pulse: Pulse;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "Date"] });
+    pulse = new Pulse();
+    pulse.start();
+  });
+  afterEach(() => {
+    pulse.stop();
+    vi.useRealTimers();
+  });
+
+  it("tells of each second how many requests there were, how many failed, and how long they took", () => {
+    for (let ms = 1; ms <= 100; ms++) pulse.add(ms > 98 ? 500 : 200, ms);
+    vi.advanceTimersByTime(1000);
+    expect(pulse.beats.at(-1)).toMatchObject({ requests: 100, errors: 2, p50: 51, p95: 96, p99: 100 });
+    vi.advanceTimersByTime(1000);
+    expect(pulse.beats.at(-1)).toMatchObject({ requests: 0, errors: 0, p50: null, p95: null, p99: null });
+  });
+
+  it("counts all of very many requests, and keeps only some of their times", () => {
+    for (let i = 0; i < 50_000; i++) pulse.add(200, 7);
+    vi.advanceTimersByTime(1000);
+    expect(pulse.beats.at(-1)).toMatchObject({ requests: 50_000, p50: 7, p99: 7 });
+  });
+
+  it("remembers two minutes", () => {
+    vi.advanceTimersByTime(300_000);
+    expect([pulse.beats.length, pulse.count]).toEqual([120, 300]);
+  });
+
+  it("notices when the event loop was late", () => {
+    // No time has passed for the real clock, so what it says here is all that was late.
+    const now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(now + 250);
+    vi.advanceTimersByTime(50);
+    clock.mockRestore();
+    vi.advanceTimersByTime(950);
+    expect(pulse.beats.at(-1)!.lag).toBeGreaterThan(150);
+    vi.advanceTimersByTime(1000);
+    expect(pulse.beats.at(-1)!.lag).toBe(0);
+  });
+});

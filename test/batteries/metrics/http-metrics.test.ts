@@ -1,0 +1,255 @@
+import { App, Response } from "stoa";
+import { serve } from "stoa/testing";
+import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { textFormat } from "../../../src/batteries/metrics/exposition.js";
+import { until } from "../../server/process/program.js";
+import { send } from "../wire.js";
+import { sample, seriesIn, sumOf } from "./scrape.js";
+
+const total = "framework_http_requests_total";
+const inFlight = "framework_http_requests_in_flight";
+
+async function scrape(url: string, path = "/metrics"): Promise<string> {
+  const response = await send(url, path);
+  expect([response.status, response.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  return response.text;
+}
+
+describe("the metrics of requests", () => {
+  it("are the four of the contract, by method, status and path of the route", async () => {
+    const app = new App().enableMetrics();
+    app.get("/books/{id}", () => ({ a: 1 }));
+    app.post("/books", { status: 201 }, () => "é");
+    await using server = await serve(app);
+    for (const id of [1, 2, 3]) await send(server.url, `/books/${id}`);
+    await send(server.url, "/books", { method: "POST" });
+    await send(server.url, "/books/1", { method: "HEAD" });
+    const text = await scrape(server.url);
+    expect(sample(text, `${total}{method="GET",status="200",path="/books/{id}"}`)).toBe(3);
+    expect(sample(text, `${total}{method="POST",status="201",path="/books"}`)).toBe(1);
+    expect(sample(text, `${total}{method="HEAD",status="200",path="/books/{id}"}`)).toBe(1);
+    const duration = "framework_http_request_duration_seconds";
+    expect(sample(text, `${duration}_count{method="GET",path="/books/{id}"}`)).toBe(3);
+    expect(sample(text, `${duration}_bucket{method="GET",path="/books/{id}",le="+Inf"}`)).toBe(3);
+    const size = "framework_http_response_size_bytes";
+    expect(sample(text, `${size}_sum{method="GET",path="/books/{id}"}`)).toBe(21);
+    expect(sample(text, `${size}_sum{method="POST",path="/books"}`)).toBe(2);
+    expect(sample(text, `${size}_sum{method="HEAD",path="/books/{id}"}`)).toBe(0);
+    expect(sample(text, `${size}_bucket{method="GET",path="/books/{id}",le="100"}`)).toBe(3);
+    expect(sample(text, inFlight)).toBe(0);
+    for (const [name, type] of [
+      [total, "counter"],
+      [duration, "histogram"],
+      [inFlight, "gauge"],
+      [size, "histogram"],
+    ]) {
+      expect(text).toContain(`# TYPE ${name} ${type}\n`);
+    }
+  });
+
+  it("take endpoint, namespace and subsystem, by position too", async () => {
+    const app = new App().enable_metrics("/internal/stats", "shop", "");
+    app.get("/", () => "x");
+    await app.request("/");
+    const text = await (await app.request("/internal/stats")).text();
+    expect(sample(text, `shop_requests_total{method="GET",status="200",path="/"}`)).toBe(1);
+    expect((await app.request("/metrics")).status).toBe(404);
+  });
+
+  it("know seconds: a slow answer is not in the buckets of fast ones", async () => {
+    const app = new App().enableMetrics();
+    app.get("/slow", () => new Promise((resolve) => setTimeout(resolve, 60, "done")));
+    await app.request("/slow");
+    const text = await (await app.request("/metrics")).text();
+    const series = 'framework_http_request_duration_seconds_bucket{method="GET",path="/slow",le=';
+    expect(sample(text, `${series}"0.05"}`)).toBe(0);
+    expect(sample(text, `${series}"10"}`)).toBe(1);
+    const sum = sample(text, 'framework_http_request_duration_seconds_sum{method="GET",path="/slow"}')!;
+    expect(sum).toBeGreaterThan(0.05);
+    expect(sum).toBeLessThan(10);
+  });
+
+  it("have one label for all paths that no route answers, whatever is asked for", async () => {
+    await using server = await serve(new App().enableMetrics());
+    const before = seriesIn(await scrape(server.url)).length;
+    for (let i = 0; i < 200; i++) await send(server.url, `/unknown/${i}`);
+    await send(server.url, "/a/%zz");
+    const text = await scrape(server.url);
+    expect(seriesIn(text).length - before).toBeLessThanOrEqual(3);
+    expect(text).not.toContain("/unknown");
+    expect(sample(text, `${total}{method="GET",status="404",path="unmatched"}`)).toBe(200);
+  });
+
+  it("have one label for all methods that are not known", async () => {
+    const app = new App().enableMetrics();
+    for (const method of ["FOO", "BAR", "BAZ"]) await app.request("/", { method });
+    const text = await (await app.request("/metrics")).text();
+    expect(sample(text, `${total}{method="OTHER",status="404",path="unmatched"}`)).toBe(3);
+    expect(text).not.toContain("FOO");
+  });
+
+  it("bound the routes that are told apart", async () => {
+    const app = new App().enableMetrics({ max_routes: 3 });
+    for (let i = 0; i < 10; i++) app.get(`/r${i}`, () => "x");
+    for (let i = 0; i < 10; i++) await app.request(`/r${i}`);
+    const text = await (await app.request("/metrics")).text();
+    expect(sample(text, `${total}{method="GET",status="200",path="other"}`)).toBe(8);
+    expect(sumOf(text, total)).toBe(10);
+  });
+
+  it("count every request, and none that is not there, under load on many connections", async () => {
+    const app = new App().enableMetrics();
+    app.get("/sync", () => "x");
+    app.get("/async", async () => "x");
+    app.get("/throws", () => {
+      throw new Error("no");
+    });
+    app.get("/stream", async function* () {
+      yield "abc";
+      yield "def";
+    });
+    app.logger = silent;
+    await using server = await serve(app, { debug: false });
+    const paths = ["/sync", "/async", "/throws", "/stream", "/missing"];
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        for (let i = 0; i < 50; i++) await send(server.url, paths[i % paths.length]!);
+      }),
+    );
+    const text = await scrape(server.url);
+    for (const path of ["/sync", "/async", "/stream"]) {
+      expect(sample(text, `${total}{method="GET",status="200",path="${path}"}`)).toBe(200);
+    }
+    expect(sample(text, `${total}{method="GET",status="500",path="/throws"}`)).toBe(200);
+    expect(sample(text, `${total}{method="GET",status="404",path="unmatched"}`)).toBe(200);
+    expect(sumOf(text, total)).toBe(1000);
+    expect(sumOf(text, "framework_http_request_duration_seconds_count")).toBe(1000);
+    expect(sample(text, 'framework_http_response_size_bytes_sum{method="GET",path="/stream"}')).toBe(1200);
+    expect(sample(text, inFlight)).toBe(0);
+  });
+
+  it("leave out the scrape itself, the probes, and routes that ask for it", async () => {
+    const app = new App().enableMetrics().enableHealthChecks();
+    app.get("/quiet", { metrics: false }, () => "x");
+    await app.request("/quiet");
+    await app.request("/health/ready");
+    await app.request("/metrics");
+    expect(sumOf(await (await app.request("/metrics")).text(), total)).toBe(0);
+  });
+
+  it("count what middleware refuses too, CORS preflight included", async () => {
+    const app = new App().enableMetrics().enableCors();
+    app.use({ before: () => Response.json({ error: "no" }, 401) });
+    app.get("/", () => "x");
+    const preflight = { origin: "https://a.example", "access-control-request-method": "GET" };
+    await app.request("/", { method: "OPTIONS", headers: preflight });
+    await app.request("/");
+    const text = textFormat(await app.metrics.collect());
+    expect(sample(text, `${total}{method="OPTIONS",status="204",path="unmatched"}`)).toBe(1);
+    expect(sample(text, `${total}{method="GET",status="401",path="/"}`)).toBe(1);
+    // Your middleware stands before the metrics too: they are not for everybody.
+    expect((await app.request("/metrics")).status).toBe(401);
+  });
+});
+
+describe("requests in flight", () => {
+  it("are those whose answer is not finished: handlers that wait and bodies that are sent", async () => {
+    let release!: () => void;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const app = new App().enableMetrics();
+    app.get("/waits", () => gate.then(() => "x"));
+    app.get("/streams", async function* () {
+      yield "a";
+      await gate;
+      yield "b";
+    });
+    await using server = await serve(app);
+    const answers = [send(server.url, "/waits"), send(server.url, "/streams"), send(server.url, "/streams")];
+    await until(async () => sample(await scrape(server.url), inFlight) === 3);
+    release();
+    await Promise.all(answers);
+    expect(sample(await scrape(server.url), inFlight)).toBe(0);
+  });
+
+  it.each(["net", "node"] as const)("end when the client leaves in the middle of a body (%s)", async (transport) => {
+    const app = new App().enableMetrics();
+    app.get("/endless", async function* () {
+      for (;;) {
+        yield "x".repeat(1000);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    });
+    app.get("/events", () =>
+      Response.sse(
+        async function* (signal) {
+          yield "first";
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        },
+        { heartbeat: 0.05 },
+      ),
+    );
+    await using server = await serve(app, { transport });
+    for (const path of ["/endless", "/events"]) {
+      const leave = new AbortController();
+      const response = await fetch(server.url + path, { signal: leave.signal });
+      await response.body!.getReader().read();
+      expect(sample(await scrape(server.url), inFlight)).toBe(1);
+      leave.abort();
+      await until(async () => sample(await scrape(server.url), inFlight) === 0);
+    }
+    const text = await scrape(server.url);
+    expect(sample(text, `${total}{method="GET",status="200",path="/endless"}`)).toBe(1);
+    expect(sample(text, 'framework_http_response_size_bytes_sum{method="GET",path="/endless"}')).toBeGreaterThan(0);
+  });
+
+  it("end when a body fails, when it is thrown away, and when the client left before the answer", async () => {
+    let release!: () => void;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const app = new App().enableMetrics();
+    app.logger = silent;
+    app.get("/fails", async function* () {
+      yield "a";
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new Error("no");
+    });
+    app.get("/late", async () => {
+      await gate;
+      return Response.stream(
+        (async function* () {
+          yield "never taken";
+        })(),
+      );
+    });
+    await using server = await serve(app, { debug: false });
+    await expect(send(server.url, "/fails")).rejects.toThrow();
+    await send(server.url, "/fails", { method: "HEAD" });
+    const leave = new AbortController();
+    const late = fetch(`${server.url}/late`, { signal: leave.signal });
+    await until(async () => sample(await scrape(server.url), inFlight) === 1);
+    leave.abort();
+    await expect(late).rejects.toThrow();
+    release();
+    await until(async () => sample(await scrape(server.url), inFlight) === 0);
+    const text = await scrape(server.url);
+    expect(sample(text, `${total}{method="GET",status="200",path="/late"}`)).toBe(1);
+  });
+
+  it("do not hold an open WebSocket, whose handshake is a request answered with 101", async () => {
+    const app = new App().enableMetrics();
+    app.websocket("/ws", async (socket) => void (await socket.recv()));
+    await using server = await serve(app);
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+    await new Promise((resolve) => socket.addEventListener("open", resolve));
+    const text = await scrape(server.url);
+    expect(sample(text, `${total}{method="GET",status="101",path="/ws"}`)).toBe(1);
+    expect(sample(text, inFlight)).toBe(0);
+    socket.close();
+  });
+});
+
+const silent = (() => {
+  const nothing = (): void => {};
+  const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
+  return logger;
+})();

@@ -1,0 +1,364 @@
+import { App, Blueprint, HttpError, RateLimitConfig, type RateLimitStore, Response } from "stoa";
+import { testClient, WebSocketRefusedError } from "stoa/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { pass, stopClock } from "../clock.js";
+import { wire } from "../support.js";
+
+afterEach(() => vi.useRealTimers());
+
+function limited(config?: RateLimitConfig): App {
+  return new App().enableRateLimit(config).get("/", () => "ok");
+}
+
+const byHeader = {
+  key: (request: { headers: { get(name: string): string | undefined } }) => request.headers.get("x-client"),
+};
+
+describe("the token bucket", () => {
+  it("allows max_requests at once, then refuses with a problem and the true wait", async () => {
+    stopClock();
+    const app = limited(RateLimitConfig.tokenBucket(3, 60));
+    for (let left = 2; left >= 0; left--) {
+      const response = await app.request("/");
+      expect(response.status).toBe(200);
+      expect(response.headers.get("ratelimit-remaining")).toBe(String(left));
+    }
+    const refused = await app.request("/");
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("retry-after")).toBe("20");
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    const problem = await refused.json();
+    expect(problem).toEqual({
+      type: "/errors/too-many-requests",
+      title: "Too Many Requests",
+      status: 429,
+      detail: "Too many requests: try again in 20 s.",
+      error: "Too Many Requests",
+      retry_after: 20,
+    });
+    pass(19);
+    expect((await app.request("/")).headers.get("retry-after")).toBe("1");
+    pass(1);
+    expect((await app.request("/")).status).toBe(200);
+    expect((await app.request("/")).status).toBe(429);
+  });
+
+  it("still limits in the second and the third window", async () => {
+    stopClock();
+    const app = limited(RateLimitConfig.tokenBucket(2, 10));
+    for (let window = 0; window < 3; window++) {
+      const statuses = [];
+      for (let i = 0; i < 3; i++) statuses.push((await app.request("/")).status);
+      expect(statuses).toEqual([200, 200, 429]);
+      pass(10);
+    }
+  });
+
+  it("allows 100 requests in 60 seconds unless it is told otherwise", async () => {
+    stopClock();
+    const app = new App().enable_rate_limit().get("/", () => "ok");
+    const statuses: number[] = [];
+    for (let i = 0; i < 101; i++) statuses.push((await app.request("/")).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+    expect(statuses[100]).toBe(429);
+  });
+
+  it("is not moved by a clock on the wall that is set back or ahead", async () => {
+    stopClock("Date");
+    const app = limited(RateLimitConfig.tokenBucket(1, 10));
+    expect((await app.request("/")).status).toBe(200);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    expect((await app.request("/")).status).toBe(429);
+    vi.setSystemTime(Date.now() - 7_200_000);
+    const refused = await app.request("/");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+    pass(10);
+    expect((await app.request("/")).status).toBe(200);
+  });
+});
+
+describe("headers of the limit", () => {
+  const names = ["limit", "remaining", "reset"].flatMap((name) => [`ratelimit-${name}`, `x-ratelimit-${name}`]);
+
+  it("stand on every answer: results, errors, 404 and 429", async () => {
+    const app = limited(RateLimitConfig.tokenBucket(4, 60));
+    app.get("/broken", async () => {
+      throw new Error("x");
+    });
+    await using server = await wire(app);
+    const seen: (number | undefined)[][] = [];
+    for (const path of ["/", "/broken", "/nowhere", "/", "/"]) {
+      const response = await server.send(path);
+      seen.push([response.status, ...names.map((name) => Number(response.get(name)))]);
+    }
+    expect(seen).toEqual([
+      [200, 4, 4, 3, 3, 15, 15],
+      [500, 4, 4, 2, 2, 30, 30],
+      [404, 4, 4, 1, 1, 45, 45],
+      [200, 4, 4, 0, 0, 60, 60],
+      [429, 4, 4, 0, 0, 60, 60],
+    ]);
+  });
+
+  it("stand on what an exception handler makes of a refusal, Retry-After included", async () => {
+    const app = limited(RateLimitConfig.tokenBucket(1, 60));
+    app.exceptionHandler(HttpError, (_request, error) => Response.json({ own: error.status }, error.status));
+    await app.request("/");
+    const refused = await app.request("/");
+    expect(await refused.json()).toEqual({ own: 429 });
+    expect([refused.headers.get("retry-after"), refused.headers.get("ratelimit-limit")]).toEqual(["60", "1"]);
+  });
+});
+
+describe("who is who", () => {
+  it("is told by the peer's address, whatever headers of proxies say", async () => {
+    await using server = await wire(limited(RateLimitConfig.tokenBucket(2, 60)));
+    const spoofed = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP"];
+    const statuses = [];
+    for (const [i, name] of spoofed.entries()) {
+      const value = name === "Forwarded" ? `for=10.0.0.${i}` : `10.0.0.${i}`;
+      statuses.push((await server.send("/", { headers: { [name]: value } })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429, 429, 429]);
+  });
+
+  it("is told by the rightmost hop that is not trusted, IPv6 by its /64", async () => {
+    const app = limited(RateLimitConfig.tokenBucket(1, 60)).trustProxy("loopback");
+    await using server = await wire(app);
+    const ask = async (address: string): Promise<number> =>
+      (await server.send("/", { headers: { "X-Forwarded-For": address } })).status;
+    expect(await ask("203.0.113.1")).toBe(200);
+    expect(await ask("6.6.6.6, 203.0.113.1")).toBe(429);
+    expect(await ask("203.0.113.2")).toBe(200);
+    expect(await ask("2001:db8:1:2::1")).toBe(200);
+    expect(await ask("2001:0DB8:1:2:ffff::9")).toBe(429);
+    expect(await ask("2001:db8:1:3::1")).toBe(200);
+    expect(await ask("::ffff:203.0.113.2")).toBe(429);
+  });
+
+  it("is told by a function: a string, null for no limit, undefined for the address; also later", async () => {
+    const app = limited(
+      RateLimitConfig.tokenBucket(1, 60, {
+        key: async (request) => {
+          const name = request.headers.get("x-client");
+          return name === "friend" ? null : name;
+        },
+      }),
+    );
+    const ask = async (client?: string): Promise<number> =>
+      (await app.request("/", client === undefined ? {} : { headers: { "x-client": client } })).status;
+    expect([await ask("a"), await ask("b"), await ask("a")]).toEqual([200, 200, 429]);
+    expect([await ask("friend"), await ask("friend")]).toEqual([200, 200]);
+    expect([await ask(), await ask()]).toEqual([200, 429]);
+  });
+
+  it("fails closed when that function fails or gives something else", async () => {
+    for (const key of [() => 7, () => Promise.reject(new Error("x"))] as never[]) {
+      const app = limited(RateLimitConfig.tokenBucket(1, 60, { key }));
+      app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+      expect((await app.request("/")).status).toBe(500);
+    }
+  });
+});
+
+describe("the sliding window", () => {
+  it("never has more than max_requests in any window, and tells when the oldest leaves it", async () => {
+    stopClock();
+    const app = limited(RateLimitConfig.sliding_window(2, 10));
+    expect((await app.request("/")).status).toBe(200);
+    pass(6);
+    expect((await app.request("/")).status).toBe(200);
+    const refused = await app.request("/");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "4"]);
+    pass(4);
+    expect((await app.request("/")).status).toBe(200);
+    expect((await app.request("/")).headers.get("retry-after")).toBe("6");
+  });
+});
+
+describe("the adaptive limit", () => {
+  it("shrinks while answers fail, down to its least, and recovers after", async () => {
+    stopClock();
+    let failing = true;
+    const app = new App();
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    app.enableRateLimit(RateLimitConfig.adaptive(100, 10, { minRequests: 20, ...byHeader }));
+    app.get("/", () => {
+      if (failing) throw new Error("x");
+      return "ok";
+    });
+    let client = 0;
+    const limits: number[] = [];
+    const rounds = async (count: number): Promise<void> => {
+      for (let round = 0; round < count; round++) {
+        for (let i = 0; i < 12; i++) {
+          const response = await app.request("/", { headers: { "x-client": `c${client++}` } });
+          if (i === 11) limits.push(Number(response.headers.get("ratelimit-limit")));
+        }
+        pass(1);
+      }
+    };
+    await rounds(4);
+    expect(limits).toEqual([100, 50, 25, 20]);
+    failing = false;
+    limits.length = 0;
+    await rounds(3);
+    expect(limits).toEqual([20, 30, 40]);
+    pass(60);
+    await rounds(1);
+    expect(limits.at(-1)).toBe(100);
+  });
+
+  it("shrinks while answers are slow", async () => {
+    stopClock();
+    const app = new App().enableRateLimit(RateLimitConfig.adaptive(100, 10, { latencyMs: 50, ...byHeader }));
+    app.get("/", () => {
+      pass(0.08);
+      return "ok";
+    });
+    let last = 0;
+    for (let i = 0; i < 40; i++) {
+      const response = await app.request("/", { headers: { "x-client": `c${i}` } });
+      last = Number(response.headers.get("ratelimit-limit"));
+    }
+    expect(last).toBeLessThan(100);
+  });
+});
+
+describe("limits of routes and blueprints", () => {
+  it("take the place of the application's, which false switches off", async () => {
+    const app = limited(RateLimitConfig.tokenBucket(2, 60));
+    app.post("/login", { rate_limit: RateLimitConfig.slidingWindow(1, 60) }, () => "in");
+    app.get("/free", { rateLimit: false }, () => "free");
+    const ask = async (path: string, method = "GET"): Promise<number> => (await app.request(path, { method })).status;
+    expect([await ask("/login", "POST"), await ask("/login", "POST")]).toEqual([200, 429]);
+    expect([await ask("/"), await ask("/"), await ask("/")]).toEqual([200, 200, 429]);
+    expect([await ask("/free"), await ask("/free"), await ask("/free")]).toEqual([200, 200, 200]);
+    expect((await app.request("/free")).headers.get("ratelimit-limit")).toBeNull();
+  });
+
+  it("hold without one of the application", async () => {
+    const app = new App();
+    app.post("/login", { rateLimit: { maxRequests: 1, windowSecs: 60 } }, () => "in").get("/", () => "ok");
+    expect((await app.request("/login", { method: "POST" })).status).toBe(200);
+    expect((await app.request("/login", { method: "POST" })).status).toBe(429);
+    expect((await app.request("/")).headers.get("ratelimit-limit")).toBeNull();
+  });
+
+  it("of a blueprint are shared by its routes, and overridden by a route's own", async () => {
+    const api = new Blueprint("/api", { rateLimit: RateLimitConfig.tokenBucket(2, 60) });
+    api
+      .get("/a", () => "a")
+      .get("/b", () => "b")
+      .get("/c", { rateLimit: false }, () => "c");
+    const app = new App().registerBlueprint(api);
+    const ask = async (path: string): Promise<number> => (await app.request(path)).status;
+    expect([await ask("/api/a"), await ask("/api/b"), await ask("/api/a"), await ask("/api/c")]).toEqual([
+      200, 200, 429, 200,
+    ]);
+  });
+});
+
+describe("WebSocket routes", () => {
+  it("are limited before the upgrade, and told so", async () => {
+    const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60));
+    app.websocket("/ws", async (socket) => {
+      await socket.recv();
+    });
+    await using client = testClient(app);
+    const socket = await client.websocket("/ws");
+    expect(socket.headers.get("ratelimit-remaining")).toBe("0");
+    const refused = await client.websocket("/ws").catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(WebSocketRefusedError);
+    expect((refused as WebSocketRefusedError).status).toBe(429);
+    await socket.close();
+  });
+});
+
+describe("a store of one's own", () => {
+  function withStore(store: RateLimitStore, onStoreError?: "allow" | "refuse"): App {
+    const app = limited(RateLimitConfig.tokenBucket(1, 60, { store, ...(onStoreError && { onStoreError }) }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    return app;
+  }
+
+  it("may answer later", async () => {
+    const counts = new Map<string, number>();
+    const app = withStore({
+      limiter: ({ name }) => ({
+        async take(key, limit) {
+          const count = (counts.get(name + key) ?? 0) + 1;
+          counts.set(name + key, count);
+          return { allowed: count <= limit, remaining: 0, resetMs: 1000, retryMs: 1000 };
+        },
+      }),
+    });
+    expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 429]);
+  });
+
+  it("that fails lets requests pass, or refuses them where that is asked for", async () => {
+    for (const take of [
+      () => Promise.reject(new Error("down")),
+      () => {
+        throw new Error("down");
+      },
+    ]) {
+      expect((await withStore({ limiter: () => ({ take }) }).request("/")).status).toBe(200);
+      expect((await withStore({ limiter: () => ({ take }) }, "refuse").request("/")).status).toBe(503);
+    }
+  });
+});
+
+describe("RateLimitConfig", () => {
+  it("shows its fields in both spellings, and takes them so", () => {
+    const config = new RateLimitConfig({ max_requests: 5, window_secs: 2 });
+    expect([config.maxRequests, config.max_requests, config.windowSecs, config.window_secs]).toEqual([5, 5, 2, 2]);
+    expect(RateLimitConfig.token_bucket({ maxRequests: 5 }).kind).toBe("token_bucket");
+  });
+
+  it("refuses what it does not know or what makes no sense, and names it", () => {
+    const refuse = (make: () => unknown): string => {
+      try {
+        make();
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return "";
+    };
+    expect(refuse(() => new RateLimitConfig({ max_request: 5 } as never))).toBe(
+      "unknown option 'max_request' in RateLimitConfig; did you mean 'max_requests'?",
+    );
+    expect(refuse(() => RateLimitConfig.tokenBucket(0, 60))).toContain("'maxRequests'");
+    expect(refuse(() => RateLimitConfig.slidingWindow(1, 0))).toContain("'windowSecs'");
+    expect(refuse(() => RateLimitConfig.tokenBucket(5, 60, { minRequests: 1 } as never))).toContain('"adaptive" only');
+    expect(refuse(() => RateLimitConfig.adaptive(5, 60, { minRequests: 6 }))).toContain("at most maxRequests");
+    expect(refuse(() => new App().get("/", { rateLimit: true } as never, () => ""))).toContain("'rateLimit'");
+    expect(refuse(() => new App().get("/", { rateLimit: { windows: 1 } } as never, () => ""))).toContain("'windows'");
+  });
+});
+
+describe("several workers", () => {
+  it("say once that each counts for itself", async () => {
+    const warnings: string[] = [];
+    const start = async (workers: number): Promise<string[]> => {
+      warnings.length = 0;
+      const app = limited().enableCaching().enableCircuitBreaker();
+      const logger = {
+        debug() {},
+        info() {},
+        warn: (message: string) => void warnings.push(message),
+        error() {},
+        child: () => logger,
+      };
+      app.logger = logger;
+      app.configure({ env: "production", debug: false, logs: false, requestTimeout: 30, workers });
+      await app.start();
+      await app.stop();
+      return [...warnings];
+    };
+    expect(await start(1)).toEqual([]);
+    expect(await start(2)).toEqual([
+      "each of the 2 workers has its own counts of the rate limit, response cache, circuits: enable a key-value store to share",
+    ]);
+  });
+});

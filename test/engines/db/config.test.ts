@@ -1,0 +1,107 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { DatabaseConfig } from "../../../src/engines/db/config.js";
+import { ValueError } from "../../../src/internal/value-error.js";
+
+describe("DatabaseConfig", () => {
+  it("reads a URL", () => {
+    expect(new DatabaseConfig("postgres://ada:s%40crét@db.example:6543/my%20books")).toMatchObject({
+      engine: "postgres",
+      host: "db.example",
+      port: 6543,
+      user: "ada",
+      password: "s@crét",
+      database: "my books",
+      sslmode: "prefer",
+      poolSize: 10,
+    });
+    expect(new DatabaseConfig("postgresql://[::1]/x")).toMatchObject({ host: "::1", port: 5432 });
+    expect(new DatabaseConfig("postgres://app@%2Fvar%2Frun%2Fpostgresql/x").host).toBe("/var/run/postgresql");
+    expect(new DatabaseConfig("postgres:///x?host=/tmp")).toMatchObject({ host: "/tmp", database: "x" });
+  });
+
+  it("reads the parameters of a URL by libpq's names and by its own", () => {
+    const query = "sslmode=verify-full&sslrootcert=ca.pem&application_name=shop&connect_timeout=3&pool_size=4";
+    expect(new DatabaseConfig(`postgres://h/x?${query}&statement_timeout=250&prepared_statements=false`)).toMatchObject(
+      {
+        sslmode: "verify-full",
+        sslrootcert: "ca.pem",
+        applicationName: "shop",
+        connectTimeout: 3000,
+        poolSize: 4,
+        statementTimeout: 250,
+        preparedStatements: false,
+      },
+    );
+    expect(new DatabaseConfig("postgres://h/x?pgbouncer=true").preparedStatements).toBe(false);
+  });
+
+  it("takes fields in either spelling, and in the contract's order", () => {
+    expect(new DatabaseConfig({ host: "h", database: "x", pool_size: 3 }).poolSize).toBe(3);
+    expect(new DatabaseConfig({ host: "h", poolSize: 3 }).pool_size).toBe(3);
+    expect(new DatabaseConfig("postgres://h/x", 7, "require", "ca.pem")).toMatchObject({
+      poolSize: 7,
+      sslmode: "require",
+      sslrootcert: "ca.pem",
+    });
+  });
+
+  it("prefers a field to the same in the URL", () => {
+    expect(new DatabaseConfig({ url: "postgres://a:b@h/x?pool_size=1", poolSize: 2, password: "c" })).toMatchObject({
+      user: "a",
+      password: "c",
+      poolSize: 2,
+    });
+  });
+
+  it.each([
+    ["pglite:", null],
+    ["pglite://", null],
+    ["pglite:memory", null],
+    ["pglite:./data", "./data"],
+    ["pglite:/var/data", "/var/data"],
+    ["pglite:///var/data", "/var/data"],
+    ["pglite:my%20data?acquire_timeout=9", "my data"],
+  ])("%s is embedded, in %s", (url, folder) => {
+    expect(new DatabaseConfig(url)).toMatchObject({ engine: "pglite", folder });
+  });
+
+  it.each([
+    [{ url: "mysql://h/x" }, "must begin with postgres://, postgresql:// or pglite:"],
+    [{ url: "postgres://u:p#ss@h/x" }, "percent-encoded"],
+    [{ url: "postgres://u:%zz@h/x" }, "percent-encoded"],
+    [{ url: "postgres://a,b/x" }, "one host"],
+    [{ url: "postgres://h/x?sslmode=yes" }, "option 'sslmode' in the query of the database URL must be one of"],
+    [
+      { url: "postgres://h/x?pool_size=many" },
+      "option 'pool_size' in the query of the database URL must be an integer",
+    ],
+    [
+      { url: "postgres://h/x?pool_sise=3" },
+      "unknown option 'pool_sise' in the query of the database URL; did you mean",
+    ],
+    [{ poolSize: 0 }, "option 'poolSize' in DatabaseConfig must be an integer from 1 to 10000, not 0"],
+    [{ pool_siez: 3 }, "did you mean 'pool_size'?"],
+    [{ sslmode: "on" }, "option 'sslmode' in DatabaseConfig must be one of"],
+    [{ statementTimeout: -1 }, "option 'statementTimeout'"],
+  ])("refuses %o", (options, message) => {
+    expect(() => new DatabaseConfig(options as object)).toThrow(ValueError);
+    expect(() => new DatabaseConfig(options as object)).toThrow(message);
+  });
+
+  it("shows neither the password nor the URL that holds it", () => {
+    const config = new DatabaseConfig("postgres://ada:hunter2@h/x");
+    expect(inspect(config) + JSON.stringify(config) + String(Object.values(config))).not.toContain("hunter2");
+    expect(config.address).toBe("h:5432/x");
+    for (const options of [{ url: "postgres://u:hunter2#@h/x" }, { url: "hunter2" }, { password: 42_424_242 }]) {
+      let message = "";
+      try {
+        new DatabaseConfig(options as object);
+      } catch (error) {
+        message = String((error as Error).stack);
+      }
+      expect(message).toContain("ValueError");
+      expect(message).not.toMatch(/hunter2(?!.*config\.test)|42424242/);
+    }
+  });
+});

@@ -1,0 +1,796 @@
+import { getEventListeners } from "node:events";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Database, Transaction } from "../../../src/engines/db/database.js";
+import {
+  CheckViolation,
+  DatabaseError,
+  DataError,
+  ExclusionViolation,
+  ForeignKeyViolation,
+  NotNullViolation,
+  OperationalError,
+  ParameterRangeError,
+  ParameterTypeError,
+  ParameterValueError,
+  ProgrammingError,
+  RuntimeError,
+  UniqueViolation,
+} from "../../../src/engines/db/errors.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { sql } from "../../../src/engines/db/sql.js";
+import { json } from "../../../src/engines/db/values/json.js";
+import { service } from "../../support/service.js";
+import { engines } from "./engines.js";
+
+const schema = `
+  create table authors (id serial primary key, name text not null, email text unique);
+  create table books (
+    id serial primary key,
+    title varchar(20) not null,
+    author_id int not null references authors (id),
+    year int constraint books_year_check check (year > 0),
+    unique (title, author_id)
+  );
+  create table stays (room int, during int4range, exclude using gist (during with &&));
+`;
+
+describe.each(engines(service("postgres")))("a database on $name", ({ name, make }) => {
+  let db: Database;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const made = await make();
+    drop = made.drop;
+    db = await openDatabase(made.url);
+    await db.script(schema);
+  });
+
+  afterAll(async () => {
+    await db?.close();
+    await drop?.();
+  });
+
+  beforeEach(async () => {
+    await db.execute("truncate authors, books, stays restart identity");
+  });
+
+  const failure = async (promise: PromiseLike<unknown>): Promise<DatabaseError> => {
+    try {
+      await promise;
+    } catch (error) {
+      expect(error).toBeInstanceOf(DatabaseError);
+      return error as DatabaseError;
+    }
+    throw new Error("the statement did not fail");
+  };
+
+  it("names its engine", () => {
+    expect(db.engine).toBe(name);
+  });
+
+  describe("calls", () => {
+    it("fetch gives all rows as objects", async () => {
+      expect(await db.fetch("select x, x * 2 as twice from generate_series(1, 3) x")).toEqual([
+        { x: 1, twice: 2 },
+        { x: 2, twice: 4 },
+        { x: 3, twice: 6 },
+      ]);
+    });
+
+    it("fetchrow gives the first row, or null", async () => {
+      expect(await db.fetchrow("select $1::int as a, $2::text as b", [1, "two"])).toEqual({ a: 1, b: "two" });
+      expect(await db.fetchrow("select * from authors")).toBeNull();
+    });
+
+    it("fetchval gives the first value, or null", async () => {
+      expect(await db.fetchval("select x from generate_series(5, 9) x")).toBe(5);
+      expect(await db.fetchval("select null")).toBeNull();
+      expect(await db.fetchval("select id from authors")).toBeNull();
+    });
+
+    it("fetchArrays gives rows as lists with the names of the columns", async () => {
+      expect(await db.fetchArrays("select 1 as a, null as b, 'x' as a")).toEqual({
+        columns: ["a", "b", "a"],
+        rows: [[1, null, "x"]],
+      });
+    });
+
+    it("fetchText gives the text of PostgreSQL, not parsed", async () => {
+      expect(await db.fetchText("select json_build_object('n', 12345678901234567890)")).toBe(
+        '{"n" : 12345678901234567890}',
+      );
+      expect(await db.fetchText("select null::json")).toBeNull();
+    });
+
+    it("execute says what was done to how many rows", async () => {
+      expect(await db.execute("insert into authors (name) values ('a'), ('b')")).toEqual({
+        command: "INSERT",
+        rowCount: 2,
+      });
+      expect(await db.execute("update authors set name = 'c'")).toEqual({ command: "UPDATE", rowCount: 2 });
+      expect(await db.execute("create table other ()")).toEqual({ command: "CREATE TABLE", rowCount: 0 });
+      expect(await db.execute("drop table other")).toEqual({ command: "DROP TABLE", rowCount: 0 });
+    });
+
+    it("script runs several statements, all or none", async () => {
+      await db.script("insert into authors (name) values ('a'); insert into authors (name) values ('b')");
+      await expect(
+        db.script("insert into authors (name) values ('c'); insert into nowhere values (1)"),
+      ).rejects.toThrow(ProgrammingError);
+      expect(await db.fetchval("select count(*) from authors")).toBe(2);
+    });
+
+    it("a column called __proto__ is an ordinary key of the row", async () => {
+      const row = await db.fetchrow(`select '{"polluted": true}'::json as "__proto__"`);
+      expect(Object.keys(row ?? {})).toEqual(["__proto__"]);
+      expect((row as { polluted?: unknown }).polluted).toBeUndefined();
+    });
+
+    it("takes a very long statement", async () => {
+      const values = Array.from({ length: 5000 }, (_, i) => `($${i + 1}::int)`).join(", ");
+      const params = Array.from({ length: 5000 }, (_, i) => i);
+      expect(await db.fetchval(`select sum(x) from (values ${values}) v (x)`, params)).toBe(12497500);
+    });
+
+    it("refuses a time limit that is none", async () => {
+      await expect(db.fetch("select 1", [], { timeout: -1 })).rejects.toThrow("option 'timeout' in a statement");
+    });
+
+    it("an empty statement does nothing", async () => {
+      expect(await db.fetch("")).toEqual([]);
+      expect(await db.execute("-- nothing")).toEqual({ command: "", rowCount: 0 });
+    });
+
+    it("answers many calls at once, each with its own result", async () => {
+      const all = await Promise.all(Array.from({ length: 300 }, (_, i) => db.fetchval("select $1::int", [i])));
+      expect(all).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    });
+
+    it("a call that fails among many leaves the others alone", async () => {
+      const all = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, i) => db.fetchval("select 100 / $1::int", [i % 3])),
+      );
+      expect(all.map(({ status }) => status)).toEqual(all.map((_, i) => (i % 3 === 0 ? "rejected" : "fulfilled")));
+    });
+
+    it("a wrong statement sent many times at once gives the same error to all", async () => {
+      const all = await Promise.all(
+        Array.from({ length: 10 }, () => failure(db.fetch("select * from nowhere where id = $1", [1]))),
+      );
+      expect(all.map(({ sqlstate }) => sqlstate)).toEqual(all.map(() => "42P01"));
+    });
+
+    it("a statement still works after its table has changed", async () => {
+      await db.script("create table shifting (a int); insert into shifting values (1)");
+      expect(await db.fetch("select * from shifting where a = $1", [1])).toEqual([{ a: 1 }]);
+      await db.script("alter table shifting add column b text default 'new'");
+      expect(await db.fetch("select * from shifting where a = $1", [1])).toEqual([{ a: 1, b: "new" }]);
+      await db.script("drop table shifting");
+    });
+
+    it("an error's stack shows where the call was made", async () => {
+      async function theCaller(): Promise<void> {
+        await db.fetch("select * from nowhere");
+      }
+      expect((await failure(theCaller())).stack).toContain("theCaller");
+    });
+  });
+
+  describe("the tagged template", () => {
+    it("makes a parameter of every value", async () => {
+      const evil = "'; drop table authors; --";
+      expect(await db.sql`select ${evil}::text as a, ${1}::int as b`).toEqual([{ a: evil, b: 1 }]);
+      expect(await db.sql`select ${1}::int as a`.row()).toEqual({ a: 1 });
+      expect(await db.sql`select ${2}::int`.val()).toBe(2);
+      expect(await db.sql`insert into authors (name) values (${"a"})`.execute()).toMatchObject({ rowCount: 1 });
+    });
+
+    it("takes fragments, names and lists", async () => {
+      await db.sql`insert into authors (name) values (${"a"}), (${"b"}), (${"c"})`;
+      const condition = sql`name in (${sql.join(["a", "c"])})`;
+      const rows =
+        await db.sql`select ${sql.id("name")} from ${sql.id("public", "authors")} where ${condition} order by 1`;
+      expect(rows).toEqual([{ name: "a" }, { name: "c" }]);
+      expect(await db.fetchval(sql`select count(*) from authors where ${condition}`)).toBe(2);
+    });
+  });
+
+  describe("values", () => {
+    it.each([
+      ["true", true],
+      ["(-32768)::int2", -32768],
+      ["2147483647", 2147483647],
+      ["9007199254740991", 9007199254740991],
+      ["9007199254740993", 9007199254740993n],
+      ["(-9223372036854775808)::int8", -9223372036854775808n],
+      ["1.5::float8", 1.5],
+      ["'NaN'::float8", Number.NaN],
+      ["'Infinity'::float8", Number.POSITIVE_INFINITY],
+      ["12345678901234567890.12345", "12345678901234567890.12345"],
+      ["'ünï☃𝄞'", "ünï☃𝄞"],
+      ["date '2024-02-29'", "2024-02-29"],
+      ["timestamptz '2024-02-29 12:34:56.789+02'", new Date("2024-02-29T10:34:56.789Z")],
+      ["timestamp '2024-02-29 12:34:56.789123'", new Date("2024-02-29T12:34:56.789Z")],
+      ["timestamp '0044-03-15 12:00:00 BC'", new Date(Date.UTC(-43, 2, 15, 12))],
+      ["timestamp '12024-01-01 00:00:00'", new Date(Date.UTC(12024, 0, 1))],
+      ["timestamptz 'infinity'", Number.POSITIVE_INFINITY],
+      ["time '12:34:56'", "12:34:56"],
+      ["interval '1 day 2 hours'", "1 day 02:00:00"],
+      ["'7f9c24e8-3b12-4fef-91e0-5a1d2a6f3c11'::uuid", "7f9c24e8-3b12-4fef-91e0-5a1d2a6f3c11"],
+      [`'{"a": [1, null, "x"]}'::jsonb`, { a: [1, null, "x"] }],
+      ["'null'::json", null],
+      ["'\\x00ff10'::bytea", Buffer.from([0, 255, 16])],
+      ["array[1, null, 3]", [1, null, 3]],
+      [
+        "array[[1, 2], [3, 4]]",
+        [
+          [1, 2],
+          [3, 4],
+        ],
+      ],
+      [`array['a,b', 'c"d', 'e\\f', '', 'NULL', null, '{}']`, ["a,b", 'c"d', "e\\f", "", "NULL", null, "{}"]],
+      ["'[0:1]={7,8}'::int[]", [7, 8]],
+      ["'{}'::text[]", []],
+      [`array['{"a": 1}'::jsonb]`, [{ a: 1 }]],
+      ["array[date '2024-01-01']", ["2024-01-01"]],
+      ["array[9007199254740993]", [9007199254740993n]],
+      ["null::int", null],
+    ])("%s is read as %o", async (expression, expected) => {
+      expect(await db.fetchval(`select ${expression}`)).toEqual(expected);
+    });
+
+    it.each([
+      ["int", 5],
+      ["bigint", 9223372036854775807n],
+      ["float8", -0.1],
+      ["numeric", "12345678901234567890.5"],
+      ["bool", false],
+      ["text", 'it\'s "quoted" \\ and 𝄞'],
+      ["bytea", Buffer.from([0, 1, 254])],
+      ["timestamptz", new Date("1969-12-31T23:59:59.999Z")],
+      ["timestamp", new Date("2024-06-01T12:00:00.001Z")],
+      ["timestamptz", new Date(Date.UTC(-43, 2, 15))],
+      ["timestamptz", new Date(Date.UTC(12024, 0, 1))],
+      ["date", "2024-02-29"],
+      ["jsonb", { deep: [{ x: "☃" }] }],
+      ["jsonb", [1, "two", null]],
+      ["int[]", [1, null, 2]],
+      ["text[]", ["a", 'b"\\', "", null, "NULL"]],
+      ["int[]", [[1], [2]]],
+      ["bytea[]", [Buffer.from([1]), Buffer.from([])]],
+      ["jsonb[]", [{ a: 1 }, { b: [2] }]],
+      ["timestamptz[]", [new Date(0)]],
+      ["uuid", "7f9c24e8-3b12-4fef-91e0-5a1d2a6f3c11"],
+      ["text", null],
+    ])("a %s parameter comes back as it was sent: %o", async (type, value) => {
+      expect(await db.fetchval(`select $1::${type}`, [value])).toEqual(value);
+    });
+
+    it("bytes of any kind are sent as bytea", async () => {
+      expect(await db.fetchval("select $1::bytea", [new Uint8Array([1, 2, 3]).subarray(1)])).toEqual(
+        Buffer.from([2, 3]),
+      );
+      expect(await db.fetchval("select $1::bytea", [new Uint8Array([9]).buffer])).toEqual(Buffer.from([9]));
+    });
+
+    it("json() sends what would otherwise be text or an array", async () => {
+      expect(await db.fetchval("select $1::jsonb", [json("text")])).toBe("text");
+      expect(await db.fetchval("select $1::jsonb", [json(null)])).toBeNull();
+      expect(await db.fetchval("select $1::text", [json([1])])).toBe("[1]");
+    });
+
+    it("an array parameter replaces a long list", async () => {
+      const ids = Array.from({ length: 70_000 }, (_, i) => i);
+      expect(await db.fetchval("select count(*) from unnest($1::int[])", [ids])).toBe(70_000);
+      expect(await db.fetchval("select count(*) from authors where id = any($1)", [[]])).toBe(0);
+    });
+  });
+
+  describe("parameters are checked before they are sent", () => {
+    it.each([
+      ["select $1::int", [undefined], ParameterTypeError, "parameter $1 is undefined; pass null for SQL null"],
+      ["select $1::int", [1.5], ParameterTypeError, "parameter $1 must be an integer, not a number"],
+      ["select $1::int", [true], ParameterTypeError, "parameter $1 must be an integer, not a boolean"],
+      ["select $1::int", [{}], ParameterTypeError, "parameter $1 must be an integer, not an object (Object)"],
+      ["select $1::int2", [40_000], ParameterRangeError, "parameter $1 is out of range for type int2"],
+      ["select $1::int", [2 ** 31], ParameterRangeError, "parameter $1 is out of range for type int4"],
+      ["select $1::int", ["3000000000"], ParameterRangeError, "parameter $1 is out of range for type int4"],
+      ["select $1::int8", [2n ** 63n], ParameterRangeError, "parameter $1 is out of range for type int8"],
+      ["select $1::int8", [2 ** 60], ParameterValueError, "a number does not hold exactly"],
+      ["select $1::bool", [1], ParameterTypeError, "parameter $1 must be a boolean, not a number"],
+      ["select $1::text", [["a"]], ParameterTypeError, "parameter $1 must be a string, not a list"],
+      ["select $1::text", ["a\0b"], ParameterValueError, "parameter $1 contains U+0000"],
+      ["select $1::text", ["a\ud800"], ParameterValueError, "half of a surrogate pair"],
+      ["select $1::jsonb", [{ a: "\0" }], ParameterValueError, "parameter $1 contains U+0000"],
+      ["select $1::jsonb", [{ a: 1n }], ParameterTypeError, "parameter $1 cannot be written as JSON"],
+      ["select $2::int, $1::int[]", [[1, "x", 2 ** 40], 1], ParameterRangeError, "parameter $1 is out of range"],
+      ["select $1::int[]", [5], ParameterTypeError, "parameter $1 must be a list (int4[])"],
+      ["select $1::timestamptz", [new Date(Number.NaN)], ParameterValueError, "parameter $1 is an invalid date"],
+      ["select $1::timestamptz", [new Date(-8.64e15)], ParameterRangeError, "a date before 4713 BC"],
+      ["select $1::timestamptz", [1], ParameterTypeError, "parameter $1 must be a Date or a string, not a number"],
+      ["select $1::uuid", ["not-a-uuid"], ParameterValueError, "parameter $1 is not a valid UUID"],
+      ["select $1::int", [() => 1], ParameterTypeError, "parameter $1 must be an integer, not a function"],
+      ["select $1::text", [Symbol("s")], ParameterTypeError, "not a symbol"],
+      ["select $1::text", [new Map()], ParameterTypeError, "not an object (Map)"],
+      ["select $1::int", "5", ParameterTypeError, "the parameters must be a list"],
+    ])("%s with %o", async (statement, params, type, message) => {
+      const error = await failure(db.fetch(statement, params as unknown[]));
+      expect(error).toBeInstanceOf(type);
+      expect(error.message).toContain(message);
+      expect(error.sqlstate).toBeNull();
+    });
+
+    it("more parameters than the protocol can count", async () => {
+      const error = await failure(db.fetch("select 1", new Array(70_000).fill(1)));
+      expect(error).toBeInstanceOf(ParameterRangeError);
+      expect(error.message).toContain("at most 65535 parameters, not 70000");
+    });
+
+    it("too few or too many parameters are a ProgrammingError", async () => {
+      for (const params of [[], [1, 2], []]) {
+        const error = await failure(db.fetch("select $1::int + 0", params));
+        expect(error).toBeInstanceOf(ProgrammingError);
+        expect(error.message).toBe(`the statement has 1 parameter, not ${params.length}`);
+      }
+    });
+
+    it("a refused parameter neither ends a transaction nor harms the connection", async () => {
+      await db.transaction(async (tx) => {
+        await expect(tx.fetch("select $1::text", ["\0"])).rejects.toThrow(ParameterValueError);
+        await tx.execute("insert into authors (name) values ('kept')");
+      });
+      expect(await db.fetchval("select name from authors")).toBe("kept");
+    });
+  });
+
+  describe("errors", () => {
+    it("UniqueViolation, with the column from the server's detail", async () => {
+      await db.execute("insert into authors (name, email) values ('a', 'a@x')");
+      const error = await failure(db.execute("insert into authors (name, email) values ('b', 'a@x')"));
+      expect(error).toBeInstanceOf(UniqueViolation);
+      expect(error).toBeInstanceOf(RuntimeError);
+      expect(error).toMatchObject({
+        name: "UniqueViolation",
+        sqlstate: "23505",
+        detail: "Key (email)=(a@x) already exists.",
+        constraint: "authors_email_key",
+        table: "authors",
+        column: "email",
+        schema: "public",
+      });
+      expect(error.message).toBe('duplicate key value violates unique constraint "authors_email_key"');
+    });
+
+    it("a unique constraint over several columns names them all", async () => {
+      await db.script("insert into authors (name) values ('a'); insert into books (title, author_id) values ('t', 1)");
+      const error = await failure(db.execute("insert into books (title, author_id) values ('t', 1)"));
+      expect(error.column).toBe("title, author_id");
+    });
+
+    it("NotNullViolation", async () => {
+      const error = await failure(db.execute("insert into authors (name) values (null)"));
+      expect(error).toBeInstanceOf(NotNullViolation);
+      expect(error).toMatchObject({ sqlstate: "23502", table: "authors", column: "name", constraint: null });
+    });
+
+    it("ForeignKeyViolation, from either side", async () => {
+      const missing = await failure(db.execute("insert into books (title, author_id) values ('t', 99)"));
+      expect(missing).toBeInstanceOf(ForeignKeyViolation);
+      expect(missing).toMatchObject({
+        sqlstate: "23503",
+        table: "books",
+        column: "author_id",
+        constraint: "books_author_id_fkey",
+      });
+      await db.script("insert into authors (name) values ('a'); insert into books (title, author_id) values ('t', 1)");
+      expect(await failure(db.execute("delete from authors"))).toBeInstanceOf(ForeignKeyViolation);
+    });
+
+    it("CheckViolation, with the column from the constraint's name", async () => {
+      await db.execute("insert into authors (name) values ('a')");
+      const error = await failure(db.execute("insert into books (title, author_id, year) values ('t', 1, -5)"));
+      expect(error).toBeInstanceOf(CheckViolation);
+      expect(error).toMatchObject({ sqlstate: "23514", constraint: "books_year_check", column: "year" });
+    });
+
+    it("ExclusionViolation", async () => {
+      await db.execute("insert into stays values (1, '[1,5)')");
+      expect(await failure(db.execute("insert into stays values (1, '[2,3)')"))).toBeInstanceOf(ExclusionViolation);
+    });
+
+    it.each([
+      ["select 1 / 0", DataError, "22012"],
+      ["insert into books (title, author_id) values (repeat('x', 21), 1)", DataError, "22001"],
+      ["select 'x'::int", DataError, "22P02"],
+      ["selec 1", ProgrammingError, "42601"],
+      ["select * from nowhere", ProgrammingError, "42P01"],
+      ["select nothing from authors", ProgrammingError, "42703"],
+      ["select 1; select 2", ProgrammingError, "42601"],
+      ["do $$ begin raise exception 'mine' using errcode = '40001'; end $$", OperationalError, "40001"],
+      ["do $$ begin raise exception 'mine' using errcode = '53100'; end $$", OperationalError, "53100"],
+      ["do $$ begin raise exception 'mine'; end $$", ProgrammingError, "P0001"],
+      ["do $$ begin raise exception 'mine' using errcode = 'ZZ999'; end $$", DatabaseError, "ZZ999"],
+    ])("%s", async (statement, type, sqlstate) => {
+      const error = await failure(db.execute(statement));
+      expect(error.constructor).toBe(type);
+      expect(error.sqlstate).toBe(sqlstate);
+    });
+
+    it("show no value of a parameter in their message or when printed", async () => {
+      const { inspect } = await import("node:util");
+      await db.execute("insert into authors (name, email) values ('a', 'secret-1')");
+      const all = await Promise.all([
+        failure(db.execute("insert into authors (name, email) values ('a', $1)", ["secret-1"])),
+        failure(db.fetch("select $1::text::int", ["secret-2"])),
+        failure(db.fetch("select $1::int", ["secret-3"])),
+        failure(db.fetch("select $1::uuid", ["secret-4"])),
+        failure(db.fetch("select $1::text::date", ["secret-5"])),
+      ]);
+      for (const error of all) expect(inspect(error) + JSON.stringify(error)).not.toContain("secret");
+      expect(all[1]?.detail).toContain("secret-2");
+    });
+  });
+
+  describe("a statement that would change a shared connection is refused", () => {
+    it.each([
+      "begin",
+      "START TRANSACTION",
+      "commit",
+      " rollback",
+      "-- note\nsavepoint a",
+      "/* note */ set search_path = public",
+      "reset all",
+      "listen x",
+      "declare c cursor for select 1",
+      "deallocate all",
+      "copy authors from stdin",
+      "select 1 \0",
+    ])("%j", async (statement) => {
+      expect(await failure(db.execute(statement))).toBeInstanceOf(ProgrammingError);
+      expect(await db.fetchval("select 1")).toBe(1);
+    });
+  });
+
+  describe("transactions", () => {
+    const names = async (): Promise<unknown[]> =>
+      (await db.fetch<{ name: string }>("select name from authors order by id")).map((row) => row.name);
+
+    it("commit what was done, and return the function's result", async () => {
+      const result = await db.transaction(async (tx) => {
+        await tx.execute("insert into authors (name) values ($1)", ["a"]);
+        return tx.fetchval("select count(*) from authors");
+      });
+      expect(result).toBe(1);
+      expect(await names()).toEqual(["a"]);
+    });
+
+    it("roll back when the function throws, and pass its error on", async () => {
+      const own = new Error("own");
+      await expect(
+        db.transaction(async (tx) => {
+          await tx.execute("insert into authors (name) values ('a')");
+          throw own;
+        }),
+      ).rejects.toBe(own);
+      expect(await names()).toEqual([]);
+    });
+
+    it("inside one another are savepoints", async () => {
+      await db.transaction(async (tx) => {
+        await tx.execute("insert into authors (name) values ('outer')");
+        await expect(
+          tx.transaction(async (inner) => {
+            expect(inner.depth).toBe(1);
+            await inner.execute("insert into authors (name) values ('lost')");
+            await inner.execute("insert into nowhere values (1)");
+          }),
+        ).rejects.toThrow(ProgrammingError);
+        await tx.transaction(async (inner) => {
+          await inner.transaction((innermost) => innermost.execute("insert into authors (name) values ('deep')"));
+        });
+      });
+      expect(await names()).toEqual(["outer", "deep"]);
+    });
+
+    it("side by side inside another wait for each other", async () => {
+      await db.transaction(async (tx) => {
+        const results = await Promise.allSettled([
+          tx.transaction(async (inner) => {
+            await inner.execute("insert into authors (name) values ('first')");
+            throw new Error("undo the first");
+          }),
+          tx.transaction((inner) => inner.execute("insert into authors (name) values ('second')")),
+        ]);
+        expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+      });
+      expect(await names()).toEqual(["second"]);
+    });
+
+    it("an inner one may be opened through the outer one without waiting for itself", async () => {
+      await db.transaction((tx) =>
+        tx.transaction(() => tx.transaction((inner) => inner.execute("insert into authors (name) values ('a')"))),
+      );
+      expect(await names()).toEqual(["a"]);
+    });
+
+    it("fail when an error in them was caught and nothing could be committed", async () => {
+      const error = await failure(
+        db.transaction(async (tx) => {
+          await tx.execute("insert into authors (name) values ('a')");
+          await tx.execute("insert into nowhere values (1)").catch(() => {});
+        }),
+      );
+      expect(error.sqlstate).toBe("25P02");
+      expect(await names()).toEqual([]);
+    });
+
+    it("include statements that the function did not wait for", async () => {
+      await db.transaction((tx) => {
+        void tx.execute("insert into authors (name) values ($1)", ["unwaited"]);
+      });
+      expect(await names()).toEqual(["unwaited"]);
+    });
+
+    it("keep the order of statements that were sent together", async () => {
+      await db.transaction(async (tx) => {
+        await Promise.all([
+          tx.execute("insert into authors (id, name) values ($1, $2)", [7, "parent"]),
+          tx.execute("insert into books (title, author_id) values ('child', 7)"),
+          tx.execute("update authors set name = $1 where id = $2", ["changed", 7]),
+        ]);
+      });
+      expect(await names()).toEqual(["changed"]);
+    });
+
+    it("take no more statements once they have ended", async () => {
+      let kept: Transaction | undefined;
+      await db.transaction((tx) => {
+        kept = tx;
+      });
+      expect((await failure(kept!.fetch("select 1"))).message).toBe("the transaction has ended");
+      const { signal } = new AbortController();
+      expect((await failure(kept!.fetch("select 1", [], { signal }))).message).toBe("the transaction has ended");
+      expect((await failure(kept!.script("select 1", { signal }))).message).toBe("the transaction has ended");
+      expect(getEventListeners(signal, "abort")).toEqual([]);
+    });
+
+    it("are not ended by statements", async () => {
+      await db.transaction(async (tx) => {
+        for (const statement of ["commit", "rollback", "savepoint x", "set search_path = x"]) {
+          expect(await failure(tx.execute(statement))).toBeInstanceOf(ProgrammingError);
+        }
+        await tx.execute("set local statement_timeout = 1000");
+      });
+    });
+
+    it("pass isolation, read only and deferrable on", async () => {
+      await db.transaction(
+        async (tx) => {
+          expect(await tx.fetchval("show transaction_isolation")).toBe("serializable");
+          expect(await tx.fetchval("show transaction_read_only")).toBe("on");
+          expect(await tx.fetchval("show transaction_deferrable")).toBe("on");
+        },
+        { isolation: "serializable", readOnly: true, deferrable: true },
+      );
+      await expect(
+        db.transaction((tx) => tx.execute("insert into authors (name) values ('a')"), { readOnly: true }),
+      ).rejects.toMatchObject({ sqlstate: "25006" });
+    });
+
+    it("refuse options that they do not know, and those for the outermost inside", async () => {
+      await expect(db.transaction(() => 1, { isolaton: "serializable" } as object)).rejects.toThrow(
+        "unknown option 'isolaton' in transaction(); did you mean 'isolation'?",
+      );
+      await expect(db.transaction(() => 1, { isolation: "none" } as object)).rejects.toThrow("one of");
+      await db.transaction(async (tx) => {
+        await expect(tx.transaction(() => 1, { retry: 1 })).rejects.toThrow("for the outermost transaction only");
+      });
+    });
+
+    it("run again after a serialization failure, as often as allowed", async () => {
+      let runs = 0;
+      const run = (failures: number, retry: number): Promise<unknown> => {
+        runs = 0;
+        return db.transaction(
+          async (tx) => {
+            await tx.execute("insert into authors (name) values ('a')");
+            if (++runs <= failures) await tx.execute("do $$ begin raise sqlstate '40001'; end $$");
+            return runs;
+          },
+          { retry },
+        );
+      };
+      expect(await run(2, 3)).toBe(3);
+      expect(await names()).toEqual(["a"]);
+      await expect(run(2, 1)).rejects.toMatchObject({ sqlstate: "40001" });
+      expect(runs).toBe(2);
+      await expect(run(1, 0)).rejects.toMatchObject({ sqlstate: "40001" });
+    });
+
+    it("do not run again after any other error", async () => {
+      let runs = 0;
+      await expect(
+        db.transaction(
+          () => {
+            runs++;
+            throw new Error("own");
+          },
+          { retry: 5 },
+        ),
+      ).rejects.toThrow("own");
+      expect(runs).toBe(1);
+    });
+
+    it("run hooks after the outermost commit only, and none of what was rolled back", async () => {
+      const log: string[] = [];
+      await db.transaction(async (tx) => {
+        tx.onCommit(() => log.push("outer"));
+        await tx.transaction((inner) => inner.onCommit(() => log.push("inner")));
+        await tx
+          .transaction((inner) => {
+            inner.onCommit(() => log.push("undone"));
+            throw new Error("undo");
+          })
+          .catch(() => {});
+        log.push("body");
+      });
+      await db
+        .transaction((tx) => {
+          tx.onCommit(() => log.push("never"));
+          throw new Error("undo");
+        })
+        .catch(() => {});
+      expect(log).toEqual(["body", "outer", "inner"]);
+    });
+
+    it("are `current` for the code that runs in them, and only there", async () => {
+      expect(db.current).toBe(db);
+      await db.transaction(async (tx) => {
+        expect(db.current).toBe(tx);
+        await tx.transaction(async (inner) => expect(db.current).toBe(inner));
+        expect(db.current).toBe(tx);
+        await db.current.execute("insert into authors (name) values ('within')");
+      });
+      expect(db.current).toBe(db);
+      expect(await names()).toEqual(["within"]);
+    });
+
+    it("end at once when their signal is aborted, whatever the function does", async () => {
+      const controller = new AbortController();
+      const error = await failure(
+        db.transaction(
+          async (tx) => {
+            await tx.execute("insert into authors (name) values ('a')");
+            controller.abort(new Error("gone"));
+            await new Promise(() => {});
+          },
+          { signal: controller.signal },
+        ),
+      );
+      expect(error).toMatchObject({ name: "OperationalError", sqlstate: "57014" });
+      expect(await names()).toEqual([]);
+    });
+
+    it("do not begin when their signal has been aborted", async () => {
+      await expect(db.transaction(() => 1, { signal: AbortSignal.abort() })).rejects.toThrow(OperationalError);
+      await expect(db.fetch("select 1", [], { signal: AbortSignal.abort() })).rejects.toThrow(OperationalError);
+    });
+  });
+
+  describe("cursors", () => {
+    const numbers = "select x from generate_series(1, $1::int) x";
+
+    it("give all rows, in batches", async () => {
+      const seen: unknown[] = [];
+      for await (const row of db.cursor<{ x: number }>(numbers, [25], { batch: 10 })) seen.push(row.x);
+      expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+    });
+
+    it("give their connection back when the loop is left", async () => {
+      for await (const _ of db.cursor(numbers, [1000])) break;
+      expect(db.stats().inUse).toBe(0);
+      expect(await db.fetchval("select 1")).toBe(1);
+    });
+
+    it("give their connection back after an error", async () => {
+      const read = async (): Promise<void> => {
+        for await (const _ of db.cursor("select 10 / (5 - x) from generate_series(1, 9) x", [], { batch: 2 }));
+      };
+      expect(await failure(read())).toBeInstanceOf(DataError);
+      expect(await failure(db.cursor("select * from nowhere").read(1))).toBeInstanceOf(ProgrammingError);
+      expect(db.stats().inUse).toBe(0);
+    });
+
+    it("are read as far as wanted, then closed", async () => {
+      const cursor = db.cursor<{ x: number }>(numbers, [10]);
+      expect(await cursor.read(2)).toEqual([{ x: 1 }, { x: 2 }]);
+      expect(await cursor.next()).toEqual({ done: false, value: { x: 3 } });
+      expect((await cursor.read(3)).map(({ x }) => x)).toEqual([4, 5, 6]);
+      await cursor.close();
+      expect(await cursor.read(3)).toEqual([]);
+    });
+
+    it("live in the transaction that opens them, several at a time", async () => {
+      await db.transaction(async (tx) => {
+        await tx.execute("insert into authors (name) values ('a'), ('b')");
+        const outer = tx.cursor<{ name: string }>("select name from authors order by 1", [], { batch: 1 });
+        for await (const { name } of outer) {
+          expect(await tx.cursor(sql`select ${name} as n`).read(5)).toEqual([{ n: name }]);
+        }
+      });
+    });
+
+    it("refuse a batch that is no number of rows", () => {
+      expect(() => db.cursor("select 1", [], { batch: 0 })).toThrow("option 'batch' in cursor()");
+    });
+  });
+
+  describe("sessions", () => {
+    it("keep their settings to themselves", async () => {
+      await db.session(async (session) => {
+        await session.execute("set application_name = 'mine'");
+        await session.execute("create temporary table scratch (a int)");
+        await session.transaction((tx) => tx.execute("insert into scratch values (1)"));
+        expect(await session.fetchval("select count(*) from scratch")).toBe(1);
+        expect(await session.fetchval("show application_name")).toBe("mine");
+      });
+      expect(await db.fetchval("show application_name")).not.toBe("mine");
+      expect(await failure(db.fetch("select * from scratch"))).toBeInstanceOf(ProgrammingError);
+    });
+
+    it("that leave a transaction open are rolled back", async () => {
+      await expect(
+        db.session(async (session) => {
+          await session.execute("begin");
+          await session.execute("insert into authors (name) values ('left')");
+          throw new Error("left open");
+        }),
+      ).rejects.toThrow("left open");
+      expect(await db.fetchval("select count(*) from authors")).toBe(0);
+      await db.script("begin; insert into authors (name) values ('left')");
+      expect(await db.fetchval("select count(*) from authors")).toBe(0);
+      expect(db.stats().inUse).toBe(0);
+    });
+  });
+
+  describe("notifications", () => {
+    it("reach whoever listens, until they stop", async () => {
+      const seen: string[] = [];
+      let arrived: (() => void) | undefined;
+      const subscription = await db.listen('odd "channel"', (payload, { channel }) => {
+        seen.push(`${channel}: ${payload}`);
+        arrived?.();
+      });
+      const arrival = new Promise<void>((resolve) => (arrived = resolve));
+      await db.execute("select pg_notify($1, $2)", ['odd "channel"', "hello"]);
+      await arrival;
+      await subscription.close();
+      await db.execute("select pg_notify($1, 'late')", ['odd "channel"']);
+      await db.ping();
+      expect(seen).toEqual(['odd "channel": hello']);
+    });
+
+    it("refuse a channel that PostgreSQL would shorten", async () => {
+      await expect(db.listen("x".repeat(64), () => {})).rejects.toThrow("1 to 63 bytes");
+      await expect(db.listen("", () => {})).rejects.toThrow("1 to 63 bytes");
+    });
+  });
+
+  it("tells how its connections are used", async () => {
+    await db.transaction(async () => {
+      expect(db.stats().inUse).toBe(1);
+    });
+    const { total, idle, inUse, waiting } = db.stats();
+    expect({ inUse, waiting, all: idle === total }).toEqual({ inUse: 0, waiting: 0, all: true });
+  });
+
+  it("refuses calls once it is closed, and may be closed twice", async () => {
+    const { url, drop: dropSecond } = await make();
+    const second = await openDatabase(url);
+    await second.close();
+    await second.close();
+    expect((await failure(second.fetch("select 1"))).message).toBe("the database has been closed");
+    expect(await failure(second.transaction(() => 1))).toBeInstanceOf(OperationalError);
+    await dropSecond();
+  });
+});

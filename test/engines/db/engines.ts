@@ -1,0 +1,33 @@
+import { randomBytes } from "node:crypto";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+
+export interface TestEngine {
+  readonly name: "postgres" | "pglite";
+  /** Makes an empty database; resolves to its URL and a way to drop it. */
+  make(): Promise<{ readonly url: string; drop(): Promise<void> }>;
+}
+
+/** The engines that a suite runs against: always the embedded one, and a server where there is one. */
+export function engines(server: string | undefined): readonly TestEngine[] {
+  const embedded: TestEngine = { name: "pglite", make: async () => ({ url: "pglite:", drop: async () => {} }) };
+  if (server === undefined) return [embedded];
+  return [embedded, { name: "postgres", make: () => makeDatabase(server) }];
+}
+
+/** An empty database on the server. */
+export async function makeDatabase(server: string): Promise<{ readonly url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await withServer(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => withServer(server, `drop database ${name} with (force)`) };
+}
+
+export async function withServer(server: string, statement: string): Promise<void> {
+  const database = await openDatabase({ url: server, poolSize: 1 });
+  try {
+    await database.execute(statement);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,290 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DatabaseOptions } from "../../../src/engines/db/config.js";
+import type { Database } from "../../../src/engines/db/database.js";
+import { OperationalError } from "../../../src/engines/db/errors.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { service } from "../../support/service.js";
+import { FaultProxy } from "./fault-proxy.js";
+
+const server = service("postgres") ?? "";
+
+describe.skipIf(server === "")("a database that fails", () => {
+  let proxy: FaultProxy;
+  let db: Database;
+  const opened: Database[] = [];
+
+  beforeEach(async () => {
+    proxy = await FaultProxy.start(server);
+  });
+
+  afterEach(async () => {
+    proxy.blackHole = false;
+    await proxy.close();
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+  });
+
+  const open = async (options: Partial<DatabaseOptions> = {}): Promise<Database> => {
+    db = await openDatabase({ url: proxy.through(server), sslmode: "disable", poolSize: 2, ...options });
+    opened.push(db);
+    return db;
+  };
+
+  const failure = async (promise: PromiseLike<unknown>): Promise<OperationalError> => {
+    const error = await promise.then(
+      () => new Error("it did not fail"),
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(OperationalError);
+    return error as OperationalError;
+  };
+
+  const recovers = (): Promise<void> =>
+    vi.waitFor(async () => expect(await db.fetchval("select 1")).toBe(1), { timeout: 10_000, interval: 50 });
+
+  describe("at the start", () => {
+    it("that refuses connections is waited for, then named in the error, without the password", async () => {
+      await proxy.close();
+      const url = proxy.through(server).replace("app@", "app:hunter2@");
+      const error = await failure(openDatabase({ url, connectTimeout: 500 }));
+      expect(error.message).toMatch(/^cannot connect to PostgreSQL at 127\.0\.0\.1:\d+\/postgres: .*ECONNREFUSED/);
+      expect(error.message + error.stack).not.toContain("hunter2");
+      expect(error.sqlstate).toBe("08001");
+    });
+
+    it("that comes up a little later is used", async () => {
+      await proxy.close();
+      const opening = open();
+      await delay(300);
+      await proxy.open();
+      await opening;
+      expect(await db.fetchval("select 1")).toBe(1);
+    });
+
+    it("that never answers is given up after the time to connect", async () => {
+      proxy.blackHole = true;
+      expect((await failure(open({ connectTimeout: 300 }))).message).toContain("no answer in time");
+    });
+
+    it("that speaks another protocol is an error", async () => {
+      proxy.change = () => Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n");
+      await failure(open({ connectTimeout: 300 }));
+    });
+
+    it("that does not know the database or the role says so at once", async () => {
+      const nowhere = new URL(proxy.through(server));
+      nowhere.pathname = "/nowhere";
+      const error = await failure(openDatabase({ url: nowhere.href, connectTimeout: 60_000 }));
+      expect(error).toMatchObject({ sqlstate: "3D000" });
+      expect(error.message).toContain('database "nowhere" does not exist');
+    });
+  });
+
+  describe("while it is used", () => {
+    it("is connected to again after every connection was cut", async () => {
+      await open();
+      await db.ping();
+      proxy.cut();
+      await recovers();
+    });
+
+    it("fails the statements that were under way, and no others", async () => {
+      await open();
+      const slow = db.fetch("select pg_sleep(20)");
+      await vi.waitFor(() => expect(db.stats().inUse).toBe(1));
+      proxy.cut();
+      const error = await failure(slow);
+      expect(error.sqlstate).toBe("08006");
+      expect(error.message).toContain("the connection to the database was lost");
+      await recovers();
+    });
+
+    it("fails a transaction, which leaves nothing behind", async () => {
+      await open();
+      await db.script("create table if not exists fault_log (a int); truncate fault_log");
+      await failure(
+        db.transaction(async (tx) => {
+          await tx.execute("insert into fault_log values (1)");
+          proxy.cut();
+          await tx.execute("insert into fault_log values (2)");
+        }),
+      );
+      await recovers();
+      expect(await db.fetchval("select count(*) from fault_log")).toBe(0);
+      expect(db.stats().inUse).toBe(0);
+    });
+
+    it("is waited for during a short outage", async () => {
+      await open();
+      await proxy.close();
+      const waiting = db.fetchval("select 1").catch((error: unknown) => error);
+      await delay(200);
+      const later = db.fetchval("select 2");
+      await proxy.open();
+      expect(await later).toBe(2);
+      await waiting;
+    });
+
+    it("fails calls quickly during a long outage, and is used again afterwards", async () => {
+      await open({ acquireTimeout: 300 });
+      await proxy.close();
+      await vi.waitFor(() => expect(db.stats().total).toBe(0));
+      expect((await failure(db.fetch("select 1"))).message).toContain("ECONNREFUSED");
+      await delay(300);
+      const failures = Promise.all(Array.from({ length: 100 }, () => failure(db.fetch("select 1"))));
+      expect(db.stats().waiting).toBe(0);
+      await failures;
+      await proxy.open();
+      await recovers();
+    });
+
+    it("that swallows everything fails its statements long before their limit, and is used again afterwards", async () => {
+      await open({ statementTimeout: 600_000 });
+      await db.ping();
+      proxy.blackHole = true;
+      const error = await failure(db.fetchval("select 1"));
+      expect(error.message).toContain("does not answer any more");
+      proxy.blackHole = false;
+      await recovers();
+    }, 20_000);
+
+    it("that is merely slow is left in peace", async () => {
+      await open({ statementTimeout: 0 });
+      expect(await db.fetchval("select 'done' from pg_sleep(4)")).toBe("done");
+    }, 20_000);
+
+    it("that loses one session's answer is noticed through another", async () => {
+      await open({ statementTimeout: 600_000 });
+      await db.ping();
+      proxy.change = () => Buffer.alloc(0);
+      const lost = failure(db.fetchval("select 1"));
+      await delay(100);
+      proxy.change = null;
+      expect((await lost).message).toContain("does not answer any more");
+      await recovers();
+    }, 20_000);
+
+    it("ends a statement at its limit and keeps the connection", async () => {
+      await open({ statementTimeout: 200, poolSize: 1 });
+      const before = await db.fetchval("select pg_backend_pid()");
+      expect(await failure(db.fetch("select pg_sleep(10)"))).toMatchObject({ sqlstate: "57014" });
+      expect(await db.fetchval("select pg_backend_pid()")).toBe(before);
+    });
+
+    it("answers late, and calls wait for it", async () => {
+      await open();
+      proxy.delay = 150;
+      expect(await Promise.all([1, 2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([1, 2, 3]);
+    });
+
+    it("that sends rubbish while nobody asked loses its connection", async () => {
+      await open();
+      await db.ping();
+      proxy.inject(Buffer.from("rubbish that is no message at all"));
+      await recovers();
+    });
+
+    it("that was told to shut down fails what it was doing", async () => {
+      await open();
+      const victim = failure(
+        db.transaction(async (tx) => {
+          const pid = await tx.fetchval("select pg_backend_pid()");
+          await db.fetch("select pg_terminate_backend($1)", [pid]);
+          await tx.fetch("select pg_sleep(20)");
+        }),
+      );
+      expect(["57P01", "08006"]).toContain((await victim).sqlstate);
+      await recovers();
+    });
+  });
+
+  describe("whose answers are corrupted", () => {
+    /** Changes one byte of the answer, the same in each run. */
+    const flip = (at: number, to: number) => (chunk: Buffer) => {
+      const changed = Buffer.from(chunk);
+      if (changed.length > 0) changed[at % changed.length] = to;
+      return changed;
+    };
+
+    it("loses at most the connection, never the process", async () => {
+      await open({ poolSize: 1 });
+      for (let seed = 0; seed < 60; seed++) {
+        await recovers();
+        proxy.change = flip(seed * 7, [0, 255, 0x44, 0x5a, 0x80][seed % 5]!);
+        await db
+          .fetch("select x, 'text' as t, now() as n from generate_series(1, 3) x where x <> $1", [99], { timeout: 100 })
+          .catch(() => {});
+        proxy.change = null;
+        proxy.cut();
+      }
+      await recovers();
+    }, 60_000);
+
+    it("does not give one call the answer of another", async () => {
+      await open({ poolSize: 1 });
+      await db.fetchval("select $1::int", [0]);
+      // Cuts the first answer in half and goes on with the second, as if bytes had been lost.
+      let first = true;
+      proxy.change = (chunk) => {
+        const changed = first ? chunk.subarray(0, chunk.length - 9) : chunk;
+        first = false;
+        return changed;
+      };
+      const answers = await Promise.allSettled(
+        [1, 2, 3].map((n) => db.fetchval("select $1::int", [n], { timeout: 1000 })),
+      );
+      for (const [index, answer] of answers.entries()) {
+        if (answer.status === "fulfilled") expect(answer.value).toBe(index + 1);
+      }
+      proxy.change = null;
+      proxy.cut();
+      await recovers();
+    });
+  });
+
+  describe("cancelling", () => {
+    const sleeping = (): Promise<unknown> =>
+      db.fetchval("select count(*) from pg_stat_activity where query like 'select pg_sleep(33)%' and state = 'active'");
+
+    it("stops the statement on the server, and the call at once", async () => {
+      await open();
+      const controller = new AbortController();
+      const call = failure(db.fetch("select pg_sleep(33)", [], { signal: controller.signal }));
+      await vi.waitFor(async () => expect(await sleeping()).toBe(1));
+      controller.abort(new Error("left"));
+      const error = await call;
+      expect(error).toMatchObject({ sqlstate: "57014", cause: { message: "left" } });
+      await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
+    });
+
+    it("by a time limit of the call's own", async () => {
+      await open();
+      expect((await failure(db.fetch("select pg_sleep(33)", [], { timeout: 50 }))).message).toContain("its 50 ms");
+      await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
+    });
+
+    it("does not hit the statements of others on the same connection", async () => {
+      await open({ poolSize: 1 });
+      for (let i = 0; i < 20; i++) {
+        const controller = new AbortController();
+        const cancelled = db.fetch("select pg_sleep(0.005)", [], { signal: controller.signal }).catch(() => {});
+        const others = Promise.all([1, 2, 3].map((n) => db.fetchval("select $1::int", [n])));
+        setTimeout(() => controller.abort(), i % 7);
+        await cancelled;
+        expect(await others).toEqual([1, 2, 3]);
+      }
+    });
+
+    it("takes a call out of the line before it was sent", async () => {
+      await open({ poolSize: 1 });
+      await db.transaction(async () => {
+        const controller = new AbortController();
+        const waiting = failure(db.fetch("select 1", [], { signal: controller.signal }));
+        expect(db.stats().waiting).toBe(1);
+        controller.abort();
+        await waiting;
+        expect(db.stats().waiting).toBe(0);
+      });
+    });
+  });
+});

@@ -1,0 +1,28 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { missingPackage } from "../../../src/engines/db/missing-package.js";
+import { ValueError } from "../../../src/internal/value-error.js";
+
+/** What Node itself throws, outside of the tests' own loader. */
+async function failureToLoad(name: string): Promise<Error> {
+  const program = `import("${name}").catch(({ message, code }) => console.log(JSON.stringify({ message, code })))`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["-e", program]);
+  const { message, code } = JSON.parse(stdout) as { message: string; code: string };
+  return Object.assign(new Error(message), { code });
+}
+
+describe("missingPackage", () => {
+  it("gives the command that installs what is not there", async () => {
+    const error = missingPackage("no-such-package", "a feature", await failureToLoad("no-such-package"));
+    expect(error).toBeInstanceOf(ValueError);
+    expect((error as Error).message).toBe("a feature needs the package 'no-such-package': npm install no-such-package");
+  });
+
+  it("leaves any other failure as it is", async () => {
+    const broken = new SyntaxError("in the package");
+    expect(missingPackage("pg", "a feature", broken)).toBe(broken);
+    const inner = await failureToLoad("no-such-package");
+    expect(missingPackage("pg", "a feature", inner)).toBe(inner);
+  });
+});

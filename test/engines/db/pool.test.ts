@@ -1,0 +1,266 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { DatabaseOptions } from "../../../src/engines/db/config.js";
+import type { Database } from "../../../src/engines/db/database.js";
+import { OperationalError } from "../../../src/engines/db/errors.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { service } from "../../support/service.js";
+import { makeDatabase } from "./engines.js";
+import { FaultProxy } from "./fault-proxy.js";
+
+const server = service("postgres") ?? "";
+
+describe.skipIf(server === "")("the pool", () => {
+  let url: string;
+  let drop: () => Promise<void>;
+  const opened: Database[] = [];
+
+  beforeAll(async () => {
+    ({ url, drop } = await makeDatabase(server));
+  });
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+  });
+
+  afterAll(async () => {
+    await drop?.();
+  });
+
+  const open = async (options: Partial<DatabaseOptions> = {}): Promise<Database> => {
+    const db = await openDatabase({ url, sslmode: "disable", ...options });
+    opened.push(db);
+    return db;
+  };
+
+  const pids = async (db: Database, count: number): Promise<Set<unknown>> =>
+    new Set(await Promise.all(Array.from({ length: count }, () => db.fetchval("select pg_backend_pid()"))));
+
+  it("opens connections as they are needed, up to its size", async () => {
+    const db = await open({ poolSize: 3 });
+    expect(db.stats()).toEqual({ total: 1, idle: 1, inUse: 0, waiting: 0 });
+    const sleeping = Array.from({ length: 3 }, () => db.fetch("select pg_sleep(0.3)"));
+    await vi.waitFor(() => expect(db.stats().total).toBe(3));
+    await Promise.all(sleeping);
+    await pids(db, 200);
+    expect(db.stats().total).toBe(3);
+  });
+
+  it("sends several statements ahead on one connection", async () => {
+    const proxy = await FaultProxy.start(url);
+    const db = await openDatabase({ url: proxy.through(url), sslmode: "disable", poolSize: 1 });
+    await db.fetchval("select $1::int", [0]);
+    const held: Buffer[] = [];
+    let sent = "";
+    proxy.change = (chunk) => {
+      held.push(chunk);
+      return Buffer.alloc(0);
+    };
+    proxy.changeRequest = (chunk) => {
+      sent += chunk.toString("latin1");
+      return chunk;
+    };
+    const calls = Array.from({ length: 10 }, (_, n) => db.fetchval("select $1::int", [n]));
+    const executeMessage = "E\0\0\0\x09";
+    await vi.waitFor(() => expect(sent.split(executeMessage)).toHaveLength(11));
+    proxy.change = null;
+    proxy.inject(Buffer.concat(held));
+    expect(await Promise.all(calls)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await db.close();
+    await proxy.close();
+  });
+
+  it("keeps quick statements from waiting behind a slow one", async () => {
+    const db = await open({ poolSize: 2 });
+    let slowIsDone = false;
+    const slow = db.fetch("select pg_sleep(1)").then(() => (slowIsDone = true));
+    for (let i = 0; i < 50; i++) await db.fetchval("select 1");
+    expect(slowIsDone).toBe(false);
+    await slow;
+  });
+
+  it("gives a transaction a connection of its own", async () => {
+    const db = await open({ poolSize: 2 });
+    await db.transaction(async (tx) => {
+      const own = await tx.fetchval("select pg_backend_pid()");
+      expect(await pids(db, 20)).not.toContain(own);
+      expect(await tx.fetchval("select pg_backend_pid()")).toBe(own);
+    });
+  });
+
+  it("gives transactions their turn while single statements keep coming", async () => {
+    const db = await open({ poolSize: 1 });
+    let stop = false;
+    const flood = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        while (!stop) await db.fetchval("select 1");
+      }),
+    );
+    for (let i = 0; i < 20; i++) expect(await db.transaction((tx) => tx.fetchval("select 2"))).toBe(2);
+    stop = true;
+    await flood;
+  });
+
+  it("refuses after the time to wait when all connections are in use, and works again afterwards", async () => {
+    const db = await open({ poolSize: 1, acquireTimeout: 100 });
+    await db.transaction(async () => {
+      const errors = await Promise.all([
+        db.fetch("select 1").catch((error: unknown) => error),
+        db.transaction(() => 1).catch((error: unknown) => error),
+      ]);
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(OperationalError);
+        expect((error as Error).message).toContain("no connection became free within 100 ms: all 1 are in use");
+      }
+    });
+    expect(await db.fetchval("select 1")).toBe(1);
+  });
+
+  it("hands out connections in the order in which they were asked for", async () => {
+    const db = await open({ poolSize: 1 });
+    const order: number[] = [];
+    await Promise.all(
+      [1, 2, 3, 4].map((n) =>
+        n % 2 === 0
+          ? db.fetchval("select 1").then(() => order.push(n))
+          : db.transaction(() => delay(20)).then(() => order.push(n)),
+      ),
+    );
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
+
+  it("never gives back a connection with an open transaction", async () => {
+    const db = await open({ poolSize: 1 });
+    await expect(
+      db.session(async (session) => {
+        await session.execute("begin");
+        throw new Error("left open");
+      }),
+    ).rejects.toThrow("left open");
+    expect(
+      await db.fetchval(
+        "select count(*) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()",
+      ),
+    ).toBe(0);
+    expect(await db.fetchval("select 1")).toBe(1);
+  });
+
+  it("prepares statements once per connection, a bounded number of them", async () => {
+    const db = await open({ poolSize: 1 });
+    const prepared = "select count(*) from pg_prepared_statements where name like 'stoa%'";
+    for (let i = 0; i < 5; i++) await db.fetchval("select $1::int", [i]);
+    expect(await db.fetchval(prepared, [], { prepare: false })).toBe(1);
+    for (let i = 0; i < 300; i++) await db.fetchval(`select ${i}`);
+    expect(Number(await db.fetchval(prepared, [], { prepare: false }))).toBeLessThanOrEqual(251);
+  });
+
+  it("survives it when its prepared statements are gone", async () => {
+    const db = await open({ poolSize: 1 });
+    await db.fetchval("select $1::int", [1]);
+    await db.execute("do $$ begin execute 'deallocate all'; end $$");
+    expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
+  });
+
+  it("prepares nothing for a pooler, and still limits how long a statement runs", async () => {
+    const db = await open({ poolSize: 1, preparedStatements: false, statementTimeout: 300 });
+    expect(await db.fetchval("select $1::int + 1", [1])).toBe(2);
+    expect(await db.fetchval("select count(*) from pg_prepared_statements")).toBe(0);
+    await expect(db.fetch("select pg_sleep(30)")).rejects.toMatchObject({ sqlstate: "57014" });
+    expect(await db.fetchval("select 1")).toBe(1);
+  });
+
+  it("lets a transaction or a session run statements for longer than others", async () => {
+    const db = await open({ poolSize: 1, statementTimeout: 100 });
+    const slow = "select 'done' from pg_sleep(0.4)";
+    await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
+    expect(await db.transaction((tx) => tx.fetchval(slow), { statementTimeout: 0 })).toBe("done");
+    expect(await db.session((session) => session.fetchval(slow), { statementTimeout: 5000 })).toBe("done");
+    await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
+  });
+
+  it("closes connections that are not needed any more, but the last", async () => {
+    const db = await open({ poolSize: 4, idleTimeout: 50 });
+    const sleeping = Array.from({ length: 4 }, () => db.fetch("select pg_sleep(0.5)"));
+    await vi.waitFor(() => expect(db.stats().total).toBe(4));
+    await Promise.all(sleeping);
+    await vi.waitFor(() => expect(db.stats().total).toBe(1), { timeout: 10_000 });
+    expect(await db.fetchval("select 1")).toBe(1);
+  });
+
+  it("lets statements under way finish when it is closed", async () => {
+    const db = await open({ poolSize: 2 });
+    const single = db.fetchval("select 'done' from pg_sleep(0.3)");
+    const transaction = db.transaction((tx) => tx.fetchval("select 'done' from pg_sleep(0.3)"));
+    await vi.waitFor(() => expect(db.stats().inUse).toBe(2));
+    await db.close();
+    expect(await Promise.all([single, transaction])).toEqual(["done", "done"]);
+  });
+
+  it("retries a transaction that another one made fail, until both are done", async () => {
+    const db = await open({ poolSize: 4 });
+    await db.script("create table counter (n int); insert into counter values (0)");
+    const add = (): Promise<unknown> =>
+      db.transaction(
+        async (tx) => {
+          const n = await tx.fetchval<number>("select n from counter");
+          await tx.execute("update counter set n = $1", [n! + 1]);
+        },
+        { isolation: "serializable", retry: 50 },
+      );
+    await Promise.all(Array.from({ length: 8 }, add));
+    expect(await db.fetchval("select n from counter")).toBe(8);
+  });
+
+  it("goes on listening after its connection was cut", async () => {
+    const proxy = await FaultProxy.start(url);
+    const db = await openDatabase({ url: proxy.through(url), sslmode: "disable", poolSize: 1 });
+    const seen: string[] = [];
+    await db.listen("news", (payload) => seen.push(payload));
+    proxy.cut();
+    await vi.waitFor(
+      async () => {
+        await db.execute("select pg_notify('news', 'after')");
+        expect(seen).toContain("after");
+      },
+      { timeout: 10_000 },
+    );
+    await db.close();
+    await proxy.close();
+  });
+
+  it("reports a handler of notifications that throws, and goes on", async () => {
+    const errors: string[] = [];
+    const logger = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
+    const db = await openDatabase({ url, sslmode: "disable" }, { logger: logger as never });
+    opened.push(db);
+    const seen: string[] = [];
+    await db.listen("news", () => {
+      throw new Error("mine");
+    });
+    await db.listen("news", (payload) => seen.push(payload));
+    await db.execute("select pg_notify('news', 'x')");
+    await vi.waitFor(() => expect(seen).toEqual(["x"]));
+    expect(errors).toEqual(["a handler of a database notification failed"]);
+  });
+
+  it("reads dates right on a server with another style", async () => {
+    const owner = await open();
+    await owner.execute(`alter database ${new URL(url).pathname.slice(1)} set datestyle = 'German'`);
+    const db = await open();
+    expect(await db.fetchval("select timestamptz '2024-05-06 07:08:09Z'")).toEqual(new Date("2024-05-06T07:08:09Z"));
+    await owner.execute(`alter database ${new URL(url).pathname.slice(1)} reset datestyle`);
+  });
+
+  it("is safe on a server without standard strings, and reads bytes in their old form", async () => {
+    const db = await open();
+    await db.session(async (session) => {
+      await session.execute("set standard_conforming_strings = off");
+      await session.execute("set bytea_output = 'escape'");
+      const evil = "\\'; drop table counter; --";
+      expect(await session.sql`select ${evil}::text`.val()).toBe(evil);
+      expect(await session.fetchval("select $1::bytea", [Buffer.from([0, 92, 200, 65])])).toEqual(
+        Buffer.from([0, 92, 200, 65]),
+      );
+    });
+  });
+});
