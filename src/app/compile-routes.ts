@@ -1,16 +1,15 @@
 import type { Container } from "../di/container.js";
-import { httpError } from "../errors/http-error.js";
+import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { compile, type OnError, type Run } from "../pipeline/compile.js";
 import { Deadlines } from "../pipeline/deadlines.js";
 import { type AnyHandler, endpoint, type Step } from "../pipeline/endpoint.js";
-import { forRoute, type Middleware, type RouteInfo } from "../pipeline/middleware.js";
-import { type RouteDefinition, settingsOf, toMiddleware } from "../route/route.js";
+import { forRoute, type Middleware, type RouteInfo, toMiddleware } from "../pipeline/middleware.js";
+import { type RouteDefinition, settingsOf } from "../route/definition.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
-import type { RouteTable } from "../routing/table.js";
 import type { ResponseValidationError } from "../validation/response-error.js";
 import type { OnDemand } from "./on-demand.js";
 
@@ -29,8 +28,10 @@ export interface CompileParts {
   readonly requestTimeout: number;
   /** Told of a result that breaks its schema and is sent all the same; null when that is an error. */
   readonly onInvalidResponse: ((error: ResponseValidationError) => void) | null;
-  /** What routes with schemas need; there when there is one. */
+  /** Loaded where a route has schemas of its input. */
   readonly validation: OnDemand["validation"];
+  /** Loaded where a route has a schema of its response. */
+  readonly responses: OnDemand["responses"];
   /** Makes the endpoint of a WebSocket route. */
   readonly websocket: (route: RouteDefinition) => AnyHandler;
 }
@@ -61,8 +62,8 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   if (validation) steps.push(validation);
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
-  if (options.response !== undefined && parts.validation !== null) {
-    handler = parts.validation.respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+  if (options.response !== undefined && parts.responses !== null) {
+    handler = parts.responses.respondingTo(handler, options.response, owner, parts.onInvalidResponse);
   }
   const streams = options.stream === true || websocket;
   const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);
@@ -79,12 +80,12 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
 const unrouted: RouteInfo = { pattern: null, methods: [], websocket: false, options: {}, internal: false };
 
 /** The pipeline of a request that no route answers: the application's middleware sees it like any other. */
-export function compileUnrouted(table: RouteTable<AppRoute>, parts: CompileParts): Run {
+export function compileUnrouted(parts: CompileParts): Run {
   return compile({
     middleware: forRoute(parts.middleware, unrouted),
     endpoint: (request) => {
       if (request.path === "*") return new Response(null, 204);
-      return parts.onError(request, routingError(table, request), "sync");
+      return parts.onError(request, routingError(request), "sync");
     },
     onError: parts.onError,
     readBody: false,
@@ -93,18 +94,17 @@ export function compileUnrouted(table: RouteTable<AppRoute>, parts: CompileParts
   });
 }
 
-function routingError(table: RouteTable<AppRoute>, request: Request): unknown {
-  try {
-    table.find(request.method, request.path);
-    const methods = table.methodsAt(request.path);
-    if (methods.length > 0)
-      return httpError("METHOD_NOT_ALLOWED", undefined, { headers: { Allow: methods.join(", ") } });
-    if (table.hasWebSocketAt(request.path)) {
+/** The only place that decides between 400, 404, 405 and 426. */
+function routingError({ miss }: Request): HttpError {
+  switch (miss?.reason) {
+    case "malformed-path":
+      return httpError("MALFORMED_PATH");
+    case "method-not-allowed":
+      return httpError("METHOD_NOT_ALLOWED", undefined, { headers: { Allow: miss.allow.join(", ") } });
+    case "upgrade-required":
       return httpError("UPGRADE_REQUIRED", undefined, { headers: { Upgrade: "websocket", Connection: "Upgrade" } });
-    }
-    return httpError("NOT_FOUND");
-  } catch (error) {
-    return error;
+    default:
+      return httpError("NOT_FOUND");
   }
 }
 

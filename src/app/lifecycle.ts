@@ -1,20 +1,28 @@
-import type { Logger } from "../internal/logger.js";
+import type { Feature } from "../feature/feature.js";
+import type { Host, Phase } from "../feature/host.js";
 import { ValueError } from "../internal/value-error.js";
 
 export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
 
-/** The startup and shutdown hooks, and where between the two the application stands. */
+/**
+ * The order of a start and of an end: features open, then the startup hooks run; the shutdown hooks run in reverse, then
+ * the features that were opened close in reverse.
+ */
 export class Lifecycle {
   readonly #hooks: Record<LifecycleEvent, Hook[]> = { startup: [], shutdown: [] };
-  /** The framework's own, around those of the application. */
-  readonly #early: Hook[] = [];
-  readonly #late: Hook[] = [];
+  readonly #features: readonly Feature[];
+  readonly #opened: Feature[] = [];
   #starting: Promise<void> | null = null;
+  #draining: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
-  #phase: "new" | "starting" | "started" | "draining" | "stopped" = "new";
+  #phase: Phase = "new";
 
-  get phase(): "new" | "starting" | "started" | "draining" | "stopped" {
+  constructor(features: readonly Feature[]) {
+    this.#features = features;
+  }
+
+  get phase(): Phase {
     return this.#phase;
   }
 
@@ -26,53 +34,71 @@ export class Lifecycle {
     this.#hooks[event].push(hook);
   }
 
-  /** Runs before the first startup hook. */
-  before(hook: Hook): void {
-    this.#early.push(hook);
+  /** Prepares, opens and runs the startup hooks, once; the first failure ends the start. */
+  start(host: Host, compile: () => void | Promise<void>): Promise<void> {
+    return (this.#starting ??= this.#start(host, compile));
   }
 
-  /** Runs after the last shutdown hook; several in reverse. */
-  after(hook: Hook): void {
-    this.#late.push(hook);
-  }
-
-  /** No changes from here on. */
-  close(): void {
-    this.#phase = "starting";
-  }
-
-  /** Prepares once, then runs the startup hooks in order; the first that fails ends the start. */
-  start(prepare: () => void | Promise<void>): Promise<void> {
-    return (this.#starting ??= this.#start(prepare));
-  }
-
-  drain(): void {
+  /** Tells the features that the server drains. Never rejects; `stop` waits for it. */
+  drain(host: Host): Promise<void> {
     if (this.#phase === "started") this.#phase = "draining";
+    return (this.#draining ??= this.#drain(host));
   }
 
-  /** Runs the shutdown hooks in reverse, each one even when another fails. */
-  stop(logger: Logger): Promise<void> {
-    return (this.#stopping ??= this.#stop(logger));
+  /** Ends the application, once. Each hook and each feature has its turn, also when another fails. */
+  stop(host: Host): Promise<void> {
+    return (this.#stopping ??= this.#stop(host));
   }
 
-  async #start(prepare: () => void | Promise<void>): Promise<void> {
-    await prepare();
+  async #start(host: Host, compile: () => void | Promise<void>): Promise<void> {
     this.#phase = "starting";
-    for (const hook of [...this.#early, ...this.#hooks.startup]) await hook();
+    for (const feature of this.#features) {
+      const preparing = feature.prepare?.(host);
+      if (preparing) await preparing;
+    }
+    await compile();
+    try {
+      for (const feature of this.#features) {
+        // Closed even if it fails to open: a pool may have opened half of its connections.
+        this.#opened.push(feature);
+        const opening = feature.open?.(host);
+        if (opening) await opening;
+      }
+      for (const hook of this.#hooks.startup) await hook();
+    } catch (error) {
+      await this.#close(host);
+      throw error;
+    }
     this.#phase = "started";
   }
 
-  async #stop(logger: Logger): Promise<void> {
+  async #drain(host: Host): Promise<void> {
+    await Promise.all(
+      this.#features.map((feature) => settle(host, `draining the ${feature.name}`, () => feature.drain?.(host))),
+    );
+  }
+
+  async #stop(host: Host): Promise<void> {
     const began = this.#starting !== null;
     await this.#starting?.catch(() => {});
+    if (began) await this.drain(host);
     this.#phase = "stopped";
     if (!began) return;
-    for (const hook of [...this.#late, ...this.#hooks.shutdown].reverse()) {
-      try {
-        await hook();
-      } catch (error) {
-        logger.error("a shutdown hook failed", { error });
-      }
+    for (const hook of this.#hooks.shutdown.toReversed()) await settle(host, "a shutdown hook", hook);
+    await this.#close(host);
+  }
+
+  async #close(host: Host): Promise<void> {
+    for (const feature of this.#opened.splice(0).reverse()) {
+      if (feature.close) await settle(host, `closing the ${feature.name}`, () => feature.close!(host));
     }
+  }
+}
+
+async function settle(host: Host, what: string, run: () => unknown): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    host.logger.error(`${what} failed`, { error });
   }
 }

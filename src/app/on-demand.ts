@@ -1,22 +1,25 @@
-import type { RouteDefinition } from "../route/route.js";
+import type { RouteDefinition } from "../route/definition.js";
 
-/** What only some applications need; null where nothing asks for it. */
+/** Code that only some applications need; null where nothing needs it. */
 export interface OnDemand {
-  readonly validation: typeof import("../validation/of-routes.js") | null;
+  readonly validation: typeof import("../validation/validate.js") | null;
+  readonly responses: typeof import("../validation/response.js") | null;
   readonly websocket: typeof import("../websocket/endpoint.js") | null;
   readonly errorPage: typeof import("../error-pages/development-page.js") | null;
 }
 
-const schemas = ["params", "query", "headers", "body", "form", "response"] as const;
+const inputs = ["params", "query", "headers", "body", "form"] as const;
 
-/** Loads what the routes and the settings ask for, at start: code that is not needed takes time to read all the same. */
+/** Loads the code that routes and settings need, at start: code that is not needed takes time to read all the same. */
 export async function loadOnDemand(routes: readonly RouteDefinition[], debug: boolean): Promise<OnDemand> {
-  const validates = routes.some(({ options }) => schemas.some((name) => options[name] !== undefined));
+  const validates = routes.some(({ options }) => inputs.some((name) => options[name] !== undefined));
+  const responds = routes.some(({ options }) => options.response !== undefined);
   const speaksWebSocket = routes.some(({ websocket }) => websocket);
-  const [validation, websocket, errorPage] = await Promise.all([
-    validates ? import("../validation/of-routes.js") : null,
+  const [validation, responses, websocket, errorPage] = await Promise.all([
+    validates ? import("../validation/validate.js") : null,
+    responds ? import("../validation/response.js") : null,
     speaksWebSocket ? import("../websocket/endpoint.js") : null,
     debug ? import("../error-pages/development-page.js") : null,
   ]);
-  return { validation, websocket, errorPage };
+  return { validation, responses, websocket, errorPage };
 }

@@ -2,6 +2,7 @@ import { UnauthorizedError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { ValueError } from "../internal/value-error.js";
 import { isPromise } from "../pipeline/compile.js";
+import type { StoreSource } from "../pipeline/shared-stores.js";
 import { Auth } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 
@@ -20,6 +21,10 @@ export class AnyAuth extends Auth {
       throw new ValueError("AnyAuth takes two or more authentication middlewares");
     }
     this.alternatives = alternatives;
+  }
+
+  override prepare(stores: StoreSource): void {
+    for (const alternative of this.alternatives) alternative.prepare?.(stores);
   }
 
   authenticate(request: Request): void | Promise<void> {

@@ -1,6 +1,7 @@
 import type { Request } from "../http/request.js";
 import { addSnakeNames } from "../internal/names.js";
 import type { Middleware } from "../pipeline/middleware.js";
+import type { StoreSource } from "../pipeline/shared-stores.js";
 import { SkippedPaths } from "./skipped-paths.js";
 
 /** A security scheme object of OpenAPI 3.1. */
@@ -24,6 +25,9 @@ abstract class BaseAuth implements Middleware {
   skips(path: string): boolean {
     return this.#skipped.covers(path);
   }
+
+  /** Called once at start: asks for shared stores. */
+  prepare?(stores: StoreSource): void;
 
   before(request: Request): void | Promise<void> {
     if (this.#skipped.covers(request.path)) return undefined;

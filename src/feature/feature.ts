@@ -1,81 +1,158 @@
-import type { Hook } from "../app/lifecycle.js";
-import type { Request } from "../http/request.js";
-import type { Logger } from "../internal/logger.js";
+import { Request } from "../http/request.js";
 import { snakeCase } from "../internal/names.js";
-import type { Middleware, RouteInfo } from "../pipeline/middleware.js";
-import type { RouteDefinition, Scope } from "../route/route.js";
-import type { RunSettings } from "../server/run-target.js";
+import type { Middleware } from "../pipeline/middleware.js";
+import { addRouteOptions, type RouteOptionRules } from "../route/options.js";
+import { type Host, perHost } from "./host.js";
 
 /**
- * What a feature may ask of the application. A feature is an interface of methods and an object that implements them, in
- * a file of its own in features/; `App` has the methods of all features, in both spellings.
+ * The contract of features. One object says everything a feature is: the members that `App` gains from it, the options
+ * that routes gain, the members that requests gain, and the stages of its life. It stands in a file `feature.ts` beside
+ * the code it wires, is listed once in app/features.ts, and keeps its state with `perHost`.
+ *
+ * `Face` is an interface of the members that `App` gains. Their documentation is what users see in their editor.
  */
-export interface FeatureHost {
-  readonly logger: Logger;
-  readonly debug: boolean;
-  readonly env: "development" | "production";
-  readonly phase: "new" | "starting" | "started" | "draining" | "stopped";
-  readonly settings: RunSettings;
-  /** Bytes a body may have. */
-  bodyLimit: number;
-  /** Works out the client's address. */
-  addressOf: (request: Request) => string;
-  /** Works out scheme and host where proxies are trusted. */
-  originOf: ((request: Request) => string) | null;
-  /** What features keep for themselves and each other, by a key of their own. */
-  readonly slots: Map<unknown, unknown>;
-  /** What the application adds to all its routes. */
-  readonly scope: Scope;
-  /** All middleware of the application so far: what features added, and what the application uses. */
-  readonly middleware: readonly Middleware[];
-  /** All routes registered so far, those of blueprints included. */
-  readonly routes: readonly RouteDefinition[];
+export type FeatureDefinition<Face> = FeatureStages & {
+  /** The feature in words, for messages. */
+  readonly name: string;
+  /** Options that routes gain, with the check of each. */
+  readonly routeOptions?: RouteOptionRules;
+  /** Members that requests gain; each is read at most a few times in a request. */
+  readonly requestMembers?: { readonly [name: string]: (host: Host, request: Request) => unknown };
+} & Group<"setup", Setup<Face>> &
+  Group<"methods", Methods<Face>> &
+  Group<"values", Values<Face>>;
+
+/** The life of a feature, in this order. Each stage runs for every application, also where the feature is not enabled. */
+export interface FeatureStages {
+  /** All routes and settings are known; middleware and routes may still be added. */
+  prepare?(host: Host): void | Promise<void>;
+  /** Connects, before the first startup hook. What it throws ends the start. */
+  open?(host: Host): void | Promise<void>;
+  /** The server drains: take no new work, finish what is under way. */
+  drain?(host: Host): void | Promise<void>;
+  /** Ends what `open` began, after the last shutdown hook; features close in reverse order. */
+  close?(host: Host): void | Promise<void>;
+}
+
+/**
+ * Methods that return the application: `enableCors()`. They are refused once the application has started. A method that
+ * returns a middleware has it added at the start; the later call wins.
+ */
+type Setup<Face> = {
+  readonly [K in SetupNames<Face>]: Face[K] extends (...args: infer Args) => unknown
+    ? (host: Host, ...args: Args) => void | Middleware
+    : never;
+};
+
+/** Methods that return something else, at any time: `invalidateCache(tags)`. */
+type Methods<Face> = {
+  readonly [K in MethodNames<Face>]: Face[K] extends (...args: infer Args) => infer Result
+    ? (host: Host, ...args: Args) => Result
+    : never;
+};
+
+/** Properties: `app.database`. */
+type Values<Face> = {
+  readonly [K in Exclude<keyof Face, SetupNames<Face> | MethodNames<Face>>]: (host: Host) => Face[K];
+};
+
+type SetupNames<Face> = {
+  [K in keyof Face]: Face[K] extends (...args: infer _Args) => infer Result ? (Face extends Result ? K : never) : never;
+}[keyof Face];
+
+type MethodNames<Face> = Exclude<
+  { [K in keyof Face]: Face[K] extends (...args: infer _Args) => unknown ? K : never }[keyof Face],
+  SetupNames<Face>
+>;
+
+/** A property that must be there when it has members, and can be left out when it has none. */
+type Group<Name extends string, Members> = keyof Members extends never
+  ? { readonly [N in Name]?: undefined }
+  : { readonly [N in Name]: Members };
+
+declare const face: unique symbol;
+
+/** A feature as the application knows it. */
+export interface Feature<Face = unknown> extends FeatureStages {
+  readonly name: string;
+  /** The members that `App` gains, for the compiler alone. */
+  readonly [face]?: Face;
+  /** Gives the members to the prototype of applications, in both spellings. */
+  install(prototype: object, hostOf: (app: unknown) => OpenHost): void;
+}
+
+/** A host that can refuse changes. */
+export interface OpenHost extends Host {
   /** Throws when the application has been started. */
   assertOpen(call: string): void;
-  /** Adds middleware at its slot. */
-  addFeature(middleware: Middleware): void;
-  /** Adds a route of the framework's own. */
-  accept(route: RouteDefinition): void;
-  /** A page to show when the server listens. */
-  addLink(label: string, path: string): void;
-  /** Runs at start before anything is compiled: routes and middleware may still be added. */
-  onPrepare(hook: Hook): void;
-  /** Runs before the first startup hook: engines connect here. */
-  beforeStartup(hook: Hook): void;
-  /** Runs after the last shutdown hook, in reverse: engines close here. */
-  afterShutdown(hook: Hook): void;
 }
 
-/** The methods of a feature; `this` is the application. */
-export type FeatureMethods<Feature> = { [K in keyof Feature]: Feature[K] } & ThisType<FeatureHost & Feature>;
+/** The members of all features in a list. */
+export type FacesOf<List> = List extends readonly [Feature<infer Face>, ...infer Rest] ? Face & FacesOf<Rest> : unknown;
 
-/** Gives a prototype the methods of features, each under both its spellings. */
-export function addFeatures(prototype: object, features: readonly object[]): void {
-  for (const feature of features) {
-    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(feature))) {
-      const member = { ...descriptor, enumerable: false };
-      Object.defineProperty(prototype, name, member);
-      Object.defineProperty(prototype, snakeCase(name), member);
-    }
-  }
+type HostFunction = (host: Host, ...args: unknown[]) => unknown;
+
+export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face> {
+  const { name, prepare, open, drain, close } = definition;
+  const middlewareOf = perHost(() => new Map<string, Middleware>());
+  return {
+    name,
+    ...(open && { open }),
+    ...(drain && { drain }),
+    ...(close && { close }),
+    prepare(host) {
+      for (const middleware of middlewareOf(host).values()) host.use(middleware);
+      return prepare?.(host);
+    },
+    install(prototype, hostOf) {
+      for (const [method, call] of functionsOf(definition.setup)) {
+        addMember(prototype, method, {
+          value(this: unknown, ...args: unknown[]) {
+            const host = hostOf(this);
+            host.assertOpen(`${method}()`);
+            const middleware = call(host, ...args) as Middleware | undefined;
+            if (middleware !== undefined) middlewareOf(host).set(method, middleware);
+            return this;
+          },
+        });
+      }
+      for (const [method, call] of functionsOf(definition.methods)) {
+        addMember(prototype, method, {
+          value(this: unknown, ...args: unknown[]) {
+            return call(hostOf(this), ...args);
+          },
+        });
+      }
+      for (const [property, read] of functionsOf(definition.values)) {
+        addMember(prototype, property, {
+          get(this: unknown) {
+            return read(hostOf(this));
+          },
+        });
+      }
+      for (const [member, read] of Object.entries(definition.requestMembers ?? {})) addRequestMember(member, read);
+      if (definition.routeOptions) addRouteOptions(definition.routeOptions);
+    },
+  };
 }
 
-/** The value a feature keeps under its key, made when first asked for. */
-export function slot<T>(host: FeatureHost, key: unknown, make: () => T): T {
-  if (!host.slots.has(key)) host.slots.set(key, make());
-  return host.slots.get(key) as T;
+function functionsOf(group: object | undefined): [name: string, call: HostFunction][] {
+  return Object.entries(group ?? {});
 }
 
-/** Adds middleware that is there once: enabled again, under the same key, it takes the place of the one before. */
-export function replaceFeature(host: FeatureHost, key: unknown, middleware: Middleware): void {
-  host.assertOpen(`enabling ${middleware.name ?? "a feature"}`);
-  const place = slot(host, key, () => {
-    const made = { middleware };
-    const { name, slot, early } = middleware;
-    const current = (route: RouteInfo): Middleware | null =>
-      made.middleware.forRoute ? made.middleware.forRoute(route) : made.middleware;
-    host.addFeature({ name, slot, early, forRoute: current } as Middleware);
-    return made;
+/** Writable, so that tests can put their own in its place. */
+function addMember(prototype: object, name: string, member: PropertyDescriptor): void {
+  const descriptor = { configurable: true, ...(member.get ? {} : { writable: true }), ...member };
+  Object.defineProperty(prototype, name, descriptor);
+  Object.defineProperty(prototype, snakeCase(name), descriptor);
+}
+
+function addRequestMember(name: string, read: (host: Host, request: Request) => unknown): void {
+  Object.defineProperty(Request.prototype, name, {
+    configurable: true,
+    get(this: Request) {
+      if (this.host === null) throw new Error(`request.${name} is available once an application handles the request`);
+      return read(this.host, this);
+    },
   });
-  place.middleware = middleware;
 }

@@ -22,13 +22,21 @@ export interface RequestContext {
 /** Members that the application fills in; declared where they are filled. */
 export interface RequestSlots {}
 
-/** The application as far as a request needs to know it. */
-interface RequestApp {
+/** The part of the application that a request uses. The contract of features merges the rest of it into this interface. */
+export interface RequestHost {
   readonly logger: Logger;
-  readonly bodyLimit: number;
-  clientAddress(request: Request): string;
-  /** Scheme and host as trusted proxies have them; null where none are trusted. */
-  readonly originOf?: ((request: Request) => string) | null;
+  bodyLimit: number;
+  /** Determines the client's address. */
+  addressOf: (request: Request) => string;
+  /** Determines scheme and host where proxies are trusted; null elsewhere. */
+  originOf: ((request: Request) => string) | null;
+}
+
+/** The reason why no route answers a request, as the table of routes gives it. */
+export interface RouteMiss {
+  readonly reason: "malformed-path" | "not-found" | "method-not-allowed" | "upgrade-required";
+  /** The methods that have a route at the path. */
+  readonly allow: readonly string[];
 }
 
 const noParams: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
@@ -42,11 +50,13 @@ export class Request<Params extends object = Record<string, string>> {
   /** @internal */
   readonly source: RequestSource;
   /** @internal Filled by the application before anything else sees the request. */
-  host: RequestApp | null = null;
+  host: RequestHost | null = null;
   /** @internal Names come from the route, values from the path. */
   paramNames: readonly string[] | null = null;
   /** @internal */
   paramValues: readonly string[] | null = null;
+  /** @internal The reason why no route answers; null when one does. */
+  miss: RouteMiss | null = null;
   /** The pattern of the route that answers, `/books/{id}`; null when none does. Bounded, unlike the path. */
   pattern: string | null = null;
   /** What the pipeline turned into an answer, for middleware that wants to know. */
@@ -116,7 +126,7 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** The client's address: the peer, or what a trusted proxy says of it. */
   get ip(): string {
-    return this.host?.clientAddress(this as unknown as Request) ?? this.source.remoteAddress;
+    return this.host?.addressOf(this as unknown as Request) ?? this.source.remoteAddress;
   }
 
   /** Aborted when the client leaves or the time to answer is up. */

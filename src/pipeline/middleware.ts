@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
+import type { StoreSource } from "./shared-stores.js";
 
 /** A compiled piece of the pipeline. It never throws and never rejects. */
 export type Run = (request: Request) => Response | Promise<Response>;
@@ -34,6 +35,8 @@ export interface Middleware {
    * keep something between the way in and the way out without a closure per request.
    */
   wrap?(next: Run, onError: OnError): Run;
+  /** Called once at start, before the pipeline is compiled: the place to ask for a shared store. */
+  prepare?(stores: StoreSource): void;
   /** Called once per route at start: gives the middleware as that route needs it, or null to leave it out. */
   forRoute?(route: RouteInfo): Middleware | null;
 }
@@ -95,4 +98,17 @@ function inOrder(middleware: readonly Middleware[]): Middleware[] {
 
 function placeOf(item: Middleware): number {
   return slots.indexOf(item.slot ?? "user");
+}
+
+export function isMiddleware(value: unknown): string | undefined {
+  if (typeof value === "function") return undefined;
+  if (typeof value === "object" && value !== null) {
+    const { before, after, around, forRoute } = value as Middleware;
+    if ([before, after, around, forRoute].some((member) => typeof member === "function")) return undefined;
+  }
+  return "a middleware: a function (request, next), or an object with before or after";
+}
+
+export function toMiddleware(given: Middleware | MiddlewareFunction): Middleware {
+  return typeof given === "function" ? { name: given.name, around: given } : given;
 }

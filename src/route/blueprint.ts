@@ -1,60 +1,49 @@
-import type { Guard } from "../guards/guard.js";
 import { addSnakeNames, type BothSpellings, type SnakeMembers } from "../internal/names.js";
-import { type Checks, is, readOptions } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
-import type { Middleware, MiddlewareFunction } from "../pipeline/middleware.js";
 import { parsePattern } from "../routing/pattern.js";
-import { isMiddleware, type PlainRouteOptions, type RouteDefinition, routeOptionChecks } from "./route.js";
-import { Router, within } from "./router.js";
-
-/** What routes of a blueprint share unless they say otherwise. */
-const inherited = ["rateLimit", "cache", "circuitBreaker"] as const;
-
-export interface BlueprintOptions extends Pick<PlainRouteOptions, (typeof inherited)[number]> {
-  /** Tags of every route in it, for the documentation. */
-  readonly tags?: readonly string[];
-  readonly guards?: readonly Guard[];
-  readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
-}
-
-const optionChecks: Checks<BlueprintOptions> = {
-  tags: is.strings,
-  guards: routeOptionChecks.guards,
-  middleware: is.list(isMiddleware),
-  rateLimit: routeOptionChecks.rateLimit,
-  cache: routeOptionChecks.cache,
-  circuitBreaker: routeOptionChecks.circuitBreaker,
-};
+import type { RouteDefinition } from "./definition.js";
+import { type BlueprintOptions, readBlueprintOptions } from "./options.js";
+import { emptyScope, Router, type RouteSink, sinkOf, within } from "./router.js";
 
 class BaseBlueprint<Prefix extends string> extends Router<Prefix> {
   readonly prefix: Prefix;
-  readonly #routes: RouteDefinition[] = [];
-  readonly #parents: Router<string>[] = [];
-  readonly #children: BaseBlueprint<string>[] = [];
+  readonly #own: BlueprintSink;
 
   constructor(prefix: Prefix = "" as Prefix, options: BothSpellings<BlueprintOptions> = {}) {
-    super();
+    const sink = new BlueprintSink(prefix);
+    super(sink);
     if (prefix !== "") parsePattern(prefix);
     this.prefix = prefix;
-    const read = readOptions("Blueprint", options, optionChecks);
-    this.scope.tags.push(...(read.tags ?? []));
-    this.scope.guards.push(...(read.guards ?? []));
-    for (const name of inherited) if (read[name] !== undefined) this.scope.options[name] = read[name];
-    if (read.middleware) this.use(...read.middleware);
+    this.#own = sink;
+    const { tags = [], guards = [], middleware = [], ...inherited } = readBlueprintOptions(options);
+    sink.scope.tags.push(...tags);
+    sink.scope.guards.push(...guards);
+    Object.assign(sink.scope.options, inherited);
+    this.use(...middleware);
   }
 
   /** Puts another blueprint inside this one, behind its prefix. */
   registerBlueprint(child: BaseBlueprint<string>): this {
-    child.attach(this);
-    this.#children.push(child);
+    attach(child, this.#own);
     return this;
   }
+}
 
-  /** @internal Hands all routes, present and future, to whatever the blueprint is registered on. */
-  attach(parent: Router<string>): void {
-    if (!(parent instanceof Router)) throw new ValueError("a blueprint is registered on an app or on a blueprint");
+/** The routes of a blueprint, and the routers it is registered on. */
+class BlueprintSink implements RouteSink {
+  readonly scope = emptyScope();
+  readonly prefix: string;
+  readonly #routes: RouteDefinition[] = [];
+  readonly #parents: RouteSink[] = [];
+
+  constructor(prefix: string) {
+    this.prefix = prefix;
+  }
+
+  /** Hands all routes, present and future, to a parent. */
+  attach(parent: RouteSink): void {
     parent.assertOpen("registerBlueprint()");
-    if ((parent as unknown) === this || (parent instanceof BaseBlueprint && this.#holds(parent))) {
+    if (parent === this || (parent instanceof BlueprintSink && parent.#isInside(this))) {
       throw new ValueError(`the blueprint '${this.prefix}' cannot be registered inside itself`);
     }
     if (this.#parents.includes(parent)) throw new ValueError(`the blueprint '${this.prefix}' is registered already`);
@@ -62,20 +51,27 @@ class BaseBlueprint<Prefix extends string> extends Router<Prefix> {
     for (const route of this.#routes) parent.accept(within(route, this.prefix, this.scope));
   }
 
-  /** @internal */
   accept(route: RouteDefinition): void {
     this.#routes.push(route);
     for (const parent of this.#parents) parent.accept(within(route, this.prefix, this.scope));
   }
 
-  /** @internal */
   assertOpen(call: string): void {
     for (const parent of this.#parents) parent.assertOpen(call);
   }
 
-  #holds(other: BaseBlueprint<string>): boolean {
-    return this.#children.some((child) => child === other || child.#holds(other));
+  #isInside(other: BlueprintSink): boolean {
+    return this.#parents.some(
+      (parent) => parent === other || (parent instanceof BlueprintSink && parent.#isInside(other)),
+    );
   }
+}
+
+/** Registers a blueprint on an application or on another blueprint. */
+export function attach(blueprint: unknown, parent: RouteSink): void {
+  const sink = sinkOf(blueprint);
+  if (!(sink instanceof BlueprintSink)) throw new ValueError("registerBlueprint takes a Blueprint");
+  sink.attach(parent);
 }
 
 /** Routes under a common prefix, with guards, middleware and tags of their own; may hold further blueprints. */
@@ -83,4 +79,3 @@ export class Blueprint<const Prefix extends string = ""> extends BaseBlueprint<P
 export interface Blueprint<Prefix extends string>
   extends SnakeMembers<BaseBlueprint<Prefix>, "addGuard" | "registerBlueprint", Blueprint<Prefix>> {}
 addSnakeNames(BaseBlueprint.prototype, ["registerBlueprint"]);
-addSnakeNames(Router.prototype, ["addGuard"]);

@@ -1,26 +1,13 @@
-import type { Guard } from "../guards/guard.js";
-import { isGuard } from "../guards/guard.js";
-import { checkOption, isPlainObject, readOptions, show } from "../internal/options.js";
+import { type Guard, isGuard } from "../guards/guard.js";
+import { addSnakeNames } from "../internal/names.js";
+import { checkOption, isPlainObject, show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
-import type { Middleware, MiddlewareFunction } from "../pipeline/middleware.js";
-import type { PathParams } from "../routing/params.js";
+import { isMiddleware, type Middleware, type MiddlewareFunction, toMiddleware } from "../pipeline/middleware.js";
 import { joinPaths, parsePattern } from "../routing/pattern.js";
 import { websocketMethod } from "../routing/table.js";
-import type { WebSocket } from "../websocket/socket.js";
-import {
-  type Handler,
-  type InjectedBy,
-  isMiddleware,
-  type OnlyKnown,
-  type PlainRouteOptions,
-  type RouteDefinition,
-  type RouteOptions,
-  routeOptionChecks,
-  type Scope,
-  toMiddleware,
-  type WebSocketRouteOptions,
-  websocketOptionChecks,
-} from "./route.js";
+import type { RouteDefinition, Scope } from "./definition.js";
+import type { Handler, OnlyKnown, SocketHandler } from "./handler.js";
+import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
 
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
@@ -36,7 +23,7 @@ export interface RouteMethod<Prefix extends string, Self> {
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
-/** `methods` as an option, or in place of the options as the contract has it. */
+/** Route options with `methods`. */
 export type MultiRouteOptions = RouteOptions & { readonly methods?: readonly string[] };
 
 export interface MultiRouteMethod<Prefix extends string, Self> {
@@ -57,11 +44,6 @@ export interface MultiRouteMethod<Prefix extends string, Self> {
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
-export type SocketHandler<Path extends string, Options> = (
-  socket: WebSocket<PathParams<Path>>,
-  injected: InjectedBy<Options>,
-) => unknown;
-
 export interface WebSocketMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: SocketHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions>(
@@ -75,60 +57,84 @@ export interface WebSocketMethod<Prefix extends string, Self> {
   ): Decorator<SocketHandler<`${Prefix}${Path}`, Options>>;
 }
 
-/** Registers what it is put on: a function, or a method by a standard decorator (then with its instance as `this`). */
+/** Registers the decorated function, or the decorated method with its instance as `this`. */
 export type Decorator<H> = <F extends H>(handler: F, context?: ClassMethodDecoratorContext) => F;
 
-/** What App and Blueprint have in common: they take routes, middleware, guards and blueprints. */
+/** The place where a router's routes go: the application, or a blueprint. */
+export interface RouteSink {
+  readonly scope: MutableScope;
+  /** Takes a route, its own or a blueprint's. */
+  accept(route: RouteDefinition): void;
+  /** Throws when it is too late for changes. */
+  assertOpen(call: string): void;
+}
+
+export interface MutableScope extends Scope {
+  readonly options: Record<string, unknown>;
+  readonly middleware: Middleware[];
+  readonly guards: Guard[];
+  readonly tags: string[];
+}
+
+export function emptyScope(): MutableScope {
+  return { options: {}, middleware: [], guards: [], tags: [] };
+}
+
+/** The sink of a router; undefined for anything else. Not a member, so that users do not see it. */
+export let sinkOf: (router: unknown) => RouteSink | undefined;
+
+/** Takes routes, middleware and guards: the common part of App and Blueprint. */
 export abstract class Router<Prefix extends string = ""> {
+  /** Registers a GET route. HEAD requests are answered by it too. */
   declare readonly get: RouteMethod<Prefix, this>;
+  /** Registers a POST route. */
   declare readonly post: RouteMethod<Prefix, this>;
+  /** Registers a PUT route. */
   declare readonly put: RouteMethod<Prefix, this>;
+  /** Registers a PATCH route. */
   declare readonly patch: RouteMethod<Prefix, this>;
+  /** Registers a DELETE route. */
   declare readonly delete: RouteMethod<Prefix, this>;
+  /** Registers an OPTIONS route. CORS preflight requests are answered by `enableCors()`. */
   declare readonly options: RouteMethod<Prefix, this>;
+  /** Registers a HEAD route. */
   declare readonly head: RouteMethod<Prefix, this>;
-  /** A route for several methods; `methods` defaults to GET. */
+  /** Registers a route for several methods; `methods` defaults to GET. */
   declare readonly route: MultiRouteMethod<Prefix, this>;
+  /** Registers a WebSocket route. */
   declare readonly websocket: WebSocketMethod<Prefix, this>;
+  readonly #sink: RouteSink;
+
+  static {
+    sinkOf = (router) => (typeof router === "object" && router !== null && #sink in router ? router.#sink : undefined);
+  }
+
   /** @internal */
-  readonly scope: {
-    options: Record<string, unknown>;
-    middleware: Middleware[];
-    guards: Guard[];
-    tags: string[];
-  } & Scope = {
-    options: {},
-    middleware: [],
-    guards: [],
-    tags: [],
-  };
+  constructor(sink: RouteSink) {
+    this.#sink = sink;
+  }
 
   /** Adds middleware; several run in the order added. */
   use(...middleware: (Middleware | MiddlewareFunction)[]): this {
-    this.assertOpen("use()");
+    this.#sink.assertOpen("use()");
     for (const item of middleware) {
       checkOption("use()", "middleware", item, isMiddleware);
-      this.scope.middleware.push(toMiddleware(item));
+      this.#sink.scope.middleware.push(toMiddleware(item));
     }
     return this;
   }
 
   /** Adds a guard to all routes. */
   addGuard(guard: Guard): this {
-    this.assertOpen("addGuard()");
+    this.#sink.assertOpen("addGuard()");
     if (!isGuard(guard)) {
       throw new ValueError(`addGuard takes a function or an object with check(request), not ${show(guard)}`);
     }
-    this.scope.guards.push(guard);
+    this.#sink.scope.guards.push(guard);
     return this;
   }
-
-  /** @internal Takes a route, its own or a blueprint's. */
-  abstract accept(route: RouteDefinition): void;
-
-  /** @internal Throws when it is too late for changes. */
-  abstract assertOpen(call: string): void;
 }
+addSnakeNames(Router.prototype, ["addGuard"]);
 
 const routeMethods = ["get", "post", "put", "patch", "delete", "options", "head"] as const;
 
@@ -143,8 +149,7 @@ type AnyFunction = (...args: never[]) => unknown;
 
 for (const name of routeMethods) {
   define(name, function (path, options, handler) {
-    const read = (given: unknown): PlainRouteOptions => readOptions(`the route ${path}`, given, routeOptionChecks);
-    return register(this, [name.toUpperCase()], path, options, handler, read, false);
+    return register(this, [name.toUpperCase()], path, options, handler, false);
   });
 }
 
@@ -153,13 +158,11 @@ define("route", function (path, options, handler) {
   const methods = methodsOf(path, (given as MultiRouteOptions | undefined)?.methods);
   const rest = { ...(given as object | undefined) } as Record<string, unknown>;
   delete rest["methods"];
-  const read = (plain: unknown): PlainRouteOptions => readOptions(`the route ${path}`, plain, routeOptionChecks);
-  return register(this, methods, path, typeof options === "function" ? options : rest, handler, read, false);
+  return register(this, methods, path, typeof options === "function" ? options : rest, handler, false);
 });
 
 define("websocket", function (path, options, handler) {
-  const read = (given: unknown): object => readOptions(`the WebSocket route ${path}`, given, websocketOptionChecks);
-  return register(this, [websocketMethod], path, options, handler, read, true);
+  return register(this, [websocketMethod], path, options, handler, true);
 });
 
 function define(
@@ -175,17 +178,20 @@ function register(
   path: string,
   given: unknown,
   handler: AnyFunction | undefined,
-  read: (given: unknown) => object,
   websocket: boolean,
 ): unknown {
-  router.assertOpen(`registering ${path}`);
+  const sink = sinkOf(router)!;
+  sink.assertOpen(`registering ${path}`);
   parsePattern(path);
   if (given !== undefined && typeof given !== "function" && !isPlainObject(given)) {
     throw new ValueError(`the route ${path} takes options and a handler, not ${show(given)}`);
   }
-  const options = read(typeof given === "function" ? undefined : given) as RouteDefinition["options"];
+  const plain = typeof given === "function" ? undefined : given;
+  const options = websocket
+    ? readWebSocketOptions(`the WebSocket route ${path}`, plain)
+    : readRouteOptions(`the route ${path}`, plain);
   const add = (call: AnyFunction): void => {
-    router.accept({ methods, path, websocket, options, handler: call, scopes: [] });
+    sink.accept({ methods, path, websocket, options, handler: call, scopes: [] });
   };
   const direct = typeof given === "function" ? (given as AnyFunction) : handler;
   if (direct !== undefined) {
@@ -215,7 +221,7 @@ function methodsOf(path: string, given: readonly string[] = ["GET"]): readonly s
   return methods;
 }
 
-/** @internal A route as it stands inside a blueprint or with a prefix before it. */
+/** A route as it stands inside a blueprint: behind its prefix, within its scope. */
 export function within(route: RouteDefinition, prefix: string, scope: Scope): RouteDefinition {
   return { ...route, path: joinPaths(prefix, route.path), scopes: [scope, ...route.scopes] };
 }

@@ -1,5 +1,12 @@
-import { httpError } from "../errors/http-error.js";
 import type { Pattern } from "./pattern.js";
+
+/** The route found for a path, with the path's parameters in the order of its pattern, decoded. */
+export interface Match<Route> {
+  readonly route: Route;
+  readonly values: readonly string[];
+}
+
+const noValues: readonly string[] = [];
 
 interface Node<Route> {
   readonly statics: Map<string, Node<Route>>;
@@ -14,11 +21,9 @@ interface Node<Route> {
 export class RouteTree<Route> {
   readonly #root: Node<Route> = emptyNode();
   /** Paths without parameters, found in one step. */
-  readonly #exact = new Map<string, Route>();
-  /** The parameters of the route found last, in the order of the pattern. */
-  values: string[] = [];
+  readonly #exact = new Map<string, Match<Route>>();
 
-  /** Adds a route; returns the one that is there already for the same paths, if any. */
+  /** Adds a route; returns the existing one for the same paths, if any. */
   add(pattern: Pattern, route: Route): Route | null {
     let node = this.#root;
     for (const segment of pattern.segments) {
@@ -41,46 +46,44 @@ export class RouteTree<Route> {
     }
     if (node.route) return node.route;
     node.route = route;
-    if (pattern.paramNames.length === 0 && !pattern.text.includes("%")) this.#exact.set(pattern.text, route);
+    if (pattern.paramNames.length === 0 && !pattern.text.includes("%")) {
+      this.#exact.set(pattern.text, { route, values: noValues });
+    }
     return null;
   }
 
-  /** The route of a path without parameters and escapes, which is sound because the route has it. */
-  findExact(path: string): Route | undefined {
+  /** The match of a path without parameters and escapes. Such a path is sound because a route has it. */
+  findExact(path: string): Match<Route> | undefined {
     return this.#exact.get(path);
   }
 
-  /** The route for a path as received; its parameters are then in `values`. Throws 400 for a malformed path. */
-  find(path: string): Route | null {
-    return this.findExact(path) ?? this.findByWalk(path, path.includes("%"));
-  }
-
-  /** As `find`, for a path that `findExact` does not know. `encoded`: there are escapes in it. */
-  findByWalk(path: string, encoded: boolean): Route | null {
+  /** The match of a path that `findExact` does not know and `pathKind` accepts. `encoded`: it has percent escapes. */
+  findByWalk(path: string, encoded: boolean): Match<Route> | null {
     // The only target that is no path is the "*" of OPTIONS.
     if (path.charCodeAt(0) !== 0x2f) return null;
-    this.values = [];
-    return this.#walk(this.#root, path, 1, encoded);
+    const values: string[] = [];
+    const route = this.#walk(this.#root, path, 1, encoded, values);
+    return route === null ? null : { route, values };
   }
 
-  #walk(node: Node<Route>, path: string, start: number, encoded: boolean): Route | null {
+  #walk(node: Node<Route>, path: string, start: number, encoded: boolean, values: string[]): Route | null {
     const slash = path.indexOf("/", start);
     const end = slash === -1 ? path.length : slash;
     const child = childAt(node, path, start, end, encoded);
     if (child !== undefined) {
-      const found = slash === -1 ? child.route : this.#walk(child, path, slash + 1, encoded);
+      const found = slash === -1 ? child.route : this.#walk(child, path, slash + 1, encoded, values);
       if (found !== null) return found;
     }
     if (node.param !== null && end > start) {
-      const depth = this.values.length;
-      this.values.push(segmentAt(path, start, end, encoded));
-      const found = slash === -1 ? node.param.route : this.#walk(node.param, path, slash + 1, encoded);
+      const depth = values.length;
+      values.push(segmentAt(path, start, end, encoded));
+      const found = slash === -1 ? node.param.route : this.#walk(node.param, path, slash + 1, encoded, values);
       if (found !== null) return found;
-      this.values.length = depth;
+      values.length = depth;
     }
     if (node.wildcard) {
       const rest = path.slice(start);
-      this.values.push(encoded ? decodeSegment(rest) : rest);
+      values.push(encoded ? decodeURIComponent(rest) : rest);
       return node.wildcard;
     }
     return null;
@@ -97,32 +100,25 @@ function childAt<Route>(node: Node<Route>, path: string, start: number, end: num
 
 function segmentAt(path: string, start: number, end: number, encoded: boolean): string {
   const raw = path.slice(start, end);
-  return encoded ? decodeSegment(raw) : raw;
+  return encoded ? decodeURIComponent(raw) : raw;
 }
 
 /**
- * Refuses what no route may ever see: dot segments, which could lead elsewhere, and broken or NUL escapes. Tells whether
- * there are escapes.
+ * The kind of a path. Malformed paths match no route: those with dot segments, which could lead elsewhere, and those with
+ * broken or NUL escapes. A path that is not malformed can be decoded segment by segment.
  */
-export function checkPath(path: string): boolean {
-  if (path.includes("/.") && dotSegment.test(path)) throw httpError("MALFORMED_PATH");
-  if (!path.includes("%")) return false;
-  if (dotSegment.test(decodeSegment(path))) throw httpError("MALFORMED_PATH");
-  return true;
+export function pathKind(path: string): "plain" | "encoded" | "malformed" {
+  if (path.includes("/.") && dotSegment.test(path)) return "malformed";
+  if (!path.includes("%")) return "plain";
+  try {
+    const decoded = decodeURIComponent(path);
+    return decoded.includes("\0") || dotSegment.test(decoded) ? "malformed" : "encoded";
+  } catch {
+    return "malformed";
+  }
 }
 
 const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
-
-function decodeSegment(segment: string): string {
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(segment);
-  } catch {
-    throw httpError("MALFORMED_PATH");
-  }
-  if (decoded.includes("\0")) throw httpError("MALFORMED_PATH");
-  return decoded;
-}
 
 function emptyNode<Route>(): Node<Route> {
   return { statics: new Map(), only: null, param: null, route: null, wildcard: null };

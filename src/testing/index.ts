@@ -1,16 +1,19 @@
-/** What tests of an application need: requests, WebSockets and the lifecycle without a port, or with one. */
-import type { TestApp } from "./test-app.js";
+/** Test helpers: requests, WebSockets and the lifecycle of an application, without a port or with one. */
+import type { App } from "../app/app.js";
 import { TestClient, type TestClientOptions } from "./test-client.js";
 
 export type { CookieJar } from "./cookie-jar.js";
 export { duplexPair } from "./duplex-pair.js";
 export type { TestRequestInit } from "./request.js";
 export { serve, type TestServer, type TestServerOptions } from "./serve.js";
-export type { TestApp, TestSettings } from "./test-app.js";
+export type { TestSettings } from "./test-app.js";
 export { TestClient, type TestClientOptions, type TestSocketInit } from "./test-client.js";
 export { TestSocket, WebSocketRefusedError } from "./test-socket.js";
 
+/** An application under test. */
+export type TestApp = App;
+
 /** A client that speaks to an application without a port. */
-export function testClient(app: TestApp, options?: TestClientOptions): TestClient {
+export function testClient(app: App, options?: TestClientOptions): TestClient {
   return new TestClient(app, options);
 }

@@ -1,6 +1,7 @@
+import { type App, hostOf } from "../app/app.js";
 import { createNetTransport } from "../server/net/transport.js";
 import { defaultLimits, type ListenAddress, type ServerLimits, type TransportFactory } from "../server/transport.js";
-import { configure, type TestApp, type TestSettings } from "./test-app.js";
+import { configure, type TestSettings } from "./test-app.js";
 
 export interface TestServerOptions extends TestSettings, Partial<ServerLimits> {
   /** Default: the framework's own. */
@@ -16,12 +17,12 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
-export async function serve(app: TestApp, options: TestServerOptions = {}): Promise<TestServer> {
+export async function serve(app: App, options: TestServerOptions = {}): Promise<TestServer> {
   const { debug, requestTimeout, transport: name, ...limits } = options;
   configure(app, { ...(debug !== undefined && { debug }), ...(requestTimeout !== undefined && { requestTimeout }) });
   await app.start();
   const createTransport = await loadTransport(name ?? "net");
-  const transport = createTransport(app.dispatch, {
+  const transport = createTransport(hostOf(app).dispatch, {
     ...defaultLimits,
     ...limits,
     tls: null,
@@ -29,7 +30,7 @@ export async function serve(app: TestApp, options: TestServerOptions = {}): Prom
   });
   const address = await transport.listen({ host: "127.0.0.1", port: 0 });
   const end = async (): Promise<void> => {
-    app.beginDrain();
+    hostOf(app).beginDrain();
     await transport.drain();
     await app.stop();
     transport.destroy();

@@ -1,9 +1,10 @@
+import { type App, hostOf } from "../app/app.js";
 import { createNetTransport } from "../server/net/transport.js";
 import { defaultLimits, type Transport } from "../server/transport.js";
 import { CookieJar } from "./cookie-jar.js";
 import { duplexPair } from "./duplex-pair.js";
 import { buildRequest, cookieHeader, resolve, type TestRequestInit } from "./request.js";
-import { configure, type TestApp, type TestSettings } from "./test-app.js";
+import { configure, type TestSettings } from "./test-app.js";
 import { connect, type TestSocket } from "./test-socket.js";
 
 export interface TestClientOptions extends TestSettings {
@@ -25,14 +26,14 @@ export interface TestSocketInit {
 export class TestClient implements AsyncDisposable {
   /** The cookies kept between requests. */
   readonly cookies = new CookieJar();
-  readonly #app: TestApp;
+  readonly #app: App;
   readonly #options: TestClientOptions;
   readonly #baseUrl: string;
   readonly #overrides: (() => void)[] = [];
   readonly #sockets = new Set<TestSocket>();
   #transport: Transport | null = null;
 
-  constructor(app: TestApp, options: TestClientOptions = {}) {
+  constructor(app: App, options: TestClientOptions = {}) {
     configure(app, options);
     this.#app = app;
     this.#options = options;
@@ -47,7 +48,7 @@ export class TestClient implements AsyncDisposable {
 
   /** Closes the WebSockets with 1001, runs the shutdown hooks and takes the overrides away. */
   async stop(): Promise<void> {
-    this.#app.beginDrain();
+    hostOf(this.#app).beginDrain();
     await Promise.all([...this.#sockets].map((socket) => socket.closed));
     await this.#transport?.drain();
     await this.#app.stop();
@@ -107,7 +108,7 @@ export class TestClient implements AsyncDisposable {
   /** Opens a WebSocket; rejects with a `WebSocketRefusedError` when the application answers anything but 101. */
   async websocket(path: string, init: TestSocketInit = {}): Promise<TestSocket> {
     await this.#app.start();
-    this.#transport ??= createNetTransport(this.#app.dispatch, {
+    this.#transport ??= createNetTransport(hostOf(this.#app).dispatch, {
       ...defaultLimits,
       tls: null,
       onError: (error) => this.#app.logger.error("the server failed", { error }),

@@ -1,5 +1,6 @@
 import { App, ForbiddenError, GuardError, HttpError, type Logger, Response, UnauthorizedError } from "stoa";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 
 class Animal extends Error {}
 class Dog extends Animal {}
@@ -10,7 +11,7 @@ function appWith(env: "development" | "production" = "development") {
   const log = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
   const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
   app.logger = logger;
-  app.configure({ env, debug: env === "development", logs: false, requestTimeout: 30, workers: 1 });
+  hostOf(app).configure({ env, debug: env === "development", logs: false, requestTimeout: 30, workers: 1 });
   app.get("/sync", () => {
     throw new RangeError("secret 1");
   });

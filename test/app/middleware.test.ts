@@ -1,5 +1,6 @@
 import { App, currentRequest, Response } from "stoa";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 
 describe("middleware", () => {
   it("runs in the order added, and the way back in reverse, in both forms", async () => {
@@ -143,7 +144,7 @@ describe("middleware", () => {
     await app.start();
     const { Request } = await import("stoa");
     const { WebSource } = await import("../../src/http/web.js");
-    const answer = app.dispatch(new Request(new WebSource(new globalThis.Request("http://x/"))));
+    const answer = hostOf(app).dispatch(new Request(new WebSource(new globalThis.Request("http://x/"))));
     expect(answer).toBeInstanceOf(Response);
   });
 });

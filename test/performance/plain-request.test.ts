@@ -1,6 +1,7 @@
 import { createHook } from "node:async_hooks";
 import { App } from "stoa";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 import { createNetTransport } from "../../src/server/net/transport.js";
 import { defaultLimits } from "../../src/server/transport.js";
 import { duplexPair } from "../../src/testing/duplex-pair.js";
@@ -42,7 +43,7 @@ afterEach(() => {
 /** Sends requests over one connection and counts what answering each of them caused. */
 async function causedBy(app: App, request: string, times: number): Promise<typeof counts> {
   await app.start();
-  const transport = createNetTransport(app.dispatch, { ...defaultLimits, tls: null });
+  const transport = createNetTransport(hostOf(app).dispatch, { ...defaultLimits, tls: null });
   const [client, server] = duplexPair();
   let answers = 0;
   client.on("data", (chunk: Buffer) => {

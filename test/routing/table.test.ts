@@ -8,16 +8,16 @@ function tableOf(...routes: [method: string, path: string][]) {
   return {
     table,
     find(method: string, path: string) {
-      const route = table.find(method, path);
-      if (!route) return null;
-      const names = route.pattern.paramNames;
-      return { path: route.pattern.text, params: Object.fromEntries(names.map((name, i) => [name, table.values[i]])) };
+      const found = table.find(method, path);
+      if (found.route === null) return null;
+      const { pattern } = found.route;
+      return { path: pattern.text, params: Object.fromEntries(pattern.paramNames.map((n, i) => [n, found.values[i]])) };
     },
   };
 }
 
 describe("finding a route", () => {
-  const { find } = tableOf(
+  const { find, table } = tableOf(
     ["GET", "/"],
     ["GET", "/books"],
     ["GET", "/books/new"],
@@ -83,14 +83,17 @@ describe("finding a route", () => {
     expect(find("GET", "/constructor")).toBeNull();
   });
 
-  it.each(["/books/%zz", "/books/%", "/books/%ff", "/books/%00", "/books/%c0%ae"])("refuses %s with 400", (path) => {
-    expect(() => find("GET", path)).toThrow(expect.objectContaining({ status: 400 }));
-  });
+  it.each(["/books/%zz", "/books/%", "/books/%ff", "/books/%00", "/books/%c0%ae"])(
+    "finds no route for the malformed path %s",
+    (path) => {
+      expect(table.find("GET", path)).toEqual({ route: null, reason: "malformed-path", allow: [] });
+    },
+  );
 
   it.each(["/files/../x", "/files/./x", "/..", "/files/%2e%2e/x", "/files/.%2e/x", "/files/..%2fx", "/files/..%5cx"])(
-    "refuses the dot segment of %s with 400",
+    "finds no route for the dot segment of %s",
     (path) => {
-      expect(() => find("GET", path)).toThrow(expect.objectContaining({ status: 400 }));
+      expect(table.find("GET", path)).toEqual({ route: null, reason: "malformed-path", allow: [] });
     },
   );
 
@@ -104,11 +107,24 @@ describe("finding a route", () => {
   });
 });
 
-describe("methods at a path", () => {
-  it("are those of every route that matches, HEAD with GET", () => {
-    const { table } = tableOf(["GET", "/a/{id}"], ["POST", "/a/b"], ["DELETE", "/{x}/b"]);
-    expect(table.methodsAt("/a/b")).toEqual(["DELETE", "GET", "HEAD", "POST"]);
-    expect(table.methodsAt("/none")).toEqual([]);
+describe("a request without a route", () => {
+  const { table } = tableOf(["GET", "/a/{id}"], ["POST", "/a/b"], ["DELETE", "/{x}/b"], ["WEBSOCKET", "/socket/{id}"]);
+
+  it("is told the methods of every route that matches its path, HEAD with GET", () => {
+    const allow = ["DELETE", "GET", "HEAD", "POST"];
+    expect(table.find("PUT", "/a/b")).toEqual({ route: null, reason: "method-not-allowed", allow });
+    expect(table.find("PUT", "/a/%62")).toEqual({ route: null, reason: "method-not-allowed", allow });
+  });
+
+  it("is told that nothing stands at its path", () => {
+    expect(table.find("PUT", "/none")).toEqual({ route: null, reason: "not-found", allow: [] });
+  });
+
+  it("is told that only a WebSocket stands at its path", () => {
+    expect(table.find("GET", "/socket/1")).toEqual({ route: null, reason: "upgrade-required", allow: [] });
+    expect(table.findWebSocket("/socket/1")).toMatchObject({ values: ["1"] });
+    expect(table.findWebSocket("/socket/..")).toBeNull();
+    expect(table.findWebSocket("/a/b")).toBeNull();
   });
 });
 

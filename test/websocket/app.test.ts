@@ -1,6 +1,7 @@
 import { App, Blueprint, currentRequest, Depends, ForbiddenError } from "stoa";
 import { testClient, type WebSocketRefusedError } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 import { eventually } from "./server.js";
 
 describe("a WebSocket route of an application", () => {
@@ -24,7 +25,7 @@ describe("a WebSocket route of an application", () => {
 
   it("refuses a client when the server begins to drain while the handshake waits", async () => {
     const app = new App();
-    app.use({ before: () => queueMicrotask(() => app.beginDrain()) });
+    app.use({ before: () => queueMicrotask(() => hostOf(app).beginDrain()) });
     app.websocket("/late", () => {});
     await using client = testClient(app);
     const error = await client.websocket("/late").catch((reason: unknown) => reason);

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { AppHost } from "../../src/app/host.js";
 import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
 import type { LogFields, Logger } from "../../src/internal/logger.js";
@@ -29,7 +30,9 @@ export async function socketServer(handler: SocketHandler, options: SocketOption
   const endpoint = websocketEndpoint(handler, options, registry);
   const log: LogLine[] = [];
   const finished: string[] = [];
-  const host = { logger: memoryLogger(log), bodyLimit: 1024, clientAddress: () => "" };
+  const host = new AppHost([]);
+  host.logger = memoryLogger(log);
+  host.bodyLimit = 1024;
   const dispatch: Dispatch = async (request) => {
     request.host = host;
     request.onFinish(() => void finished.push(request.path));

@@ -5,6 +5,7 @@ import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { isPromise } from "../../pipeline/compile.js";
+import type { StoreSource } from "../../pipeline/shared-stores.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
 import { unauthorized } from "../unauthorized.js";
 import { bearerToken } from "./bearer.js";
@@ -13,6 +14,12 @@ import { JwtConfig, type JwtOptions } from "./config.js";
 import { TokenReader } from "./read-token.js";
 import { MemoryRevocations, type RevocationStore } from "./revocations.js";
 import type { VerifiedToken } from "./verified-token.js";
+
+declare module "../../pipeline/shared-stores.js" {
+  interface SharedStores {
+    revokedTokens: RevocationStore;
+  }
+}
 
 class BaseJwtAuth extends SchemeAuth {
   readonly name = "jwt-auth";
@@ -30,6 +37,13 @@ class BaseJwtAuth extends SchemeAuth {
     this.#reader = new TokenReader(this.#config);
     this.#header = headerOf(this.#config);
     this.revocations = this.#config.revocations ?? new MemoryRevocations();
+  }
+
+  /** Takes the store that all workers share, unless the config names one. */
+  override prepare(stores: StoreSource): void {
+    const own = this.revocations;
+    const given = own instanceof MemoryRevocations && this.#config.revocations === null ? null : own;
+    this.revocations = stores.store("revokedTokens", { holds: "revoked tokens", given, local: () => own });
   }
 
   authenticate(request: Request): void | Promise<void> {

@@ -1,5 +1,4 @@
-import { workerChannel } from "../../server/worker-channel.js";
-import { warnOnce } from "../warn-once.js";
+import { perProcess } from "../../pipeline/shared-stores.js";
 
 /** Keeps the ids of tokens that must not be accepted any more. A key-value store shares them between processes. */
 export interface RevocationStore {
@@ -10,6 +9,8 @@ export interface RevocationStore {
 
 /** Revoked tokens of this process, each until it expires by itself. */
 export class MemoryRevocations implements RevocationStore {
+  /** @internal */
+  readonly [perProcess] = true;
   readonly #until = new Map<string, number>();
   readonly #limit: number;
   /** The size at which it is worth while to look for expired ids. */
@@ -32,9 +33,6 @@ export class MemoryRevocations implements RevocationStore {
     if (this.#until.size >= Math.min(this.#sweepAt, this.#limit)) this.#sweep();
     // Forgetting one would let a token in that was revoked.
     if (this.#until.size >= this.#limit) throw new Error(`more than ${this.#limit} tokens are revoked at once`);
-    if (workerChannel.open) {
-      warnOnce("STOA_LOCAL_REVOCATIONS", "revoked tokens are known to one worker only; give JwtAuth a shared store");
-    }
     this.#until.set(id, until);
     return true;
   }

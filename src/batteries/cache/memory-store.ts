@@ -1,3 +1,4 @@
+import { perProcess } from "../../pipeline/shared-stores.js";
 import type { CacheEntry, CacheStore, FieldOf } from "./store.js";
 
 interface Kept {
@@ -11,6 +12,7 @@ const maxRemembered = 10_000;
 
 /** Answers kept in this process, up to so many bytes; those not asked for longest go first. */
 export class MemoryCacheStore implements CacheStore {
+  readonly [perProcess] = true;
   readonly #maxSize: number;
   /** Newest first. */
   readonly #byKey = new Map<string, Kept[]>();

@@ -12,7 +12,7 @@ import { answerFrom, type CacheStatus, entryOf, isUnchanged } from "./entry.js";
 import { ExcludedPaths } from "./excluded-paths.js";
 import { type Flight, Flights, type Landing } from "./flights.js";
 import { changedAddresses, isSafe } from "./invalidation.js";
-import { MemoryCacheStore, matchesVary } from "./memory-store.js";
+import { matchesVary } from "./memory-store.js";
 import { type CacheOptions, type CachePlan, cachePlan } from "./options.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
@@ -40,8 +40,8 @@ interface Search {
 }
 
 const maxPassing = 10_000;
-/** Bytes of the answers kept in this process. */
-const defaultMaxSize = 67_108_864;
+/** Bytes of the responses kept in this process. */
+export const defaultMaxSize = 67_108_864;
 
 /** Keeps answers and gives them again: RFC 9111, for a cache that many clients share. */
 export class ResponseCache {
@@ -56,9 +56,9 @@ export class ResponseCache {
   readonly #passing = new Set<string>();
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  /** No store is one of this process; `general` is what holds for all routes, null when only some are cached. */
-  constructor(store: CacheStore | null, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
-    this.#store = store ?? new MemoryCacheStore(general?.maxSize ?? defaultMaxSize);
+  /** `general` holds for all routes; null when only some are cached. */
+  constructor(store: CacheStore, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
+    this.#store = store;
     this.#general = general;
     this.#methods = new Set((general?.methods ?? ["GET", "HEAD"]).map((method) => method.toUpperCase()));
     this.#excluded = new ExcludedPaths(general?.excludePaths ?? []);

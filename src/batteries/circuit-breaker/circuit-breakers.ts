@@ -1,18 +1,16 @@
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
-import { MemoryBreakerStore } from "./memory-breaker.js";
 import { type BreakerSettings, breakerSettings } from "./options.js";
 import type { Breaker, BreakerStore } from "./store.js";
 
-/** Gives each route its circuit, and tells `onMade` of it. No store is one of this process. */
+/** Gives each route its circuit, and reports it to `onMade`. */
 export function circuitBreakers(
   general: BreakerSettings | null,
-  shared: BreakerStore | null,
+  store: BreakerStore,
   logger: Logger,
   onMade: (breaker: Breaker) => void,
 ): Middleware {
-  const store = shared ?? new MemoryBreakerStore();
   return {
     name: "circuit-breaker",
     slot: "circuit-breaker",

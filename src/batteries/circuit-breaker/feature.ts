@@ -1,80 +1,102 @@
-import { type FeatureHost, type FeatureMethods, slot } from "../../feature/feature.js";
-import { keepsPerProcess, sharedStores } from "../../feature/shared-state.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import type { Middleware } from "../../pipeline/middleware.js";
-import { settingsOf } from "../../route/route.js";
+import { settingsOf } from "../../route/definition.js";
 import type { HealthResult } from "../health/check.js";
 import { registerHealthCheck } from "../health/feature.js";
-import { metricsFeature, metricsOf } from "../metrics/feature.js";
-import { type BreakerSettings, type CircuitBreakerOptions, readBreakerCall } from "./options.js";
-import type { Breaker, BreakerSnapshot } from "./store.js";
+import { meterOf } from "../metrics/feature.js";
+import {
+  type BreakerOptions,
+  type BreakerSettings,
+  type CircuitBreakerOptions,
+  isBreakerOption,
+  readBreakerCall,
+} from "./options.js";
+import type { Breaker, BreakerSnapshot, BreakerStore } from "./store.js";
 
 export interface CircuitBreakerFeature {
-  /** Gives every route a circuit, which opens when its answers fail again and again. */
+  /** Gives every route a circuit, which opens when its responses fail repeatedly. */
   enableCircuitBreaker(
     ...given:
       | [options?: EitherSpelling<CircuitBreakerOptions>]
       | [failureThreshold: number, resetTimeout?: number, halfOpenTarget?: number, failureCodes?: readonly number[]]
   ): this;
-  /** How the circuits stand; none before the start. */
+  /** The current state of all circuits; none before the start. */
   circuitBreakers(): Promise<BreakerSnapshot[]>;
 }
 
-export const circuitBreakerFeature: FeatureMethods<CircuitBreakerFeature> = {
-  enableCircuitBreaker(...given) {
-    this.assertOpen("enableCircuitBreaker()");
-    stateOf(this).general = readBreakerCall(given);
-    return this;
-  },
-  circuitBreakers() {
-    return snapshots(stateOf(this));
-  },
-};
+interface CircuitBreakerOption {
+  /** The circuit of this route, with or without `enableCircuitBreaker()`; false for none. */
+  readonly circuitBreaker?: EitherSpelling<BreakerOptions> | boolean;
+}
+
+declare module "../../route/options.js" {
+  interface HttpRouteOptions extends CircuitBreakerOption {}
+  interface BlueprintOptions extends CircuitBreakerOption {}
+}
+
+declare module "../../pipeline/shared-stores.js" {
+  interface SharedStores {
+    circuits: BreakerStore;
+  }
+}
 
 interface State {
   general: BreakerSettings | null;
-  breakers: Breaker[];
+  readonly breakers: Breaker[];
 }
 
-function snapshots({ breakers }: State): Promise<BreakerSnapshot[]> {
-  return Promise.all(breakers.map((breaker) => breaker.snapshot()));
+const stateOf = perHost((): State => ({ general: null, breakers: [] }));
+
+export const circuitBreaker = feature<CircuitBreakerFeature>({
+  name: "circuit breaker",
+  setup: {
+    enableCircuitBreaker(host, ...given) {
+      stateOf(host).general = readBreakerCall(given);
+    },
+  },
+  methods: { circuitBreakers: (host) => snapshots(host) },
+  routeOptions: { circuitBreaker: { check: isBreakerOption, blueprint: true } },
+  async prepare(host) {
+    const { general, breakers } = stateOf(host);
+    if (general === null && !host.routes.some((route) => settingsOf(route).circuitBreaker)) return;
+    const { circuitBreakers } = await import("./circuit-breakers.js");
+    const { MemoryBreakerStore } = await import("./memory-breaker.js");
+    const store = host.store("circuits", {
+      holds: "circuits",
+      given: general?.store,
+      local: () => new MemoryBreakerStore(),
+    });
+    host.use(circuitBreakers(general, store, host.logger, (breaker) => breakers.push(breaker)));
+    registerHealthCheck(host, "circuits", () => healthOf(host), { critical: false, on: [] });
+    showMetric(host);
+  },
+});
+
+/** True if every route has a circuit, unless it opts out. */
+export function breaksAllCircuits(host: Host): boolean {
+  return stateOf(host).general !== null;
 }
 
-function stateOf(host: FeatureHost): State {
-  return slot(host, circuitBreakerFeature, () => ({ general: null, breakers: [] }));
+function snapshots(host: Host): Promise<BreakerSnapshot[]> {
+  return Promise.all(stateOf(host).breakers.map((breaker) => breaker.snapshot()));
 }
 
-/** Routes may have a circuit where the application has none, so it is known only at the start whether there are any. */
-export function startCircuitBreaker(host: FeatureHost): Promise<Middleware> | null {
-  const state = stateOf(host);
-  if (state.general === null && !host.routes.some((route) => settingsOf(route)["circuitBreaker"])) return null;
-  const shared = state.general?.store ?? sharedStores(host).circuitBreaker;
-  if (shared === null) keepsPerProcess(host, "circuits");
-  registerHealthCheck(host, "circuits", () => healthOf(state), { critical: false, on: [] });
-  showMetric(host, state);
-  const { general, breakers } = state;
-  return import("../../app/features/enabled.js").then(({ circuitBreakers }) =>
-    circuitBreakers(general, shared, host.logger, (breaker) => breakers.push(breaker)),
-  );
-}
-
-async function healthOf(state: State): Promise<HealthResult> {
-  const impaired = (await snapshots(state)).filter((circuit) => circuit.state !== "closed");
+async function healthOf(host: Host): Promise<HealthResult> {
+  const impaired = (await snapshots(host)).filter((circuit) => circuit.state !== "closed");
   if (impaired.length === 0) return "UP";
   return { status: "DEGRADED", message: impaired.map(({ route, state }) => `${route} is ${state}`).join(", ") };
 }
 
-function showMetric(host: FeatureHost, state: State): void {
-  const enabled = host.slots.get(metricsFeature) as { options: { namespace: string } } | undefined;
-  if (enabled === undefined) return;
-  const { namespace } = enabled.options;
-  metricsOf(host).gauge(`${namespace === "" ? "" : `${namespace}_`}circuit_breaker_state`, {
+function showMetric(host: Host): void {
+  const meter = meterOf(host);
+  meter?.metrics.gauge(meter.named("circuit_breaker_state"), {
     help: "State of the circuit of a route: 0 closed, 1 half-open, 2 open.",
     labels: ["route"],
     merge: "max",
     maxSeries: Math.max(1000, host.routes.length),
     collect: async (gauge) => {
-      for (const { route, state: now } of await snapshots(state)) gauge.set({ route }, levels[now]);
+      for (const { route, state } of await snapshots(host)) gauge.set({ route }, levels[state]);
     },
   });
 }

@@ -1,3 +1,4 @@
+import { perProcess } from "../../pipeline/shared-stores.js";
 import type {
   Admission,
   Breaker,
@@ -89,6 +90,8 @@ export class MemoryBreaker implements Breaker {
 }
 
 export class MemoryBreakerStore implements BreakerStore {
+  readonly [perProcess] = true;
+
   breaker(policy: BreakerPolicy, onChange: (state: BreakerState) => void): Breaker {
     return new MemoryBreaker(policy, onChange);
   }

@@ -1,24 +1,35 @@
-import { type FeatureMethods, slot } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
+import { perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
+import { is } from "../../internal/options.js";
 import { type CompressionOptions, readCompressionOptions } from "./options.js";
 
 export interface CompressionFeature {
-  /** Compresses bodies from `minSize` bytes on, 1024 unless given, for clients that take them so. */
+  /** Compresses response bodies from `minSize` bytes on, 1024 by default, for clients that accept it. */
   enableCompression(...given: [options?: EitherSpelling<CompressionOptions>] | [minSize: number]): this;
 }
 
-export const compressionFeature: FeatureMethods<CompressionFeature> = {
-  enableCompression(...given) {
-    this.assertOpen("enableCompression()");
-    const options = readCompressionOptions(given);
-    const enabled = slot(this, compressionFeature, () => {
-      this.onPrepare(async () => {
-        const { compression } = await import("../../app/features/enabled.js");
-        this.addFeature(compression(enabled.options));
-      });
-      return { options };
-    });
-    enabled.options = options;
-    return this;
+declare module "../../route/options.js" {
+  interface HttpRouteOptions {
+    /** False leaves the body uncompressed. */
+    readonly compression?: boolean;
+  }
+}
+
+const stateOf = perHost((): { options: ReturnType<typeof readCompressionOptions> | null } => ({ options: null }));
+
+export const compression = feature<CompressionFeature>({
+  name: "compression",
+  setup: {
+    enableCompression(host, ...given) {
+      stateOf(host).options = readCompressionOptions(given);
+    },
   },
-};
+  routeOptions: { compression: { check: is.boolean } },
+  async prepare(host) {
+    const { options } = stateOf(host);
+    if (options === null) return;
+    const { compression: middleware } = await import("./compression.js");
+    host.use(middleware(options));
+  },
+});

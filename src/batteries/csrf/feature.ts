@@ -1,5 +1,5 @@
-import { type FeatureHost, type FeatureMethods, slot } from "../../feature/feature.js";
-import { Request } from "../../http/request.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { startedSessions } from "../sessions/feature.js";
 import type { CsrfProtection } from "./csrf.js";
@@ -17,37 +17,39 @@ declare module "../../http/request.js" {
   }
 }
 
-export const csrfFeature: FeatureMethods<CsrfFeature> = {
-  enableCsrf(options) {
-    this.assertOpen("enableCsrf()");
-    const settings = csrfSettings(options);
-    const enabled = slot<Enabled>(this, csrfFeature, () => {
-      this.onPrepare(() => startProtection(this, enabled));
-      return { settings, protection: null };
-    });
-    enabled.settings = settings;
-    return this;
-  },
-};
-
-interface Enabled {
-  settings: CsrfSettings;
+interface State {
+  settings: CsrfSettings | null;
   /** Null before the start. */
   protection: CsrfProtection | null;
 }
 
-/** Whether there are sessions is known at the start only: they may be enabled after this. */
-async function startProtection(host: FeatureHost, enabled: Enabled): Promise<void> {
-  const { CsrfProtection } = await import("../../app/features/enabled.js");
-  const sessions = await startedSessions(host);
-  enabled.protection = new CsrfProtection(enabled.settings, sessions, host.env === "production");
-  host.addFeature(enabled.protection.middleware);
-}
+const stateOf = perHost((): State => ({ settings: null, protection: null }));
 
-Object.defineProperty(Request.prototype, "csrfToken", {
-  value(this: Request): string {
-    const enabled = (this.host as FeatureHost | null)?.slots.get(csrfFeature) as Enabled | undefined;
-    if (!enabled?.protection) throw new Error("request.csrfToken() needs app.enableCsrf({ tokens: true })");
-    return enabled.protection.token(this);
+export const csrf = feature<CsrfFeature>({
+  name: "CSRF protection",
+  setup: {
+    enableCsrf(host, options) {
+      stateOf(host).settings = csrfSettings(options);
+    },
+  },
+  requestMembers: {
+    csrfToken: (host, request) => () => {
+      const { protection } = stateOf(host);
+      if (protection === null) throw new Error("request.csrfToken() needs app.enableCsrf({ tokens: true })");
+      return protection.token(request);
+    },
+  },
+  async prepare(host) {
+    const state = stateOf(host);
+    if (state.settings === null) return;
+    const { CsrfProtection } = await import("./csrf.js");
+    const sessions = await startedSessions(host);
+    state.protection = new CsrfProtection(state.settings, sessions, host.env === "production");
+    host.use(state.protection.middleware);
   },
 });
+
+/** True if requests from pages of other sites are refused. */
+export function refusesForgedRequests(host: Host): boolean {
+  return stateOf(host).settings !== null;
+}

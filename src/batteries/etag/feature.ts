@@ -1,15 +1,22 @@
-import { type FeatureMethods, replaceFeature } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { type EtagOptions, etag } from "./etag.js";
+import { is } from "../../internal/options.js";
+import { type EtagOptions, etag as etagMiddleware } from "./etag.js";
 
 export interface EtagFeature {
-  /** Gives bodies an ETag, and answers 304 where If-None-Match holds it. */
+  /** Adds an ETag to responses, and answers 304 if the request's If-None-Match has it. */
   enableEtag(options?: EitherSpelling<EtagOptions>): this;
 }
 
-export const etagFeature: FeatureMethods<EtagFeature> = {
-  enableEtag(options) {
-    replaceFeature(this, etagFeature, etag(options));
-    return this;
-  },
-};
+declare module "../../route/options.js" {
+  interface HttpRouteOptions {
+    /** False leaves out the ETag of `enableEtag()`. */
+    readonly etag?: boolean;
+  }
+}
+
+export const etag = feature<EtagFeature>({
+  name: "ETag",
+  setup: { enableEtag: (_host, options) => etagMiddleware(options) },
+  routeOptions: { etag: { check: is.boolean } },
+});

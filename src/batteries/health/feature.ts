@@ -1,4 +1,5 @@
-import { type FeatureHost, type FeatureMethods, slot } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { joinPaths } from "../../routing/pattern.js";
 import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe } from "./check.js";
@@ -7,62 +8,69 @@ import { HealthChecks } from "./health-checks.js";
 import type { HealthReport } from "./report.js";
 
 export interface HealthFeature {
-  /** Answers probes below a path, `/health` unless given: `/live`, `/ready` and `/startup`, and a report there. */
+  /** Serves health probes below a path, `/health` by default: `/live`, `/ready`, `/startup`, and a full report there. */
   enableHealthChecks(
     ...given:
       | [config?: HealthCheckConfig | EitherSpelling<HealthOptions> | null]
       | [basePath: string, includeSystemInfo?: boolean]
   ): this;
-  /** Adds a check to readiness and to the report: it throws, or gives false, when something is wrong. */
+  /** Adds a check to readiness and to the report. It fails if it throws or returns false. */
   healthCheck(name: string, check: HealthCheck, options?: HealthCheckOptions): this;
 }
 
-export const healthFeature: FeatureMethods<HealthFeature> = {
-  enableHealthChecks(...given) {
-    this.assertOpen("enableHealthChecks()");
-    const config = HealthCheckConfig.from(given);
-    const enabled = slot(this, healthFeature, () => {
-      this.onPrepare(() => acceptRoutes(this, enabled.config));
-      return { config };
-    });
-    enabled.config = config;
-    return this;
-  },
-
-  healthCheck(name, check, options) {
-    registerHealthCheck(this, name, check, options);
-    return this;
-  },
-};
-
-const checksKey = Symbol("health checks");
-
-/** Adds a check of a feature: an engine's, a circuit's. It is asked only where health checks are enabled. */
-export function registerHealthCheck(
-  host: FeatureHost,
-  name: string,
-  check: HealthCheck,
-  options?: HealthCheckOptions,
-): void {
-  checksOf(host).add(name, check, options);
+interface State {
+  readonly checks: HealthChecks;
+  config: HealthCheckConfig | null;
 }
 
-/** The full report, as the endpoint gives it; null where there is nothing to tell of. */
-export function currentHealth(host: FeatureHost): Promise<HealthReport> | null {
-  const enabled = host.slots.get(healthFeature) as { config: HealthCheckConfig } | undefined;
-  const checks = checksOf(host);
-  if (enabled === undefined && checks.size === 0) return null;
-  const config = enabled?.config ?? new HealthCheckConfig();
-  return import("../../app/features/enabled.js").then(({ healthReport }) =>
-    healthReport(null, host.phase, checks, config, settingsOf(host, 1)),
+const stateOf = perHost((): State => ({ checks: new HealthChecks(), config: null }));
+
+export const health = feature<HealthFeature>({
+  name: "health checks",
+  setup: {
+    enableHealthChecks(host, ...given) {
+      stateOf(host).config = HealthCheckConfig.from(given);
+    },
+    healthCheck(host, name, check, options) {
+      registerHealthCheck(host, name, check, options);
+    },
+  },
+  async prepare(host) {
+    const { config, checks } = stateOf(host);
+    if (config === null) return;
+    const { healthReport, healthResponse } = await import("./report.js");
+    const settings = settingsOf(host, config.cacheSeconds);
+    const add = (path: string, probe: HealthProbe | null): void =>
+      host.route({
+        path: joinPaths(config.basePath, path),
+        options: { etag: false, timeout: 0 },
+        // Probes cannot log in and must not be limited.
+        internal: true,
+        handler: async () => healthResponse(await healthReport(probe, host.phase, checks, config, settings)),
+      });
+    add("/", null);
+    add("/live", "live");
+    add("/ready", "ready");
+    add("/startup", "startup");
+  },
+});
+
+/** Adds a check of a feature: of an engine, of circuits. It runs only where health checks are enabled. */
+export function registerHealthCheck(host: Host, name: string, check: HealthCheck, options?: HealthCheckOptions): void {
+  stateOf(host).checks.add(name, check, options);
+}
+
+/** The full report, as the endpoint gives it; null where there are no checks. */
+export function currentHealth(host: Host): Promise<HealthReport> | null {
+  const { checks, config } = stateOf(host);
+  if (config === null && checks.size === 0) return null;
+  const settings = settingsOf(host, 1);
+  return import("./report.js").then(({ healthReport }) =>
+    healthReport(null, host.phase, checks, config ?? new HealthCheckConfig(), settings),
   );
 }
 
-function checksOf(host: FeatureHost): HealthChecks {
-  return slot(host, checksKey, () => new HealthChecks());
-}
-
-function settingsOf(host: FeatureHost, cacheSeconds: number): CheckSettings {
+function settingsOf(host: Host, cacheSeconds: number): CheckSettings {
   return {
     cacheSeconds,
     showErrors: host.env === "development",
@@ -71,25 +79,4 @@ function settingsOf(host: FeatureHost, cacheSeconds: number): CheckSettings {
       else host.logger.warn(`health: ${name} is ${status}`, error === undefined ? { message } : { error });
     },
   };
-}
-
-/** Probes cannot log in and must not be limited, so the routes are internal. */
-async function acceptRoutes(host: FeatureHost, config: HealthCheckConfig): Promise<void> {
-  const { healthReport, healthResponse } = await import("../../app/features/enabled.js");
-  const checks = checksOf(host);
-  const settings = settingsOf(host, config.cacheSeconds);
-  const accept = (path: string, probe: HealthProbe | null): void =>
-    host.accept({
-      methods: ["GET"],
-      path: joinPaths(config.basePath, path),
-      websocket: false,
-      options: { hidden: true, etag: false, timeout: 0 },
-      handler: async () => healthResponse(await healthReport(probe, host.phase, checks, config, settings)),
-      scopes: [],
-      internal: true,
-    });
-  accept("/", null);
-  accept("/live", "live");
-  accept("/ready", "ready");
-  accept("/startup", "startup");
 }

@@ -1,28 +1,38 @@
-import { type FeatureMethods, slot } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
+import { perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
+import type { LiveServer } from "./live-server.js";
 import { type LivePageOptions, readLivePageOptions } from "./options.js";
 
 export interface LiveFeature {
   /**
-   * Shows what the application does while it does it, at `/_stoa` unless given: routes, requests, timings, errors,
-   * health. In development only; in production this does nothing.
+   * Serves a page that shows the application at work, `/_stoa` by default: routes, requests, timings, errors, health.
+   * In development only; does nothing in production.
    */
   enableLivePage(...given: [options?: EitherSpelling<LivePageOptions>] | [path: string]): this;
 }
 
-export const liveFeature: FeatureMethods<LiveFeature> = {
-  enableLivePage(...given) {
-    this.assertOpen("enableLivePage()");
-    const options = readLivePageOptions(given);
-    const enabled = slot(this, liveFeature, () => {
-      this.onPrepare(async () => {
-        if (this.env !== "development") return;
-        const { startLivePage } = await import("./start.js");
-        await startLivePage(this, enabled.options);
-      });
-      return { options };
-    });
-    enabled.options = options;
-    return this;
+interface State {
+  options: Required<LivePageOptions> | null;
+  /** Null before the start, and in production. */
+  server: LiveServer | null;
+}
+
+const stateOf = perHost((): State => ({ options: null, server: null }));
+
+export const livePage = feature<LiveFeature>({
+  name: "live page",
+  setup: {
+    enableLivePage(host, ...given) {
+      stateOf(host).options = readLivePageOptions(given);
+    },
   },
-};
+  async prepare(host) {
+    const state = stateOf(host);
+    if (state.options === null || host.env !== "development") return;
+    const { addLivePage } = await import("./add-live-page.js");
+    state.server = await addLivePage(host, state.options);
+  },
+  open: (host) => stateOf(host).server?.start(),
+  close: (host) => stateOf(host).server?.stop(),
+});

@@ -1,6 +1,6 @@
 import type { Guard } from "../../guards/guard.js";
 import type { Middleware } from "../../pipeline/middleware.js";
-import type { RouteDefinition } from "../../route/route.js";
+import type { RouteDefinition } from "../../route/definition.js";
 import { jsonSchemaOf } from "../../validation/json-schema.js";
 import { isStandardSchema } from "../../validation/standard-schema.js";
 import { ErrorResponses } from "./error-responses.js";

@@ -1,58 +1,69 @@
-import type { FeatureHost, FeatureMethods } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { circuitBreakerFeature } from "../circuit-breaker/feature.js";
-import { csrfFeature } from "../csrf/feature.js";
-import { rateLimitFeature } from "../rate-limit/feature.js";
+import type { DescribedSchema } from "../../validation/body-validator.js";
+import type { StandardSchema } from "../../validation/standard-schema.js";
+import { breaksAllCircuits } from "../circuit-breaker/feature.js";
+import { refusesForgedRequests } from "../csrf/feature.js";
+import { limitsAllRoutes } from "../rate-limit/feature.js";
 import type { Api } from "./document.js";
+import { areResponses, type DocumentedResponse } from "./documented-response.js";
 import { defaultOpenapi, type OpenapiOptions, type OpenapiSettings, readOpenapiOptions } from "./options.js";
 import type { OpenApiDocument } from "./types.js";
 
 export interface OpenapiFeature {
   /** Documents the application: `/openapi.json`, and two pages that show it, `/docs` and `/redoc`. */
   enableOpenapi(...given: [options?: EitherSpelling<OpenapiOptions>] | [title: string, version?: string]): this;
-  /** The OpenAPI document of the routes there are now. */
+  /** The OpenAPI document of the current routes. */
   openapi(): Promise<OpenApiDocument>;
 }
 
-export const openapiFeature: FeatureMethods<OpenapiFeature> = {
-  enableOpenapi(...given) {
-    this.assertOpen("enableOpenapi()");
-    const settings = readOpenapiOptions(given);
-    if (!this.slots.has(openapiFeature)) this.onPrepare(() => serveDocumentation(this, settingsIn(this)));
-    this.slots.set(openapiFeature, settings);
-    return this;
-  },
-  openapi() {
-    return documentOf(this, settingsIn(this));
-  },
-};
-
-async function documentOf(host: FeatureHost, settings: OpenapiSettings): Promise<OpenApiDocument> {
-  const { openApiDocument } = await import("./document.js");
-  return openApiDocument(apiOf(host), settings);
-}
-
-function settingsIn(host: FeatureHost): OpenapiSettings {
-  return (host.slots.get(openapiFeature) as OpenapiSettings | undefined) ?? defaultOpenapi;
-}
-
-function apiOf({ routes, middleware, scope, slots }: FeatureHost): Api {
-  const breaker = slots.get(circuitBreakerFeature) as { readonly general?: unknown } | undefined;
-  const enabled = {
-    rateLimit: slots.has(rateLimitFeature),
-    circuitBreaker: Boolean(breaker?.general),
-    csrf: slots.has(csrfFeature),
-  };
-  return { routes, middleware, guards: scope.guards, enabled };
-}
-
-/** The document is made, and what makes it is loaded, only when it is first asked for: no start waits for it. */
-async function serveDocumentation(host: FeatureHost, settings: OpenapiSettings): Promise<void> {
-  const { checkOperationIds, documentationRoutes } = await import("../../app/features/enabled.js");
-  checkOperationIds(host.routes);
-  const routes = documentationRoutes(settings, async () => JSON.stringify(await documentOf(host, settings)));
-  for (const { path, handler } of routes) {
-    host.accept({ methods: ["GET"], path, websocket: false, options: { hidden: true }, handler, scopes: [] });
+declare module "../../route/options.js" {
+  interface HttpRouteOptions {
+    /** Further responses for the documentation, by status: a description, a schema, or both; false for a status that is never sent. */
+    readonly responses?: Readonly<
+      Record<number, string | StandardSchema | DescribedSchema | DocumentedResponse | false>
+    >;
   }
-  host.addLink("Docs", settings.docsPath || settings.redocPath || settings.openapiPath);
+}
+
+const stateOf = perHost((): { settings: OpenapiSettings | null } => ({ settings: null }));
+
+export const openapi = feature<OpenapiFeature>({
+  name: "OpenAPI document",
+  setup: {
+    enableOpenapi(host, ...given) {
+      stateOf(host).settings = readOpenapiOptions(given);
+    },
+  },
+  methods: { openapi: (host) => documentOf(host) },
+  routeOptions: { responses: { check: areResponses } },
+  async prepare(host) {
+    const { settings } = stateOf(host);
+    if (settings === null) return;
+    const [{ checkOperationIds }, { documentationRoutes }] = await Promise.all([
+      import("./operation-id.js"),
+      import("./serve.js"),
+    ]);
+    checkOperationIds(host.routes);
+    // The document is made with the first request for it: no start waits for it.
+    const routes = documentationRoutes(settings, async () => JSON.stringify(await documentOf(host)));
+    for (const { path, handler } of routes) host.route({ path, handler });
+    host.link("Docs", settings.docsPath || settings.redocPath || settings.openapiPath);
+  },
+});
+
+async function documentOf(host: Host): Promise<OpenApiDocument> {
+  const { openApiDocument } = await import("./document.js");
+  return openApiDocument(apiOf(host), stateOf(host).settings ?? defaultOpenapi);
+}
+
+function apiOf(host: Host): Api {
+  const { routes, middleware, guards } = host;
+  const enabled = {
+    rateLimit: limitsAllRoutes(host),
+    circuitBreaker: breaksAllCircuits(host),
+    csrf: refusesForgedRequests(host),
+  };
+  return { routes, middleware, guards, enabled };
 }

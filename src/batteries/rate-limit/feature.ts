@@ -1,29 +1,56 @@
-import type { FeatureHost, FeatureMethods } from "../../feature/feature.js";
-import { keepsPerProcess, sharedStores } from "../../feature/shared-state.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import type { Middleware } from "../../pipeline/middleware.js";
-import { settingsOf } from "../../route/route.js";
-import { RateLimitConfig, type RateLimitOptions } from "./config.js";
+import { settingsOf } from "../../route/definition.js";
+import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
+import type { RateLimitStore } from "./store.js";
 
 export interface RateLimitFeature {
-  /** Limits how often a client may ask: 100 times in 60 seconds, unless a config says otherwise. */
+  /** Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. */
   enableRateLimit(config?: RateLimitConfig | EitherSpelling<RateLimitOptions> | null): this;
 }
 
-export const rateLimitFeature: FeatureMethods<RateLimitFeature> = {
-  enableRateLimit(config) {
-    this.assertOpen("enableRateLimit()");
-    this.slots.set(rateLimitFeature, RateLimitConfig.from(config));
-    return this;
-  },
-};
+interface RateLimitOption {
+  /** The limit of this route, in place of that of `enableRateLimit()`; false for none. */
+  readonly rateLimit?: RateLimitConfig | EitherSpelling<RateLimitOptions> | false;
+}
 
-/** Routes may have a limit where the application has none, so it is known only at the start whether there are any. */
-export function startRateLimit(host: FeatureHost): Promise<Middleware> | null {
-  const general = host.slots.get(rateLimitFeature) as RateLimitConfig | undefined;
-  const own = host.routes.some((route) => settingsOf(route)["rateLimit"]);
-  if (general === undefined && !own) return null;
-  const shared = sharedStores(host).rateLimit;
-  if (shared === null) keepsPerProcess(host, "counts of the rate limit");
-  return import("../../app/features/enabled.js").then(({ rateLimits }) => rateLimits(general, shared, host.logger));
+declare module "../../route/options.js" {
+  interface CommonRouteOptions extends RateLimitOption {}
+  interface BlueprintOptions extends RateLimitOption {}
+}
+
+declare module "../../pipeline/shared-stores.js" {
+  interface SharedStores {
+    rateLimit: RateLimitStore;
+  }
+}
+
+const stateOf = perHost((): { general: RateLimitConfig | null } => ({ general: null }));
+
+export const rateLimit = feature<RateLimitFeature>({
+  name: "rate limit",
+  setup: {
+    enableRateLimit(host, config) {
+      stateOf(host).general = RateLimitConfig.from(config);
+    },
+  },
+  routeOptions: { rateLimit: { check: isRateLimitOption, websocket: true, blueprint: true } },
+  async prepare(host) {
+    const { general } = stateOf(host);
+    if (general === null && !host.routes.some((route) => settingsOf(route).rateLimit)) return;
+    const { rateLimits } = await import("./rate-limits.js");
+    const { MemoryRateLimitStore } = await import("./memory-store.js");
+    const store = host.store("rateLimit", {
+      holds: "counts of the rate limit",
+      given: general?.store,
+      local: () => new MemoryRateLimitStore(),
+    });
+    host.use(rateLimits(general, store, host.logger));
+  },
+});
+
+/** True if the requests of clients are limited on all routes that do not opt out. */
+export function limitsAllRoutes(host: Host): boolean {
+  return stateOf(host).general !== null;
 }

@@ -1,3 +1,4 @@
+import { perProcess } from "../../pipeline/shared-stores.js";
 import { RecentMap } from "./recent-map.js";
 import { SlidingWindows } from "./sliding-windows.js";
 import type { RateLimiter, RateLimitStore, RatePolicy } from "./store.js";
@@ -5,6 +6,8 @@ import { TokenBuckets } from "./token-buckets.js";
 
 /** Counts in this process alone. */
 export class MemoryRateLimitStore implements RateLimitStore {
+  readonly [perProcess] = true;
+
   limiter({ kind, windowMs, maxKeys }: RatePolicy): RateLimiter {
     return kind === "sliding_window"
       ? new SlidingWindows(windowMs, new RecentMap(maxKeys, windowMs * 2))

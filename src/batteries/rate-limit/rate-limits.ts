@@ -1,19 +1,13 @@
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { RateLimitConfig } from "./config.js";
-import { MemoryRateLimitStore } from "./memory-store.js";
 import { RateLimit } from "./rate-limit.js";
 import type { RateLimitStore } from "./store.js";
 
 type Given = ConstructorParameters<typeof RateLimitConfig>[0] | RateLimitConfig | false;
 
-/** Gives each route its limit: its own, or the general one. No store is one of this process. */
-export function rateLimits(
-  general: RateLimitConfig | undefined,
-  shared: RateLimitStore | null,
-  logger: Logger,
-): Middleware {
-  const store = shared ?? new MemoryRateLimitStore();
+/** Gives each route its limit: its own, or the general one. */
+export function rateLimits(general: RateLimitConfig | null, store: RateLimitStore, logger: Logger): Middleware {
   const limits = new Map<unknown, RateLimit>();
   const limitOf = (given: Given, name: string): RateLimit => {
     let limit = limits.get(given);
@@ -29,8 +23,8 @@ export function rateLimits(
     slot: "rate-limit",
     early: true,
     forRoute({ pattern, methods, options }) {
-      const given = (options["rateLimit"] ?? general) as Given | undefined;
-      if (given === undefined || given === false) return null;
+      const given = (options["rateLimit"] ?? general) as Given | null | undefined;
+      if (given === undefined || given === null || given === false) return null;
       const limit = limitOf(given, given === general ? "app" : `${methods.join(",")} ${pattern}`);
       return { wrap: (next, onError) => limit.wrap(next, onError) };
     },

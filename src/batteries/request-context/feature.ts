@@ -1,14 +1,12 @@
-import type { FeatureMethods } from "../../feature/feature.js";
-import { requestContext } from "./request-context.js";
+import { feature } from "../../feature/feature.js";
+import { requestContext as requestContextMiddleware } from "./request-context.js";
 
 export interface RequestContextFeature {
-  /** Makes `currentRequest()` work in everything that runs on behalf of a request. */
+  /** Makes `currentRequest()` work in all code that runs for a request. */
   enableRequestContext(): this;
 }
 
-export const requestContextFeature: FeatureMethods<RequestContextFeature> = {
-  enableRequestContext() {
-    this.addFeature(requestContext);
-    return this;
-  },
-};
+export const requestContext = feature<RequestContextFeature>({
+  name: "request context",
+  setup: { enableRequestContext: () => requestContextMiddleware },
+});

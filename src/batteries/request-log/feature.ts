@@ -1,4 +1,5 @@
-import { type FeatureHost, type FeatureMethods, slot } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
+import { perHost } from "../../feature/host.js";
 import { type RequestLogOptions, requestLogger } from "./request-log.js";
 
 export interface LoggingFeature {
@@ -6,19 +7,21 @@ export interface LoggingFeature {
   enableLogging(options?: RequestLogOptions): this;
 }
 
-export const loggingFeature: FeatureMethods<LoggingFeature> = {
-  enableLogging(options = {}) {
-    this.assertOpen("enableLogging()");
-    requestLogger(options); // checks the options now, where a mistake was made
-    slot(this, loggingFeature, () => ({ options })).options = options;
-    return this;
-  },
-};
+const stateOf = perHost((): { options: RequestLogOptions | null } => ({ options: null }));
 
-/** Whether requests are logged is known only when the application starts: `run` and its arguments have a say. */
-export function startLogging(host: FeatureHost): void {
-  const enabled = host.slots.get(loggingFeature) as { options: RequestLogOptions } | undefined;
-  if (!(host.settings.logs ?? enabled !== undefined)) return;
-  const format = host.env === "production" ? "json" : undefined;
-  host.addFeature({ slot: "logging", ...requestLogger({ format, ...enabled?.options }) });
-}
+export const logging = feature<LoggingFeature>({
+  name: "request log",
+  setup: {
+    enableLogging(host, options = {}) {
+      requestLogger(options); // Checks the options now, where the mistake was made.
+      stateOf(host).options = options;
+    },
+  },
+  // Requests may be logged without `enableLogging()`: the options of `run` and the command line decide too.
+  prepare(host) {
+    const { options } = stateOf(host);
+    if (!(host.settings.logs ?? options !== null)) return;
+    const format = host.env === "production" ? "json" : undefined;
+    host.use({ slot: "logging", ...requestLogger({ format, ...options }) });
+  },
+});

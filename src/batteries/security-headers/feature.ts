@@ -1,15 +1,13 @@
-import { type FeatureMethods, replaceFeature } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { type SecurityHeadersOptions, securityHeaders } from "./security-headers.js";
+import { type SecurityHeadersOptions, securityHeaders as securityHeadersMiddleware } from "./security-headers.js";
 
 export interface SecurityHeadersFeature {
-  /** Tells browsers to be careful: a content security policy, no sniffing, no foreign frames, HSTS and the like. */
+  /** Adds headers that protect users in their browser: content security policy, no sniffing, no framing, HSTS. */
   enableSecurityHeaders(options?: EitherSpelling<SecurityHeadersOptions>): this;
 }
 
-export const securityHeadersFeature: FeatureMethods<SecurityHeadersFeature> = {
-  enableSecurityHeaders(options) {
-    replaceFeature(this, securityHeadersFeature, securityHeaders(options));
-    return this;
-  },
-};
+export const securityHeaders = feature<SecurityHeadersFeature>({
+  name: "security headers",
+  setup: { enableSecurityHeaders: (_host, options) => securityHeadersMiddleware(options) },
+});

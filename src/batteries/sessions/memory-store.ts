@@ -1,4 +1,5 @@
 import { ValueError } from "../../internal/value-error.js";
+import { perProcess } from "../../pipeline/shared-stores.js";
 import type { SessionStore, StoredSession } from "./store.js";
 
 interface Entry {
@@ -11,6 +12,8 @@ interface Entry {
  * them, and when there are too many the ones written longest ago go.
  */
 export class MemorySessionStore implements SessionStore {
+  /** @internal */
+  readonly [perProcess] = true;
   readonly #entries = new Map<string, Entry>();
   readonly #limit: number;
 

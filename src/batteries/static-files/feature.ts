@@ -1,13 +1,11 @@
-import type { FeatureMethods } from "../../feature/feature.js";
-import type { Request } from "../../http/request.js";
+import { feature } from "../../feature/feature.js";
+import { perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import type { RouteDefinition } from "../../route/route.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { StaticFilesConfig, type StaticFilesOptions } from "./config.js";
-import type { StaticFileHandler } from "./static-files.js";
 
 export interface StaticFilesFeature {
-  /** Serves the files of a directory below a prefix, `/static` unless given. May be called for several. */
+  /** Serves the files of a directory below a prefix, `/static` by default. Can be called for several prefixes. */
   enableStaticFiles(
     ...given:
       | [config: StaticFilesConfig | EitherSpelling<StaticFilesOptions>]
@@ -15,28 +13,28 @@ export interface StaticFilesFeature {
   ): this;
 }
 
-/** Files are routes: a wildcard, so that any other route below the prefix goes before them. */
-export const staticFilesFeature: FeatureMethods<StaticFilesFeature> = {
-  enableStaticFiles(...given) {
-    this.assertOpen("enableStaticFiles()");
-    const config = StaticFilesConfig.from(given);
-    let serve: StaticFileHandler;
-    const route = (path: string): RouteDefinition => ({
-      methods: ["GET"],
-      path,
-      websocket: false,
-      options: { hidden: true, cache: false },
-      handler: (request: Request) => serve(request),
-      scopes: [],
-    });
-    this.accept(route(joinPaths(config.prefix, "/{path:*}")));
-    this.onPrepare(async () => {
-      const { staticFiles } = await import("./static-files.js");
-      serve = staticFiles(config);
-      if (config.prefix === "/") return;
-      const taken = this.routes.some(({ methods, path }) => path === config.prefix && methods.includes("GET"));
-      if (!taken) this.accept(route(config.prefix));
-    });
-    return this;
+/** By prefix: a later call for the same prefix wins. */
+const configsOf = perHost(() => new Map<string, StaticFilesConfig>());
+
+export const staticFiles = feature<StaticFilesFeature>({
+  name: "static files",
+  setup: {
+    enableStaticFiles(host, ...given) {
+      const config = StaticFilesConfig.from(given);
+      configsOf(host).set(config.prefix, config);
+    },
   },
-};
+  async prepare(host) {
+    const configs = configsOf(host);
+    if (configs.size === 0) return;
+    const { staticFiles: serveFiles } = await import("./static-files.js");
+    for (const [prefix, config] of configs) {
+      const serve = serveFiles(config);
+      const route = (path: string): void => host.route({ path, handler: serve, options: { cache: false } });
+      // A wildcard, so that any other route below the prefix goes before the files.
+      route(joinPaths(prefix, "/{path:*}"));
+      const taken = host.routes.some(({ methods, path }) => path === prefix && methods.includes("GET"));
+      if (prefix !== "/" && !taken) route(prefix);
+    }
+  },
+});

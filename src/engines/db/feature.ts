@@ -1,11 +1,10 @@
-import { registerHealthCheck } from "../../batteries/health/feature.js";
-import { metricsFeature, metricsOf } from "../../batteries/metrics/feature.js";
-import type { MetricsOptions } from "../../batteries/metrics/options.js";
-import type { FeatureHost, FeatureMethods } from "../../feature/feature.js";
-import { Request } from "../../http/request.js";
+import { feature } from "../../feature/feature.js";
+import type { Host } from "../../feature/host.js";
+import type { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
 import { bindDatabase, unbindDatabase } from "../../orm/database.js";
+import { engine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
 import { LazyDatabase } from "./lazy-database.js";
@@ -23,82 +22,71 @@ export interface DatabaseFeature {
 
 declare module "../../http/request.js" {
   interface RequestSlots {
-    /** The database; what a request has it do is cancelled when the client leaves or the time is up. */
+    /** The database; statements of a request are cancelled when the client leaves or the time is up. */
     readonly database: Database;
     /** Short for `request.database`. */
     readonly db: Database;
   }
 }
 
-export const databaseFeature: FeatureMethods<DatabaseFeature> = {
-  enableDatabase(...given) {
-    this.assertOpen("enableDatabase()");
-    const [first] = given;
-    if (first === undefined || first === null) throw new ValueError("enableDatabase needs a DatabaseConfig");
-    if (this.slots.has(databaseFeature)) throw new ValueError("enableDatabase has been called already");
-    const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
-    const database = LazyDatabase.create(config, this.logger);
-    registerHealthCheck(this, "database", ({ signal }) => database.withSignal(signal).ping(), {
-      timeout: healthTimeout,
-    });
-    this.slots.set(databaseFeature, database);
-    this.onPrepare(() => {
-      warnOfMemory(this, config);
-      return showMetrics(this, config, database);
-    });
-    this.beforeStartup(async () => {
-      await database.open();
-      bindDatabase(database);
-    });
-    this.afterShutdown(async () => {
-      unbindDatabase(database);
-      await database.close();
-    });
-    return this;
+const postgres = engine<DatabaseConfig, LazyDatabase>({
+  name: "database",
+  enabledBy: "enableDatabase",
+  create: (config, host) => LazyDatabase.create(config, host.logger),
+  async open(db) {
+    await db.open();
+    bindDatabase(db);
   },
-  get database() {
-    return databaseOf(this as unknown as FeatureHost, "app.database");
+  // The pool has its own limit, with a message that names the server; this one holds should that fail.
+  openWithin: (config) => config.connectTimeout / 1000 + 60,
+  ping: (db, signal) => db.withSignal(signal).ping(),
+  gauges: (db, config) => ({
+    connections: { help: "Connections that are open.", read: () => db.stats().total },
+    connections_idle: { help: "Open connections without work.", read: () => db.stats().idle },
+    connections_in_use: { help: "Open connections with work.", read: () => db.stats().inUse },
+    connections_max: { help: "Connections that may be open.", read: () => maxConnections(config) },
+    calls_waiting: { help: "Calls that wait for a connection.", read: () => db.stats().waiting },
+  }),
+  async measure(db, meter) {
+    const { statementMeter } = await import("./metrics.js");
+    await db.measure(statementMeter(meter));
   },
-};
+  prepare(_db, config, host) {
+    if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
+      host.logger.warn("the embedded database is in the memory of each worker: they do not share its data");
+    }
+  },
+  async close(db) {
+    unbindDatabase(db);
+    await db.close();
+  },
+});
 
-/** Seconds in which a database that is well answers a probe, also when it has much to do. */
-const healthTimeout = 2;
+export const database = feature<DatabaseFeature>({
+  name: "database",
+  setup: {
+    enableDatabase(host, ...given) {
+      const [first] = given;
+      if (first === undefined || first === null) throw new ValueError("enableDatabase needs a DatabaseConfig");
+      const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
+      postgres.enable(host, config);
+    },
+  },
+  values: { database: (host) => postgres.of(host, "app.database") },
+  requestMembers: {
+    database: (host, request) => viewOf(host, request, "request.database"),
+    db: (host, request) => viewOf(host, request, "request.db"),
+  },
+  ...postgres.stages,
+});
 
-/** Where a request keeps its view of the database. */
+/** The view of the database that a request keeps. */
 const view = Symbol("database");
 
-for (const name of ["database", "db"]) {
-  Object.defineProperty(Request.prototype, name, {
-    get(this: Request & { [view]?: Database }): Database {
-      const host = this.host as FeatureHost | null;
-      return (this[view] ??= databaseOf(host, `request.${name}`).withSignal(this.signal));
-    },
-  });
+function viewOf(host: Host, request: Request & { [view]?: Database }, needs: string): Database {
+  return (request[view] ??= postgres.of(host, needs).withSignal(request.signal));
 }
 
-function databaseOf(host: Pick<FeatureHost, "slots"> | null, what: string): Database {
-  const database = host?.slots.get(databaseFeature) as Database | undefined;
-  if (database === undefined) throw new Error(`${what} needs app.enableDatabase()`);
-  return database;
-}
-
-function warnOfMemory(host: FeatureHost, config: DatabaseConfig): void {
-  if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
-    host.logger.warn("the embedded database is in the memory of each worker: they do not share what is in it");
-  }
-}
-
-/** Where nobody asks for metrics, nothing of a statement is counted. */
-async function showMetrics(host: FeatureHost, config: DatabaseConfig, database: LazyDatabase): Promise<void> {
-  const enabled = host.slots.get(metricsFeature) as { options: Required<MetricsOptions> } | undefined;
-  if (enabled === undefined) return;
-  const { databaseMetrics } = await import("../../app/features/enabled.js");
-  const { namespace, durationBuckets } = enabled.options;
-  const meter = databaseMetrics(metricsOf(host), {
-    prefix: namespace === "" ? "" : `${namespace}_`,
-    durationBuckets,
-    maxConnections: config.engine === "pglite" ? 1 : config.poolSize,
-    stats: () => database.stats(),
-  });
-  await database.measure(meter);
+function maxConnections(config: DatabaseConfig): number {
+  return config.engine === "pglite" ? 1 : config.poolSize;
 }

@@ -2,6 +2,7 @@ import { Agent, get as httpGet } from "node:http";
 import { App, ForbiddenError, HealthCheckConfig, Response } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
 import { registerHealthCheck } from "../../../src/batteries/health/feature.js";
 import { send } from "../wire.js";
 
@@ -109,7 +110,7 @@ describe("the life of an application", () => {
     app.onEvent("shutdown", () => look("stopped"));
     await app.start();
     await look("started");
-    app.beginDrain();
+    hostOf(app).beginDrain();
     await look("draining");
     const { body } = await dispatch(app, "/health/ready");
     expect(JSON.parse(body as string)).toMatchObject({
@@ -136,7 +137,7 @@ describe("the life of an application", () => {
         }).on("error", reject);
       });
     expect(await probe()).toBe(200);
-    app.beginDrain();
+    hostOf(app).beginDrain();
     expect(await probe()).toBe(503);
     await server.close();
     agent.destroy();
@@ -283,7 +284,7 @@ describe("checks", () => {
 
   it("of features stand among the others", async () => {
     const app = quietApp().enableHealthChecks();
-    registerHealthCheck(app, "engine", () => false);
+    registerHealthCheck(hostOf(app), "engine", () => false);
     expect((await ask(app, "/health/ready")).report.checks).toMatchObject({ engine: { status: "DOWN" } });
   });
 
@@ -318,5 +319,5 @@ describe("checks", () => {
 async function dispatch(app: App, path: string): Promise<Response> {
   const { Request } = await import("stoa");
   const { WebSource } = await import("../../../src/http/web.js");
-  return app.dispatch(new Request(new WebSource(new globalThis.Request(`http://localhost${path}`))));
+  return hostOf(app).dispatch(new Request(new WebSource(new globalThis.Request(`http://localhost${path}`))));
 }

@@ -1,6 +1,7 @@
 import { App, Authenticated, Blueprint, Response, Role } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
 import { until } from "../../server/process/program.js";
 import { send } from "../wire.js";
 import { readEvents } from "./events.js";
@@ -21,13 +22,13 @@ describe("the live page", () => {
     const app = new App().enableLivePage();
     await using server = await serve(app, { debug: false });
     for (const path of ["/_stoa", "/_stoa/events"]) expect((await send(server.url, path)).status).toBe(404);
-    expect(app.links()).toEqual([]);
+    expect(hostOf(app).links()).toEqual([]);
   });
 
   it("is shown in the banner", async () => {
     const app = new App().enableLivePage();
     await app.start();
-    expect(app.links()).toEqual([["Live", "/_stoa"]]);
+    expect(hostOf(app).links()).toEqual([["Live", "/_stoa"]]);
   });
 
   it("is one document: style and script are in it and named by their hashes, and nothing else may be loaded", async () => {

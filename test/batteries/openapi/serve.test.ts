@@ -2,6 +2,7 @@ import { App, JwtAuth } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { booksApp } from "../../../examples/books/app.js";
+import { hostOf } from "../../../src/app/app.js";
 import { relativeAddress } from "../../../src/batteries/openapi/page.js";
 
 describe("the document over the wire", () => {
@@ -107,7 +108,7 @@ describe("the pages over the wire", () => {
   it("are shown when the server starts", async () => {
     const app = new App().enableOpenapi();
     await app.start();
-    expect(app.links()).toEqual([["Docs", "/docs"]]);
+    expect(hostOf(app).links()).toEqual([["Docs", "/docs"]]);
   });
 });
 

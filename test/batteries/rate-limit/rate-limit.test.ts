@@ -1,6 +1,7 @@
 import { App, Blueprint, HttpError, RateLimitConfig, type RateLimitStore, Response } from "stoa";
 import { testClient, WebSocketRefusedError } from "stoa/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
 import { pass, stopClock } from "../clock.js";
 import { wire } from "../support.js";
 
@@ -351,7 +352,7 @@ describe("several workers", () => {
         child: () => logger,
       };
       app.logger = logger;
-      app.configure({ env: "production", debug: false, logs: false, requestTimeout: 30, workers });
+      hostOf(app).configure({ env: "production", debug: false, logs: false, requestTimeout: 30, workers });
       await app.start();
       await app.stop();
       return [...warnings];

@@ -1,4 +1,4 @@
-import type { FeatureHost } from "../../feature/feature.js";
+import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
 import { joinPaths } from "../../routing/pattern.js";
@@ -9,8 +9,8 @@ import { livePage } from "./page.js";
 import { listRoutes } from "./route-list.js";
 import { checkHost, checkSite } from "./visitor.js";
 
-/** Only a developer needs it: whoever starts it loads it. */
-export async function startLivePage(host: FeatureHost, options: Required<LivePageOptions>): Promise<void> {
+/** Adds the page and its stream of events. Only developers need it, so it is loaded on demand. */
+export async function addLivePage(host: Host, options: Required<LivePageOptions>): Promise<LiveServer> {
   const page = await livePage();
   const live = new LiveServer({
     requests: options.requests,
@@ -18,24 +18,19 @@ export async function startLivePage(host: FeatureHost, options: Required<LivePag
     health: () => currentHealth(host),
     serving: () => host.phase === "started",
   });
-  host.addFeature(live.middleware);
-  host.beforeStartup(() => live.start());
-  host.afterShutdown(() => live.stop());
-  host.addLink("Live", options.path);
-  const accept = (path: string, handler: (request: Request) => Response): void =>
-    host.accept({
-      methods: ["GET"],
+  host.use(live.middleware);
+  host.link("Live", options.path);
+  const add = (path: string, handler: (request: Request) => Response): void =>
+    host.route({
       path,
-      websocket: false,
-      options: { hidden: true, etag: false, compression: false },
-      handler: (request: Request) => {
+      options: { etag: false, compression: false },
+      internal: true,
+      handler: (request) => {
         checkHost(request, options.hosts);
         return handler(request);
       },
-      scopes: [],
-      internal: true,
     });
-  accept(options.path, () => {
+  add(options.path, () => {
     const response = Response.html(page.html);
     response.addField("Content-Security-Policy", page.contentSecurityPolicy);
     response.addField("Cache-Control", "no-store");
@@ -43,8 +38,9 @@ export async function startLivePage(host: FeatureHost, options: Required<LivePag
     response.addField("X-Content-Type-Options", "nosniff");
     return response;
   });
-  accept(joinPaths(options.path, "/events"), (request) => {
+  add(joinPaths(options.path, "/events"), (request) => {
     checkSite(request);
     return Response.sse((signal) => live.events(signal), { retry: 1000 });
   });
+  return live;
 }

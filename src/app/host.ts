@@ -1,0 +1,212 @@
+import { openSockets } from "../batteries/websockets/feature.js";
+import { Container } from "../di/container.js";
+import type { Feature, OpenHost } from "../feature/feature.js";
+import type { HostRoute, Phase } from "../feature/host.js";
+import type { Guard } from "../guards/guard.js";
+import type { Request } from "../http/request.js";
+import type { Response } from "../http/response.js";
+import type { Logger } from "../internal/logger.js";
+import { ValueError } from "../internal/value-error.js";
+import { createLogger } from "../logging/create-logger.js";
+import { ExceptionHandlers } from "../pipeline/exceptions.js";
+import type { Middleware, Run } from "../pipeline/middleware.js";
+import { createOnError } from "../pipeline/on-error.js";
+import type { SharedStores, StoreRequest } from "../pipeline/shared-stores.js";
+import type { RouteDefinition } from "../route/definition.js";
+import { emptyScope, type RouteSink } from "../route/router.js";
+import { RouteTable } from "../routing/table.js";
+import type { RunSettings, RunTarget } from "../server/run-target.js";
+import type { SocketOptions } from "../websocket/options.js";
+import { type AppRoute, appRoute, compileRoutes, compileUnrouted } from "./compile-routes.js";
+import { Lifecycle } from "./lifecycle.js";
+import { loadOnDemand } from "./on-demand.js";
+import { defaultSettings } from "./settings.js";
+import { StoreRegistry } from "./store-registry.js";
+
+/** The largest request body in bytes, unless the application or the route says otherwise. */
+const defaultBodyLimit = 10_485_760;
+
+/** The machinery behind an App: one object for its routes, its features, the server and the requests. */
+export class AppHost implements OpenHost, RunTarget, RouteSink {
+  readonly scope = emptyScope();
+  readonly container = new Container();
+  readonly exceptions = new ExceptionHandlers();
+  readonly lifecycle: Lifecycle;
+  bodyLimit: number = defaultBodyLimit;
+  addressOf: (request: Request) => string = peerAddress;
+  originOf: ((request: Request) => string) | null = null;
+  readonly #table = new RouteTable<AppRoute>();
+  readonly #routes: AppRoute[] = [];
+  readonly #features: Middleware[] = [];
+  readonly #links: (readonly [label: string, path: string])[] = [];
+  readonly #stores = new StoreRegistry();
+  #settings: RunSettings = defaultSettings();
+  #logger: Logger | null = null;
+  #compiled = false;
+  #unrouted: Run = notStarted;
+
+  constructor(features: readonly Feature[]) {
+    this.lifecycle = new Lifecycle(features);
+  }
+
+  get debug(): boolean {
+    return this.#settings.debug;
+  }
+
+  get env(): "development" | "production" {
+    return this.#settings.env;
+  }
+
+  get settings(): RunSettings {
+    return this.#settings;
+  }
+
+  get phase(): Phase {
+    return this.lifecycle.phase;
+  }
+
+  get logger(): Logger {
+    return (this.#logger ??= createLogger({
+      format: this.#settings.env === "production" ? "json" : undefined,
+      level: this.#settings.debug ? "debug" : "info",
+    }));
+  }
+
+  set logger(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  get guards(): readonly Guard[] {
+    return this.scope.guards;
+  }
+
+  get middleware(): readonly Middleware[] {
+    return [...this.#features, ...this.scope.middleware];
+  }
+
+  get routes(): readonly RouteDefinition[] {
+    return this.#routes.map((route) => route.definition);
+  }
+
+  use(middleware: Middleware): void {
+    this.#assertNotCompiled(`the ${middleware.name ?? "unnamed"} middleware`);
+    this.#features.push(middleware);
+  }
+
+  route({ path, handler, options = {}, internal = false }: HostRoute): void {
+    const whole = { hidden: true, ...options };
+    this.accept({ methods: ["GET"], path, websocket: false, options: whole, handler, scopes: [], internal });
+  }
+
+  link(label: string, path: string): void {
+    this.#links.push([label, path]);
+  }
+
+  links(): readonly (readonly [label: string, path: string])[] {
+    return this.#links;
+  }
+
+  share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {
+    this.#stores.share(kind, store);
+  }
+
+  store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
+    return this.#stores.choose(kind, request);
+  }
+
+  accept(definition: RouteDefinition): void {
+    this.#assertNotCompiled(`the route ${definition.path}`);
+    const route = appRoute(definition);
+    for (const method of definition.methods) this.#table.add(method, route);
+    this.#routes.push(route);
+  }
+
+  assertOpen(call: string): void {
+    if (this.phase !== "new") {
+      throw new ValueError(`${call} comes too late: the application has been started and cannot be changed any more`);
+    }
+  }
+
+  configure(settings: RunSettings): void {
+    this.assertOpen("run()");
+    this.#settings = settings;
+  }
+
+  start(): Promise<void> {
+    return this.lifecycle.start(this, () => this.#compile());
+  }
+
+  beginDrain(): void {
+    void this.lifecycle.drain(this);
+  }
+
+  stop(): Promise<void> {
+    return this.lifecycle.stop(this);
+  }
+
+  /** Answers one request; never throws, never rejects. */
+  readonly dispatch = (request: Request): Response | Promise<Response> => {
+    request.host = this;
+    const table = this.#table;
+    const upgrade = request.source.wantsWebSocket ? table.findWebSocket(request.path) : null;
+    const found = upgrade ?? table.find(request.method, request.path);
+    const route = found.route;
+    if (route === null) {
+      request.miss = found;
+      return this.#unrouted(request);
+    }
+    const pattern = route.pattern;
+    request.pattern = pattern.text;
+    if (pattern.paramNames.length > 0) {
+      request.paramNames = pattern.paramNames;
+      request.paramValues = found.values;
+    }
+    return route.run(request);
+  };
+
+  async #compile(): Promise<void> {
+    const { debug, env, requestTimeout } = this.#settings;
+    this.#prepareMiddleware();
+    await this.#stores.warn(this);
+    const onDemand = await loadOnDemand(this.routes, debug);
+    const { websocket, errorPage } = onDemand;
+    const parts = {
+      middleware: this.middleware,
+      guards: this.guards,
+      container: this.container,
+      onError: createOnError(this.exceptions, this, errorPage?.developmentPage ?? null),
+      requestTimeout,
+      onInvalidResponse: env === "production" ? (error: Error) => this.logger.error(error.message, { error }) : null,
+      ...onDemand,
+      websocket: (route: RouteDefinition) =>
+        websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, openSockets(this)),
+    };
+    compileRoutes(this.#routes, parts);
+    this.#unrouted = compileUnrouted(parts);
+    this.#compiled = true;
+  }
+
+  /** Gives each middleware, wherever it was added, its chance to ask for shared stores. */
+  #prepareMiddleware(): void {
+    const all = new Set(this.middleware);
+    for (const { scopes, options } of this.routes) {
+      for (const scope of scopes) for (const item of scope.middleware) all.add(item);
+      for (const item of options.middleware ?? []) if (typeof item === "object") all.add(item);
+    }
+    for (const item of all) item.prepare?.(this);
+  }
+
+  #assertNotCompiled(what: string): void {
+    if (this.#compiled) throw new ValueError(`${what} comes too late: the application has been started`);
+  }
+}
+
+/** An IPv4 client of a server that listens on IPv6 comes as `::ffff:192.0.2.1`. */
+function peerAddress({ source }: Request): string {
+  const address = source.remoteAddress;
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+const notStarted: Run = () => {
+  throw new Error("the application has not been started");
+};

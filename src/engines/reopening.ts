@@ -1,0 +1,55 @@
+import type { Logger } from "../internal/logger.js";
+
+const firstPause = 250;
+const longestPause = 15_000;
+
+/** Opens a lost connection again, with pauses that double up to 15 seconds and differ from process to process. */
+export class Reopening {
+  readonly #name: string;
+  readonly #logger: Logger;
+  readonly #open: () => Promise<void>;
+  #lost: unknown = null;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(name: string, logger: Logger, open: () => Promise<void>) {
+    this.#name = name;
+    this.#logger = logger;
+    this.#open = open;
+  }
+
+  /** The connection is lost. Logged once, however often it is reported. */
+  begin(error: unknown): void {
+    if (this.#lost !== null || this.#ended) return;
+    this.#lost = error ?? new Error("the connection is lost");
+    this.#logger.warn(`the connection to the ${this.#name} is lost`, { error });
+    this.#schedule(firstPause);
+  }
+
+  /** Throws the reason while the connection is lost. */
+  check(): void {
+    if (this.#lost !== null) throw this.#lost;
+  }
+
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(pause: number): void {
+    // Half of the pause is random, so that the workers of a service do not come back all at once.
+    this.#timer = setTimeout(() => void this.#try(pause), pause / 2 + (Math.random() * pause) / 2);
+  }
+
+  async #try(pause: number): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      this.#lost = error;
+      if (!this.#ended) this.#schedule(Math.min(pause * 2, longestPause));
+      return;
+    }
+    this.#lost = null;
+    this.#logger.info(`the ${this.#name} is connected again`);
+  }
+}

@@ -1,0 +1,64 @@
+import type { Guard } from "../guards/guard.js";
+import type { Request } from "../http/request.js";
+import type { Logger } from "../internal/logger.js";
+import type { Middleware } from "../pipeline/middleware.js";
+import type { SharedStores, StoreSource } from "../pipeline/shared-stores.js";
+import type { RouteDefinition, Scope } from "../route/definition.js";
+import type { RunSettings } from "../server/run-target.js";
+
+/** The stages of an application between its start and its end. */
+export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
+
+/** The part of the application that features can use. Users see `App` instead; neither shows the other's members. */
+export interface Host extends StoreSource {
+  readonly logger: Logger;
+  readonly debug: boolean;
+  readonly env: "development" | "production";
+  readonly phase: Phase;
+  readonly settings: RunSettings;
+  /** The largest request body in bytes. */
+  bodyLimit: number;
+  /** Determines the client's address. */
+  addressOf: (request: Request) => string;
+  /** Determines scheme and host where proxies are trusted; null elsewhere. */
+  originOf: ((request: Request) => string) | null;
+  /** The middleware and guards that the application itself uses. */
+  readonly scope: Scope;
+  /** All guards of the application. */
+  readonly guards: readonly Guard[];
+  /** All middleware: that of features, then that of the application. */
+  readonly middleware: readonly Middleware[];
+  /** All routes, those of blueprints included. */
+  readonly routes: readonly RouteDefinition[];
+  /** Adds middleware at its slot. Possible until all features are prepared. */
+  use(middleware: Middleware): void;
+  /** Adds a GET route of the framework. Possible until all features are prepared. */
+  route(route: HostRoute): void;
+  /** Lists a page in the banner that is printed when the server listens. */
+  link(label: string, path: string): void;
+  /** Offers a store to all features that ask for this kind. Engines call it in `prepare`. */
+  share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void;
+}
+
+/** A GET route that a feature adds. It is left out of the API's documentation. */
+export interface HostRoute {
+  readonly path: string;
+  readonly handler: (request: Request) => unknown;
+  readonly options?: RouteDefinition["options"];
+  /** True for a route of operators: neither the application's middleware and guards nor limits apply to it. */
+  readonly internal?: boolean;
+}
+
+declare module "../http/request.js" {
+  interface RequestHost extends Host {}
+}
+
+/** Typed state of one feature for each application, made when it is first read. */
+export function perHost<State>(make: (host: Host) => State): (host: Host) => State {
+  const states = new WeakMap<Host, State>();
+  return (host) => {
+    let state = states.get(host);
+    if (state === undefined) states.set(host, (state = make(host)));
+    return state;
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * State that several workers and machines may have to share: counts of a rate limit, cached responses, circuits,
+ * sessions, revoked tokens. Whoever keeps such state asks for a store by its kind and never decides alone where it lives.
+ */
+
+/** The kinds of shared stores. A feature adds its kind by merging into this interface. */
+export interface SharedStores {}
+
+/** Marks a store that keeps its state in the memory of one process. */
+export const perProcess: unique symbol = Symbol("stoa.perProcess");
+
+export interface StoreRequest<Store> {
+  /** The state in words, for the log: "response cache". */
+  readonly holds: string;
+  /** The store that the user gave as an option, if any. It goes before all others. */
+  readonly given?: Store | null | undefined;
+  /** Makes the store to use where none is shared. */
+  local(): Store;
+}
+
+export interface StoreSource {
+  /**
+   * The store to use: the one given, else one that an engine shares, else the local one. A store of one process is noted,
+   * so that an application with several workers says so in its log.
+   */
+  store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind];
+}
+
+export function isPerProcess(store: object): boolean {
+  return perProcess in store;
+}
