@@ -5,18 +5,24 @@ import { root } from "./process.mjs";
 
 /**
  * Builds the code of every entry of the package into few files: to load hundreds of small modules takes longer than all
- * else that an application does to start. What every server needs is one file; what is loaded on demand stays apart.
- * Returns the files written, by their place in `dist`.
+ * else that an application does to start. Which modules are loaded on demand is read from the sources: whatever stands in
+ * an `import()`. Returns the files written, by their place in `dist`.
  */
 export async function bundle() {
-  const core = await modulesOf(["src/index.ts", ...shared]);
-  const build = await rolldown({ ...input, input: entries(), plugins: [ascii, plainBuiltins] });
+  const entries = packageEntries();
+  const { core, batteries } = parts(await moduleGraph(entries));
+  const build = await rolldown({ ...input, input: entries, plugins: [ascii, plainBuiltins, withoutFacades] });
   const { output } = await build.write({
     dir: join(root, "dist"),
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
-    codeSplitting: { groups: [{ name: "core", test: (id) => core.has(id) }] },
+    codeSplitting: {
+      groups: [
+        { name: "core", test: (id) => core.has(id) },
+        { name: "batteries", test: (id) => batteries.has(id) },
+      ],
+    },
     comments: false,
     sourcemap: true,
     sourcemapExcludeSources: true,
@@ -24,15 +30,6 @@ export async function bundle() {
   await build.close();
   return new Set(output.map(({ fileName }) => fileName));
 }
-
-/** Small, and needed by several of what is loaded on demand: a file of its own would take longer to open than to read. */
-const shared = [
-  "src/internal/escape-html.ts",
-  "src/http/accept-encoding.ts",
-  "src/internal/package-folder.ts",
-  "src/batteries/compression/compressible.ts",
-  "src/batteries/openapi/operation-id.ts",
-];
 
 const input = {
   cwd: root,
@@ -42,8 +39,59 @@ const input = {
 };
 
 /**
- * Writes what is not ASCII as escapes. One such sign in a file makes V8 hold and read all of it with two bytes for each
- * character, and the file be decoded the slow way: a tenth of the time to load it.
+ * The modules of the two files that applications start with.
+ * - core: everything that src/index.ts imports, and what several of its parts on demand have in common: that is small, and
+ *   a file of its own would take longer to open than to read. Parts of the database are left to the bundler.
+ * - batteries: everything that features load at start, that is, with an `import()` in their feature.ts. One file: each
+ *   takes longer to find and to open than forty kilobytes to read.
+ */
+function parts(graph) {
+  const core = reached(graph, [join(root, "src/index.ts")]);
+  const features = [...core].filter((id) => id.endsWith("/feature.ts"));
+  const batteries = reached(graph, onDemandOf(graph, features), core);
+  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !id.startsWith(join(root, "src/engines")));
+  const shares = [batteries, ...roots.map((id) => reached(graph, [id], core))];
+  const common = shares.flatMap((share, i) => [...share].filter((id) => shares.some((s, k) => k > i && s.has(id))));
+  // A root stays apart: it was put there on purpose.
+  for (const id of common) if (!roots.includes(id)) core.add(id);
+  for (const id of core) batteries.delete(id);
+  return { core, batteries };
+}
+
+function onDemandOf(graph, ids) {
+  return [...new Set([...ids].flatMap((id) => graph.get(id)?.onDemand ?? []))].filter((id) => graph.has(id));
+}
+
+/** The modules that are loaded together with these, without those in `but`. */
+function reached(graph, roots, but = new Set()) {
+  const found = new Set();
+  const visit = (id) => {
+    if (found.has(id) || but.has(id) || !graph.has(id)) return;
+    found.add(id);
+    for (const next of graph.get(id).imports) visit(next);
+  };
+  for (const id of roots) visit(id);
+  return found;
+}
+
+/** For each module the modules that it imports, and those that it loads on demand. */
+async function moduleGraph(entries) {
+  const graph = new Map();
+  const collect = {
+    name: "collect",
+    moduleParsed: ({ id, importedIds, dynamicallyImportedIds }) => {
+      graph.set(id, { imports: [...importedIds], onDemand: [...dynamicallyImportedIds] });
+    },
+  };
+  const build = await rolldown({ ...input, input: entries, plugins: [collect] });
+  await build.generate({ format: "esm" });
+  await build.close();
+  return graph;
+}
+
+/**
+ * Writes characters beyond ASCII as escapes. One of them makes V8 keep and read all of its file with two bytes for each
+ * character, and decode the file the slow way: a tenth of the time to load it.
  */
 const ascii = {
   name: "ascii",
@@ -55,8 +103,8 @@ const ascii = {
 };
 
 /**
- * Takes Node's modules by `require`. An `import` of one reads all it exports to make an ES module of it, also what is only
- * loaded when it is read: file streams for node:fs, block lists for node:net.
+ * Takes Node's modules by `require`. An `import` of one reads all its exports to make an ES module of it, also those that
+ * are loaded only when they are read: file streams for node:fs, block lists for node:net.
  */
 const plainBuiltins = {
   name: "plain-builtins",
@@ -82,28 +130,37 @@ function required(_, whole, names, id) {
   return statements.join(" ");
 }
 
+/**
+ * Leaves out files that only pass on names of another file. One is made for each `import()` of a module that was put into
+ * a larger file; to open it would cost a start more than it contains.
+ */
+const withoutFacades = {
+  name: "without-facades",
+  generateBundle(_, files) {
+    const facades = new Map();
+    for (const [name, { type, isEntry, code }] of Object.entries(files)) {
+      const match = type === "chunk" && !isEntry && facade.exec(code);
+      if (!match) continue;
+      const members = match[1].split(", ").map((member) => member.split(" as "));
+      const object = members.map(([inner, outer = inner]) => `${outer}: m.${inner}`).join(", ");
+      facades.set(name.slice(name.lastIndexOf("/") + 1), `import("${match[2]}").then((m) => ({ ${object} }))`);
+      delete files[name];
+    }
+    for (const file of Object.values(files)) {
+      if (file.type !== "chunk") continue;
+      file.code = file.code.replace(/import\("\.\/([\w.-]+)"\)/g, (whole, name) => facades.get(name) ?? whole);
+    }
+  },
+};
+
+const facade = /^export \{ ([\w$, ]+) \} from "(\.\/[\w.-]+)";\s*$/;
+
 function escaped(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Every module that is loaded with these, not on demand. */
-async function modulesOf(files) {
-  const build = await rolldown({ ...input, input: files.map((file) => join(root, file)) });
-  const { output } = await build.generate({ format: "esm" });
-  await build.close();
-  const chunks = new Map(output.filter(({ type }) => type === "chunk").map((chunk) => [chunk.fileName, chunk]));
-  const reached = new Set();
-  const reach = ({ fileName, imports }) => {
-    if (reached.has(fileName)) return;
-    reached.add(fileName);
-    for (const name of imports) if (chunks.has(name)) reach(chunks.get(name));
-  };
-  for (const chunk of chunks.values()) if (chunk.isEntry) reach(chunk);
-  return new Set([...reached].flatMap((name) => chunks.get(name).moduleIds));
-}
-
 /** The source of every file that package.json lets be imported or run, by its name in `dist`. */
-function entries() {
+function packageEntries() {
   const { exports, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const built = [...Object.values(exports).map((entry) => entry.default ?? entry), ...Object.values(bin)];
   const names = built.filter((file) => file.endsWith(".js")).map((file) => file.replace(/^\.\/dist\/|\.js$/g, ""));

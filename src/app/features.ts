@@ -1,25 +1,25 @@
-import { bodyLimit } from "../batteries/body-limit/feature.js";
-import { caching } from "../batteries/cache/feature.js";
-import { circuitBreaker } from "../batteries/circuit-breaker/feature.js";
-import { compression } from "../batteries/compression/feature.js";
-import { cors } from "../batteries/cors/feature.js";
-import { csrf } from "../batteries/csrf/feature.js";
-import { etag } from "../batteries/etag/feature.js";
-import { health } from "../batteries/health/feature.js";
-import { ipFilter } from "../batteries/ip-filter/feature.js";
-import { livePage } from "../batteries/live/feature.js";
-import { metrics } from "../batteries/metrics/feature.js";
-import { openapi } from "../batteries/openapi/feature.js";
-import { rateLimit } from "../batteries/rate-limit/feature.js";
-import { requestContext } from "../batteries/request-context/feature.js";
-import { requestId } from "../batteries/request-id/feature.js";
-import { logging } from "../batteries/request-log/feature.js";
-import { securityHeaders } from "../batteries/security-headers/feature.js";
-import { sessions } from "../batteries/sessions/feature.js";
-import { staticFiles } from "../batteries/static-files/feature.js";
-import { trustProxy } from "../batteries/trust-proxy/feature.js";
-import { webSockets } from "../batteries/websockets/feature.js";
-import { database } from "../engines/db/feature.js";
+import { bodyLimitFeature } from "../batteries/body-limit/feature.js";
+import { cachingFeature } from "../batteries/cache/feature.js";
+import { circuitBreakerFeature } from "../batteries/circuit-breaker/feature.js";
+import { compressionFeature } from "../batteries/compression/feature.js";
+import { corsFeature } from "../batteries/cors/feature.js";
+import { csrfFeature } from "../batteries/csrf/feature.js";
+import { etagFeature } from "../batteries/etag/feature.js";
+import { healthFeature } from "../batteries/health/feature.js";
+import { ipFilterFeature } from "../batteries/ip-filter/feature.js";
+import { livePageFeature } from "../batteries/live/feature.js";
+import { metricsFeature } from "../batteries/metrics/feature.js";
+import { openapiFeature } from "../batteries/openapi/feature.js";
+import { rateLimitFeature } from "../batteries/rate-limit/feature.js";
+import { requestContextFeature } from "../batteries/request-context/feature.js";
+import { requestIdFeature } from "../batteries/request-id/feature.js";
+import { loggingFeature } from "../batteries/request-log/feature.js";
+import { securityHeadersFeature } from "../batteries/security-headers/feature.js";
+import { sessionsFeature } from "../batteries/sessions/feature.js";
+import { staticFilesFeature } from "../batteries/static-files/feature.js";
+import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
+import { webSocketsFeature } from "../batteries/websockets/feature.js";
+import { databaseFeature } from "../engines/db/feature.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
@@ -27,26 +27,26 @@ import { database } from "../engines/db/feature.js";
  * describes the routes that the others add.
  */
 export const features = [
-  database,
-  trustProxy,
-  requestContext,
-  requestId,
-  logging,
-  metrics,
-  health,
-  cors,
-  securityHeaders,
-  compression,
-  etag,
-  bodyLimit,
-  ipFilter,
-  rateLimit,
-  sessions,
-  csrf,
-  caching,
-  circuitBreaker,
-  staticFiles,
-  webSockets,
-  livePage,
-  openapi,
+  databaseFeature,
+  trustProxyFeature,
+  requestContextFeature,
+  requestIdFeature,
+  loggingFeature,
+  metricsFeature,
+  healthFeature,
+  corsFeature,
+  securityHeadersFeature,
+  compressionFeature,
+  etagFeature,
+  bodyLimitFeature,
+  ipFilterFeature,
+  rateLimitFeature,
+  sessionsFeature,
+  csrfFeature,
+  cachingFeature,
+  circuitBreakerFeature,
+  staticFilesFeature,
+  webSocketsFeature,
+  livePageFeature,
+  openapiFeature,
 ] as const;

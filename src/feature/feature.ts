@@ -18,6 +18,8 @@ export type FeatureDefinition<Face> = FeatureStages & {
   readonly routeOptions?: RouteOptionRules;
   /** Members that requests gain; each is read at most a few times in a request. */
   readonly requestMembers?: { readonly [name: string]: (host: Host, request: Request) => unknown };
+  /** Setup methods that may be called after the start too. */
+  readonly late?: readonly SetupNames<Face>[];
 } & Group<"setup", Setup<Face>> &
   Group<"methods", Methods<Face>> &
   Group<"values", Values<Face>>;
@@ -105,11 +107,12 @@ export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face
       return prepare?.(host);
     },
     install(prototype, hostOf) {
+      const late: readonly unknown[] = definition.late ?? [];
       for (const [method, call] of functionsOf(definition.setup)) {
         addMember(prototype, method, {
           value(this: unknown, ...args: unknown[]) {
             const host = hostOf(this);
-            host.assertOpen(`${method}()`);
+            if (!late.includes(method)) host.assertOpen(`${method}()`);
             const middleware = call(host, ...args) as Middleware | undefined;
             if (middleware !== undefined) middlewareOf(host).set(method, middleware);
             return this;

@@ -7,7 +7,7 @@ describe("the start", () => {
     app.get("/", { rateLimit: { maxRequests: 1 }, cache: true, circuitBreaker: true }, () => "here");
     const started = app.start();
     expect(() => app.get("/late", () => "")).toThrow("too late");
-    expect(() => app.enableSessions({ secret: "s".repeat(32) })).toThrow("enabling sessions comes too late");
+    expect(() => app.enableSessions({ secret: "s".repeat(32) })).toThrow("enableSessions() comes too late");
     await started;
     expect((await app.request("/")).headers.get("ratelimit-limit")).toBe("1");
     expect((await app.circuitBreakers()).map(({ route }) => route)).toEqual(["GET /"]);

@@ -27,12 +27,12 @@ it("an application loads only what every application needs", async () => {
   const modules = await loadedWith("src/index.ts");
   expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/lazy-database.ts"]));
   const onDemand = [
-    /^src\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
-    /^src\/middleware\/cache\/(response-cache|memory-store|entry)/,
-    /^src\/middleware\/(compression\/compression|csrf\/csrf|sessions\/sessions|static-files\/static-files)\.ts/,
-    /^src\/middleware\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,
-    /^src\/(validation\/(validate|coerce|response)\.ts|websocket\/(endpoint|channel|frame)|live\/(page|live-server))/,
-    /^src\/(errors\/(development-page|page-style)|http\/(web|send-file|open-file)\.ts|health\/run-check|orm\/query)/,
+    /^src\/engines\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
+    /^src\/batteries\/cache\/(response-cache|memory-store|entry)/,
+    /^src\/batteries\/(compression\/compression|csrf\/csrf|sessions\/sessions|static-files\/static-files)\.ts/,
+    /^src\/batteries\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,
+    /^src\/(validation\/(validate|coerce|response)\.ts|websocket\/(endpoint|channel|frame)|batteries\/live\/(page|live-server|add-live-page))/,
+    /^src\/(error-pages\/(development-page|page-style)|http\/(web|send-file|open-file)\.ts|batteries\/health\/run-check|orm\/query)/,
   ];
   expect(modules.filter((id) => onDemand.some((pattern) => pattern.test(id)))).toEqual([]);
 });

@@ -14,7 +14,7 @@ export interface BodyLimitFeature {
 
 const checks: Checks<BodyLimitOptions> = { maxSize: is.integer(0) };
 
-export const bodyLimit = feature<BodyLimitFeature>({
+export const bodyLimitFeature = feature<BodyLimitFeature>({
   name: "body limit",
   setup: {
     enableBodyLimit(host, ...given) {

@@ -46,7 +46,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ general: null, cache: null }));
 
-export const caching = feature<CachingFeature>({
+export const cachingFeature = feature<CachingFeature>({
   name: "response cache",
   setup: {
     enableCaching(host, ...given) {

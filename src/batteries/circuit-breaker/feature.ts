@@ -48,7 +48,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ general: null, breakers: [] }));
 
-export const circuitBreaker = feature<CircuitBreakerFeature>({
+export const circuitBreakerFeature = feature<CircuitBreakerFeature>({
   name: "circuit breaker",
   setup: {
     enableCircuitBreaker(host, ...given) {

@@ -18,7 +18,7 @@ declare module "../../route/options.js" {
 
 const stateOf = perHost((): { options: ReturnType<typeof readCompressionOptions> | null } => ({ options: null }));
 
-export const compression = feature<CompressionFeature>({
+export const compressionFeature = feature<CompressionFeature>({
   name: "compression",
   setup: {
     enableCompression(host, ...given) {
@@ -29,7 +29,7 @@ export const compression = feature<CompressionFeature>({
   async prepare(host) {
     const { options } = stateOf(host);
     if (options === null) return;
-    const { compression: middleware } = await import("./compression.js");
-    host.use(middleware(options));
+    const { compression } = await import("./compression.js");
+    host.use(compression(options));
   },
 });

@@ -1,6 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { type CorsOptions, cors as corsMiddleware } from "./cors.js";
+import { type CorsOptions, cors } from "./cors.js";
 import type { Origins } from "./origins.js";
 
 export interface CorsFeature {
@@ -8,7 +8,7 @@ export interface CorsFeature {
   enableCors(...given: [options?: EitherSpelling<CorsOptions>] | [origins: Origins]): this;
 }
 
-export const cors = feature<CorsFeature>({
+export const corsFeature = feature<CorsFeature>({
   name: "CORS",
-  setup: { enableCors: (_host, ...given) => corsMiddleware(given) },
+  setup: { enableCors: (_host, ...given) => cors(given) },
 });

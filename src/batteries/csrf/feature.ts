@@ -25,7 +25,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ settings: null, protection: null }));
 
-export const csrf = feature<CsrfFeature>({
+export const csrfFeature = feature<CsrfFeature>({
   name: "CSRF protection",
   setup: {
     enableCsrf(host, options) {

@@ -1,7 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { is } from "../../internal/options.js";
-import { type EtagOptions, etag as etagMiddleware } from "./etag.js";
+import { type EtagOptions, etag } from "./etag.js";
 
 export interface EtagFeature {
   /** Adds an ETag to responses, and answers 304 if the request's If-None-Match has it. */
@@ -15,8 +15,8 @@ declare module "../../route/options.js" {
   }
 }
 
-export const etag = feature<EtagFeature>({
+export const etagFeature = feature<EtagFeature>({
   name: "ETag",
-  setup: { enableEtag: (_host, options) => etagMiddleware(options) },
+  setup: { enableEtag: (_host, options) => etag(options) },
   routeOptions: { etag: { check: is.boolean } },
 });

@@ -25,7 +25,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ checks: new HealthChecks(), config: null }));
 
-export const health = feature<HealthFeature>({
+export const healthFeature = feature<HealthFeature>({
   name: "health checks",
   setup: {
     enableHealthChecks(host, ...given) {
@@ -35,6 +35,7 @@ export const health = feature<HealthFeature>({
       registerHealthCheck(host, name, check, options);
     },
   },
+  late: ["healthCheck"],
   async prepare(host) {
     const { config, checks } = stateOf(host);
     if (config === null) return;

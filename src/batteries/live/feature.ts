@@ -20,7 +20,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ options: null, server: null }));
 
-export const livePage = feature<LiveFeature>({
+export const livePageFeature = feature<LiveFeature>({
   name: "live page",
   setup: {
     enableLivePage(host, ...given) {

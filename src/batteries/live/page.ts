@@ -15,7 +15,7 @@ export interface LivePage {
  * else that might get into it is applied or run.
  */
 export async function livePage(): Promise<LivePage> {
-  const script = await readFile(join(packageFolder(), "src", "live", "client.js"), "utf8");
+  const script = await readFile(join(packageFolder(), "src", "batteries", "live", "client.js"), "utf8");
   return {
     html: pageMarkup(pageStyle, script),
     contentSecurityPolicy: [

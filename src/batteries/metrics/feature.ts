@@ -43,7 +43,7 @@ const stateOf = perHost(
   }),
 );
 
-export const metrics = feature<MetricsFeature>({
+export const metricsFeature = feature<MetricsFeature>({
   name: "metrics",
   setup: {
     enableMetrics(host, ...given) {

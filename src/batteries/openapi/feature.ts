@@ -7,6 +7,7 @@ import { breaksAllCircuits } from "../circuit-breaker/feature.js";
 import { refusesForgedRequests } from "../csrf/feature.js";
 import { limitsAllRoutes } from "../rate-limit/feature.js";
 import type { Api } from "./document.js";
+import { documentOnDemand } from "./document-on-demand.js";
 import { areResponses, type DocumentedResponse } from "./documented-response.js";
 import { defaultOpenapi, type OpenapiOptions, type OpenapiSettings, readOpenapiOptions } from "./options.js";
 import type { OpenApiDocument } from "./types.js";
@@ -29,7 +30,7 @@ declare module "../../route/options.js" {
 
 const stateOf = perHost((): { settings: OpenapiSettings | null } => ({ settings: null }));
 
-export const openapi = feature<OpenapiFeature>({
+export const openapiFeature = feature<OpenapiFeature>({
   name: "OpenAPI document",
   setup: {
     enableOpenapi(host, ...given) {
@@ -53,9 +54,8 @@ export const openapi = feature<OpenapiFeature>({
   },
 });
 
-async function documentOf(host: Host): Promise<OpenApiDocument> {
-  const { openApiDocument } = await import("./document.js");
-  return openApiDocument(apiOf(host), stateOf(host).settings ?? defaultOpenapi);
+function documentOf(host: Host): Promise<OpenApiDocument> {
+  return documentOnDemand(apiOf(host), stateOf(host).settings ?? defaultOpenapi);
 }
 
 function apiOf(host: Host): Api {

@@ -28,7 +28,7 @@ declare module "../../pipeline/shared-stores.js" {
 
 const stateOf = perHost((): { general: RateLimitConfig | null } => ({ general: null }));
 
-export const rateLimit = feature<RateLimitFeature>({
+export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
   setup: {
     enableRateLimit(host, config) {

@@ -1,12 +1,12 @@
 import { feature } from "../../feature/feature.js";
-import { requestId as requestIdMiddleware } from "./request-id.js";
+import { requestId } from "./request-id.js";
 
 export interface RequestIdFeature {
   /** Gives every request an id, in `request.context.request_id` and in X-Request-ID; an incoming id is kept. */
   enableRequestId(): this;
 }
 
-export const requestId = feature<RequestIdFeature>({
+export const requestIdFeature = feature<RequestIdFeature>({
   name: "request id",
-  setup: { enableRequestId: () => requestIdMiddleware },
+  setup: { enableRequestId: () => requestId },
 });

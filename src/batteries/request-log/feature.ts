@@ -9,7 +9,7 @@ export interface LoggingFeature {
 
 const stateOf = perHost((): { options: RequestLogOptions | null } => ({ options: null }));
 
-export const logging = feature<LoggingFeature>({
+export const loggingFeature = feature<LoggingFeature>({
   name: "request log",
   setup: {
     enableLogging(host, options = {}) {

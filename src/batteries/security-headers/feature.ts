@@ -1,13 +1,13 @@
 import { feature } from "../../feature/feature.js";
 import type { EitherSpelling } from "../../internal/names.js";
-import { type SecurityHeadersOptions, securityHeaders as securityHeadersMiddleware } from "./security-headers.js";
+import { type SecurityHeadersOptions, securityHeaders } from "./security-headers.js";
 
 export interface SecurityHeadersFeature {
   /** Adds headers that protect users in their browser: content security policy, no sniffing, no framing, HSTS. */
   enableSecurityHeaders(options?: EitherSpelling<SecurityHeadersOptions>): this;
 }
 
-export const securityHeaders = feature<SecurityHeadersFeature>({
+export const securityHeadersFeature = feature<SecurityHeadersFeature>({
   name: "security headers",
-  setup: { enableSecurityHeaders: (_host, options) => securityHeadersMiddleware(options) },
+  setup: { enableSecurityHeaders: (_host, options) => securityHeaders(options) },
 });

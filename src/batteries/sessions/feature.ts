@@ -33,7 +33,7 @@ interface State {
 
 const stateOf = perHost((): State => ({ settings: null, sessions: null }));
 
-export const sessions = feature<SessionsFeature>({
+export const sessionsFeature = feature<SessionsFeature>({
   name: "sessions",
   setup: {
     enableSessions(host, options) {

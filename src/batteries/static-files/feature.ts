@@ -16,7 +16,7 @@ export interface StaticFilesFeature {
 /** By prefix: a later call for the same prefix wins. */
 const configsOf = perHost(() => new Map<string, StaticFilesConfig>());
 
-export const staticFiles = feature<StaticFilesFeature>({
+export const staticFilesFeature = feature<StaticFilesFeature>({
   name: "static files",
   setup: {
     enableStaticFiles(host, ...given) {
@@ -27,9 +27,9 @@ export const staticFiles = feature<StaticFilesFeature>({
   async prepare(host) {
     const configs = configsOf(host);
     if (configs.size === 0) return;
-    const { staticFiles: serveFiles } = await import("./static-files.js");
+    const { staticFiles } = await import("./static-files.js");
     for (const [prefix, config] of configs) {
-      const serve = serveFiles(config);
+      const serve = staticFiles(config);
       const route = (path: string): void => host.route({ path, handler: serve, options: { cache: false } });
       // A wildcard, so that any other route below the prefix goes before the files.
       route(joinPaths(prefix, "/{path:*}"));

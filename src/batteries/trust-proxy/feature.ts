@@ -6,7 +6,7 @@ export interface TrustProxyFeature {
   trustProxy(proxies: Proxies | TrustProxyOptions): this;
 }
 
-export const trustProxy = feature<TrustProxyFeature>({
+export const trustProxyFeature = feature<TrustProxyFeature>({
   name: "trusted proxies",
   setup: {
     trustProxy(host, proxies) {

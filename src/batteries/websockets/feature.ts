@@ -5,7 +5,7 @@ import { WebSocketRegistry } from "../../websocket/registry.js";
 const registryOf = perHost(() => new WebSocketRegistry());
 
 /** The open WebSockets of an application. They are closed with 1001 when the server drains. */
-export const webSockets = feature<object>({
+export const webSocketsFeature = feature<object>({
   name: "WebSockets",
   prepare(host) {
     registryOf(host).debug = host.debug;

@@ -62,7 +62,7 @@ const postgres = engine<DatabaseConfig, LazyDatabase>({
   },
 });
 
-export const database = feature<DatabaseFeature>({
+export const databaseFeature = feature<DatabaseFeature>({
   name: "database",
   setup: {
     enableDatabase(host, ...given) {

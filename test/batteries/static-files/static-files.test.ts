@@ -385,9 +385,17 @@ describe("mounts", () => {
     expect((await guarded.send("/static/app.js")).status).toBe(403);
   });
 
-  it("collide with another at the same prefix", () => {
+  it("are replaced by a later call for the same prefix", async () => {
+    const empty = await mkdtemp(join(tmpdir(), "stoa-empty-"));
+    const app = new App().enableStaticFiles(empty).enableStaticFiles(files);
+    expect((await app.request("/static/")).status).toBe(200);
+    await rm(empty, { recursive: true });
+  });
+
+  it("collide with a route of the application for the same paths", async () => {
     const app = new App().enableStaticFiles(files);
-    expect(() => app.enableStaticFiles(files)).toThrow(/\/static\/\{path:\*\} is registered already/);
+    app.get("/static/{all:*}", () => "");
+    await expect(app.start()).rejects.toThrow("GET /static/{path:*} collides with GET /static/{all:*}");
   });
 });
 
