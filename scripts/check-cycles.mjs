@@ -19,12 +19,18 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 
 /** Each cycle as the paths of its files below the folder, the first one again at the end. */
 export function importCycles(folder) {
+  const imports = importGraph(folder);
+  const cycles = findCycles(imports).map((cycle) => cycle.map((file) => relative(folder, file)));
+  return { files: imports.size, cycles };
+}
+
+/** For each file below the folder the files that it imports, as absolute paths. */
+export function importGraph(folder) {
   const imports = new Map();
   for (const name of readdirSync(folder, { recursive: true }).sort()) {
     if (name.endsWith(".ts")) imports.set(join(folder, name), importsOf(join(folder, name)));
   }
-  const cycles = findCycles(imports).map((cycle) => cycle.map((file) => relative(folder, file)));
-  return { files: imports.size, cycles };
+  return imports;
 }
 
 function importsOf(file) {

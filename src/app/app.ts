@@ -183,8 +183,8 @@ class BaseApp extends Router {
   }
 
   /** Closes WebSockets, runs the shutdown hooks and closes the engines. */
-  stop(): Promise<void> {
-    return this.#host.stop();
+  async stop(): Promise<void> {
+    await this.#host.stop();
   }
 
   #registerFactory(lifetime: "scoped" | "transient", name: string, given: readonly unknown[]): this {

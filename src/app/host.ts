@@ -140,7 +140,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     void this.lifecycle.drain(this);
   }
 
-  stop(): Promise<void> {
+  stop(): Promise<boolean> {
     return this.lifecycle.stop(this);
   }
 

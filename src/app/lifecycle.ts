@@ -15,7 +15,7 @@ export class Lifecycle {
   readonly #opened: Feature[] = [];
   #starting: Promise<void> | null = null;
   #draining: Promise<void> | null = null;
-  #stopping: Promise<void> | null = null;
+  #stopping: Promise<boolean> | null = null;
   #phase: Phase = "new";
 
   constructor(features: readonly Feature[]) {
@@ -45,8 +45,8 @@ export class Lifecycle {
     return (this.#draining ??= this.#drain(host));
   }
 
-  /** Ends the application, once. Each hook and each feature has its turn, also when another fails. */
-  stop(host: Host): Promise<void> {
+  /** Ends the application, once. Each hook and each feature has its turn; false when one of them has failed. */
+  stop(host: Host): Promise<boolean> {
     return (this.#stopping ??= this.#stop(host));
   }
 
@@ -78,27 +78,32 @@ export class Lifecycle {
     );
   }
 
-  async #stop(host: Host): Promise<void> {
+  async #stop(host: Host): Promise<boolean> {
     const began = this.#starting !== null;
     await this.#starting?.catch(() => {});
     if (began) await this.drain(host);
     this.#phase = "stopped";
-    if (!began) return;
-    for (const hook of this.#hooks.shutdown.toReversed()) await settle(host, "a shutdown hook", hook);
-    await this.#close(host);
+    if (!began) return true;
+    let well = true;
+    for (const hook of this.#hooks.shutdown.toReversed()) well = (await settle(host, "a shutdown hook", hook)) && well;
+    return (await this.#close(host)) && well;
   }
 
-  async #close(host: Host): Promise<void> {
-    for (const feature of this.#opened.splice(0).reverse()) {
-      if (feature.close) await settle(host, `closing the ${feature.name}`, () => feature.close!(host));
+  async #close(host: Host): Promise<boolean> {
+    let well = true;
+    for (const { name, close } of this.#opened.splice(0).reverse()) {
+      if (close) well = (await settle(host, `closing the ${name}`, () => close(host))) && well;
     }
+    return well;
   }
 }
 
-async function settle(host: Host, what: string, run: () => unknown): Promise<void> {
+async function settle(host: Host, what: string, run: () => unknown): Promise<boolean> {
   try {
     await run();
+    return true;
   } catch (error) {
     host.logger.error(`${what} failed`, { error });
+    return false;
   }
 }

@@ -1,27 +1,9 @@
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { DatabaseConfig, DatabaseOptions } from "../engines/db/config.js";
-import type { EitherSpelling } from "../internal/names.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
+import type { StoaConfig } from "../migrations/config.js";
 import { exportsOf, importModule } from "../migrations/import-module.js";
-
-/** What `stoa.config.ts` says about a project. Paths are relative to that file. */
-export interface StoaConfig {
-  /** Modules whose exported models make up the schema. */
-  readonly models?: string | readonly string[];
-  /** The database: a URL, or the fields of `DatabaseConfig`. */
-  readonly database?: DatabaseConfig | EitherSpelling<DatabaseOptions> | string;
-  /** The folder of the migrations; `./migrations` unless given. */
-  readonly migrations?: string;
-  /** The table in which the database keeps what was applied to it; `stoa_migrations` unless given. */
-  readonly migrationsTable?: string;
-}
-
-/** Gives a config its type: `export default defineConfig({ ... })`. */
-export function defineConfig(config: StoaConfig): StoaConfig {
-  return config;
-}
 
 /** A config that was read, and the file it stands in. */
 export interface LoadedConfig {

@@ -4,11 +4,12 @@ import { DatabaseConfig } from "../engines/db/config.js";
 import type { Database } from "../engines/db/database.js";
 import { openDatabase } from "../engines/db/open-database.js";
 import { ValueError } from "../internal/value-error.js";
+import type { StoaConfig } from "../migrations/config.js";
 import { exportsOf, importModule } from "../migrations/import-module.js";
 import type { ModelConstructor, ModelMeta } from "../orm/meta.js";
 import type { OptionSpecs } from "./arguments.js";
 import type { CommandCall } from "./command.js";
-import { loadConfig, type StoaConfig } from "./config.js";
+import { loadConfig } from "./config.js";
 
 /** Options that tell a command about the project. They win over the config file, and that over the environment. */
 export const configOption = {

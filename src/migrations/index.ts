@@ -1,4 +1,3 @@
-export { defineConfig, type StoaConfig } from "../cli/config.js";
 export {
   compareStates,
   type DriftOptions,
@@ -13,6 +12,7 @@ export {
   writeModels,
 } from "../introspection/index.js";
 export { detectChanges } from "./autodetector.js";
+export { defineConfig, type StoaConfig } from "./config.js";
 export { MigrationError } from "./errors.js";
 export { MigrationFailure } from "./failure.js";
 export { migration } from "./migration.js";

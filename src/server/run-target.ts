@@ -23,8 +23,8 @@ export interface RunTarget {
   start(): Promise<void>;
   /** The server has begun to drain: not ready any more, open WebSockets are closed with 1001. */
   beginDrain(): void;
-  /** Runs the shutdown hooks in reverse, each one even when another fails. */
-  stop(): Promise<void>;
+  /** Runs the shutdown hooks in reverse, each one even when another fails. False when one has failed. */
+  stop(): Promise<boolean | void>;
   /** Lines to show below the address once the server listens: `["Docs", "/docs"]`. */
   links(): readonly (readonly [label: string, path: string])[];
 }

@@ -60,8 +60,7 @@ async function turns(count: number): Promise<void> {
 
 async function stop(target: RunTarget): Promise<boolean> {
   try {
-    await target.stop();
-    return true;
+    return (await target.stop()) !== false;
   } catch (error) {
     target.logger.error("a shutdown hook failed", { error });
     return false;

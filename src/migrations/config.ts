@@ -1,0 +1,19 @@
+import type { DatabaseConfig, DatabaseOptions } from "../engines/db/config.js";
+import type { EitherSpelling } from "../internal/names.js";
+
+/** The settings of a project in `stoa.config.ts`. Paths are relative to that file. */
+export interface StoaConfig {
+  /** Modules whose exported models make up the schema. */
+  readonly models?: string | readonly string[];
+  /** The database: a URL, or the fields of `DatabaseConfig`. */
+  readonly database?: DatabaseConfig | EitherSpelling<DatabaseOptions> | string;
+  /** The folder of the migrations. Default `./migrations`. */
+  readonly migrations?: string;
+  /** The table that records the applied migrations. Default `stoa_migrations`. */
+  readonly migrationsTable?: string;
+}
+
+/** Types a config: `export default defineConfig({ ... })`. */
+export function defineConfig(config: StoaConfig): StoaConfig {
+  return config;
+}

@@ -1,0 +1,149 @@
+import { App, JwtAuth, MemorySessionStore } from "stoa";
+import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
+import { AppHost } from "../../src/app/host.js";
+import type { Feature } from "../../src/feature/feature.js";
+
+function recorded(name: string, order: string[], failing: string[] = []): Feature {
+  const stage = (what: string) => async (): Promise<void> => {
+    await null;
+    order.push(`${what} ${name}`);
+    if (failing.includes(what)) throw new Error(`${what} ${name}`);
+  };
+  return {
+    name,
+    install() {},
+    prepare: stage("prepare"),
+    open: stage("open"),
+    drain: stage("drain"),
+    close: stage("close"),
+  };
+}
+
+function hostWith(order: string[], features: readonly Feature[]): AppHost {
+  const host = new AppHost(features);
+  host.logger = quiet([]);
+  host.lifecycle.add("startup", () => void order.push("startup hook"));
+  host.lifecycle.add("shutdown", () => void order.push("shutdown hook"));
+  return host;
+}
+
+function quiet(warnings: string[]): AppHost["logger"] {
+  const logger = {
+    debug() {},
+    info() {},
+    warn: (message: string) => void warnings.push(message),
+    error() {},
+    child: () => logger,
+  };
+  return logger;
+}
+
+describe("the stages of features", () => {
+  it("surround the hooks of the application: engines open before them and close after them", async () => {
+    const order: string[] = [];
+    const host = hostWith(order, [recorded("a", order), recorded("b", order)]);
+    await host.start();
+    expect(await host.stop()).toBe(true);
+    expect(order).toEqual([
+      ...["prepare a", "prepare b", "open a", "open b", "startup hook"],
+      ...["drain a", "drain b", "shutdown hook", "close b", "close a"],
+    ]);
+  });
+
+  it("end with a close of everything that was opened when one fails to open", async () => {
+    const order: string[] = [];
+    const host = hostWith(order, [recorded("a", order), recorded("b", order, ["open"]), recorded("c", order)]);
+    await expect(host.start()).rejects.toThrow("open b");
+    expect(order).toEqual(["prepare a", "prepare b", "prepare c", "open a", "open b", "close b", "close a"]);
+    expect(host.phase).toBe("starting");
+  });
+
+  it("close the engines when a startup hook fails, and do not close them again", async () => {
+    const order: string[] = [];
+    const host = hostWith(order, [recorded("a", order)]);
+    host.lifecycle.add("startup", () => {
+      throw new Error("no");
+    });
+    await expect(host.start()).rejects.toThrow("no");
+    await host.stop();
+    expect(order.filter((line) => line === "close a")).toHaveLength(1);
+  });
+
+  it("all have their turn at the end, and a failure is reported", async () => {
+    const order: string[] = [];
+    const host = hostWith(order, [recorded("a", order), recorded("b", order, ["close", "drain"])]);
+    host.lifecycle.add("shutdown", () => Promise.reject(new Error("stuck")));
+    await host.start();
+    expect(await host.stop()).toBe(false);
+    expect(order.slice(-3)).toEqual(["shutdown hook", "close b", "close a"]);
+  });
+
+  it("drain once, however often the server says so", async () => {
+    const order: string[] = [];
+    const host = hostWith(order, [recorded("a", order)]);
+    await host.start();
+    host.beginDrain();
+    host.beginDrain();
+    expect(host.phase).toBe("draining");
+    await host.stop();
+    expect(order.filter((line) => line === "drain a")).toHaveLength(1);
+  });
+});
+
+describe("state that is kept per process", () => {
+  async function warningsOf(app: App, workers: number): Promise<string[]> {
+    const warnings: string[] = [];
+    app.logger = quiet(warnings);
+    hostOf(app).configure({ env: "development", debug: true, logs: false, requestTimeout: 30, workers });
+    await app.start();
+    await app.stop();
+    return warnings;
+  }
+
+  const jwt = (): JwtAuth => new JwtAuth({ secret: "s".repeat(32) });
+
+  it("is named in the log of an application with several workers, wherever it comes from", async () => {
+    const app = (): App => {
+      const created = new App().enableSessions({ store: new MemorySessionStore() }).use(jwt());
+      created.get("/", { cache: true }, () => "");
+      return created;
+    };
+    expect(await warningsOf(app(), 1)).toEqual([]);
+    expect(await warningsOf(app(), 3)).toEqual([
+      "each of the 3 workers has its own sessions, response cache, revoked tokens: enable a key-value store to share",
+    ]);
+  });
+
+  it("is found in middleware of routes too", async () => {
+    const app = new App();
+    app.get("/", { middleware: [jwt()] }, () => "");
+    expect(await warningsOf(app, 2)).toEqual([
+      "each of the 2 workers has its own revoked tokens: enable a key-value store to share",
+    ]);
+  });
+
+  it("is not there where an engine shares a store", async () => {
+    const app = new App().use(jwt());
+    const revoked: string[] = [];
+    const store = { has: (id: string) => revoked.includes(id), add: (id: string) => revoked.push(id) > 0 };
+    hostOf(app).share("revokedTokens", store);
+    expect(await warningsOf(app, 2)).toEqual([]);
+  });
+
+  it("gives way to the shared store", async () => {
+    const auth = jwt();
+    const app = new App().use(auth);
+    app.get("/", () => "in");
+    const revoked: string[] = [];
+    const store = { has: (id: string) => revoked.includes(id), add: (id: string) => revoked.push(id) > 0 };
+    hostOf(app).share("revokedTokens", store);
+    const token = auth.createToken();
+    const ask = async (): Promise<number> =>
+      (await app.request("/", { headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await ask()).toBe(200);
+    await auth.revoke(token);
+    expect(revoked).toHaveLength(1);
+    expect(await ask()).toBe(401);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { AppHost } from "../../src/app/host.js";
+import { currentHealth } from "../../src/batteries/health/feature.js";
+import { metricsFeature } from "../../src/batteries/metrics/feature.js";
+import { type EngineDeclaration, engine } from "../../src/engines/engine.js";
+import { feature } from "../../src/feature/feature.js";
+
+class Client {
+  opened = 0;
+  closed = 0;
+  alive = true;
+  lost: (error: unknown) => void = () => {};
+}
+
+type Declaration = EngineDeclaration<string, Client>;
+
+const declaration: Declaration = {
+  name: "probe",
+  enabledBy: "enableProbe",
+  create: () => new Client(),
+  async open(client) {
+    client.opened++;
+  },
+  openWithin: () => 60,
+  async ping(client) {
+    if (!client.alive) throw new Error("no answer");
+  },
+  async close(client) {
+    client.closed++;
+  },
+};
+
+function hostWith(change: Partial<Declaration> = {}): { host: AppHost; client: Client; lines: string[] } {
+  const probe = engine<string, Client>({ ...declaration, ...change });
+  const host = new AppHost([feature<object>({ name: "probe", ...probe.stages }), metricsFeature]);
+  const lines: string[] = [];
+  const note = (message: string): void => void lines.push(message);
+  const logger: AppHost["logger"] = { debug() {}, info: note, warn: note, error: note, child: () => logger };
+  host.logger = logger;
+  expect(() => probe.of(host, "app.probe")).toThrow("app.probe needs app.enableProbe()");
+  probe.enable(host, "config");
+  expect(() => probe.enable(host, "config")).toThrow("enableProbe has been called already");
+  return { host, client: probe.of(host, "app.probe"), lines };
+}
+
+/** Waits for a condition that the event loop brings about. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe("an engine", () => {
+  it("is opened at the start and closed at the end", async () => {
+    const { host, client } = hostWith();
+    expect(client.opened).toBe(0);
+    await host.start();
+    expect([client.opened, client.closed]).toEqual([1, 0]);
+    await host.stop();
+    expect(client.closed).toBe(1);
+  });
+
+  it("that does not open in time ends the start with its name, and is closed", async () => {
+    const { host, client } = hostWith({ open: () => new Promise(() => {}), openWithin: () => 0.01 });
+    await expect(host.start()).rejects.toThrow("the probe did not open within 0.01 s");
+    expect(client.closed).toBe(1);
+  });
+
+  it("that fails to open ends the start with its own error", async () => {
+    const { host } = hostWith({ open: () => Promise.reject(new Error("refused by 10.0.0.1")) });
+    await expect(host.start()).rejects.toThrow("refused by 10.0.0.1");
+  });
+
+  it("is part of the application's health", async () => {
+    const { host, client } = hostWith();
+    await host.start();
+    expect((await currentHealth(host))?.checks["probe"]).toMatchObject({ status: "UP" });
+    const dead = hostWith();
+    await dead.host.start();
+    dead.client.alive = false;
+    expect((await currentHealth(dead.host))?.checks["probe"]).toMatchObject({ status: "DOWN" });
+    expect(client.alive).toBe(true);
+  });
+
+  it("is drained before it is closed", async () => {
+    const order: string[] = [];
+    const { host } = hostWith({
+      drain: async () => void order.push("drain"),
+      close: async () => void order.push("close"),
+    });
+    await host.start();
+    await host.stop();
+    expect(order).toEqual(["drain", "close"]);
+  });
+});
+
+describe("a lost connection", () => {
+  it("is opened again until that succeeds; meanwhile the engine is not healthy, and the log says so once", async () => {
+    let refusals = 0;
+    const { host, client, lines } = hostWith({
+      async open(opened) {
+        opened.opened++;
+        if (refusals > 0) {
+          refusals--;
+          throw new Error("still away");
+        }
+      },
+      onLost(opened, lost) {
+        opened.lost = lost;
+      },
+    });
+    await host.start();
+    refusals = 2;
+    client.lost(new Error("reset by peer"));
+    client.lost(new Error("reset by peer"));
+    expect((await currentHealth(host))?.checks["probe"]).toMatchObject({ status: "DOWN" });
+    await until(() => lines.includes("the probe is connected again"));
+    expect(client.opened).toBe(4);
+    expect(lines.filter((line) => line === "the connection to the probe is lost")).toHaveLength(1);
+    await host.stop();
+  });
+
+  it("is not opened again once the application ends", async () => {
+    const { host, client } = hostWith({
+      onLost(opened, lost) {
+        opened.lost = lost;
+      },
+    });
+    await host.start();
+    client.lost(new Error("reset by peer"));
+    await host.stop();
+    client.lost(new Error("reset by peer"));
+    expect(client.opened).toBe(1);
+  });
+});
