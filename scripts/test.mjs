@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { bin, exitCodeOf, onOrphaned, root, runNode, signalRunning } from "./process.mjs";
 import { neededServices, startServices } from "./services/index.mjs";
 import { build, ensureBuilt, ensureInstalled } from "./setup.mjs";
+import { steadied } from "./steadied.mjs";
 
 const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
@@ -72,15 +73,22 @@ async function tests() {
 }
 
 async function vitest(file, env) {
+  const first = await runVitest(file, env, vitestArguments);
+  const { results, outside } = await steadied(first, (files) => runVitest(file, env, [...files, "--no-coverage"]));
+  addResults(results);
+  // An error outside of any test, or no file found for a filter: only the exit code tells.
+  if (outside) total.failed++;
+}
+
+async function runVitest(file, env, args) {
+  await rm(file, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const { code } = await runNode(bin.vitest, ["run", ...reporters, ...vitestArguments], {
+  const { code } = await runNode(bin.vitest, ["run", ...reporters, ...args], {
     env: { ...process.env, ...env },
     inherit: true,
   });
-  const failedBefore = total.failed;
-  addResults(await readFile(file, "utf8").then(JSON.parse, () => ({ testResults: [] })));
-  // An error outside of any test, or no file found for a filter: only the exit code tells.
-  if (code !== 0 && total.failed === failedBefore) total.failed++;
+  const results = await readFile(file, "utf8").then(JSON.parse, () => ({ testResults: [] }));
+  return { code, results };
 }
 
 function addResults({ testResults }) {
