@@ -1,5 +1,16 @@
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
+export {
+  AmqpConfig,
+  CloudQueueConfig,
+  CqrsConfig,
+  EventSourcingConfig,
+  GraphQLConfig,
+  GrpcConfig,
+  LogBrokerConfig,
+  OpenTelemetryConfig,
+  SagaConfig,
+} from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
 export { ApiKeyAuth, type ApiKeyAuthOptions, type ApiKeys } from "./auth/api-key-auth.js";
 export { Auth, SchemeAuth, type SecurityScheme } from "./auth/auth.js";

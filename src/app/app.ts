@@ -8,6 +8,7 @@ import type { Logger } from "../internal/logger.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { onDemand } from "../internal/on-demand.js";
 import { isPlainObject } from "../internal/options.js";
+import { ValueError } from "../internal/value-error.js";
 import type { ErrorClass, ExceptionHandler } from "../pipeline/exceptions.js";
 import { attach, type Blueprint } from "../route/blueprint.js";
 import { Router } from "../route/router.js";
@@ -42,7 +43,10 @@ class BaseApp extends Router {
     hostOf = (app) => (app as BaseApp).#host;
   }
 
-  constructor() {
+  constructor(...given: []) {
+    if ((given as unknown[]).length > 0) {
+      throw new ValueError("new App() takes no arguments: give name, port, debug and the like to app.run({ ... })");
+    }
     const host = new AppHost(features);
     super(host);
     this.#host = host;

@@ -20,6 +20,7 @@ import { staticFilesFeature } from "../batteries/static-files/feature.js";
 import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
+import { plannedFeatures } from "./planned.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
@@ -49,4 +50,5 @@ export const features = [
   webSocketsFeature,
   livePageFeature,
   openapiFeature,
+  plannedFeatures,
 ] as const;

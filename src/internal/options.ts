@@ -39,8 +39,8 @@ export const is = {
 };
 
 /**
- * Reads options given as an object in either spelling: every key must be known and every value allowed. What is
- * undefined counts as not given.
+ * Reads options given as an object in either spelling: every key must be known and every value allowed. A value that is
+ * undefined or null counts as not given.
  */
 export function readOptions<T extends object>(owner: string, given: unknown, checks: Checks<T>): Partial<T> {
   if (given === undefined || given === null) return {};
@@ -53,7 +53,7 @@ export function readOptions<T extends object>(owner: string, given: unknown, che
     if (!Object.hasOwn(checks, name)) {
       throw new ValueError(`unknown option '${key}' in ${owner}${didYouMean(key, spelledLike(key, checks))}`);
     }
-    if (value === undefined) continue;
+    if (value === undefined || value === null) continue;
     checkOption(owner, key, value, checks[name as keyof T]);
     options[name as keyof T] = value as T[keyof T];
   }

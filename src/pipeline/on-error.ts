@@ -2,7 +2,7 @@ import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
-import type { Response } from "../http/response.js";
+import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
 import type { Logger } from "../internal/logger.js";
 import { isPromise, type OnError } from "./compile.js";
@@ -14,25 +14,37 @@ export interface ErrorSettings {
 }
 
 /**
- * The one place where what was thrown becomes a response: by a registered handler, else by the table of errors. `page` is
- * what a browser is shown while debug is on.
+ * The one place where a thrown value becomes a response: by a registered handler, whose result has the status of the error
+ * unless it is a response itself, else by the table of errors. `page` makes the page that a browser gets while debug is on.
  */
 export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings, page: ErrorPage | null): OnError {
   return (request, error, handler) => {
+    if (isResponse(error)) return thrownResponse(request, error, handler);
     request.error = error;
     const custom = handlers.find(error);
     if (!custom) return render(request, error, handler);
     const failed = (second: unknown): Response | Promise<Response> => render(request, second, handler);
+    const status = isInstance(error, HttpError) ? error.status : 500;
     try {
       const result = custom(request, error);
       const response = isPromise(result)
-        ? result.then((value) => toResponse(request, value, 0))
-        : toResponse(request, result, 0);
+        ? result.then((value) => toResponse(request, value, status))
+        : toResponse(request, result, status);
       return response instanceof Promise ? response.catch(failed) : response;
     } catch (second) {
       return failed(second);
     }
   };
+
+  /** `throw Response.json(...)` ends a handler early; it is no error. */
+  function thrownResponse(request: Request, thrown: object, handler: "sync" | "async"): Response | Promise<Response> {
+    try {
+      const response = toResponse(request, thrown, 0);
+      return response instanceof Promise ? response.catch((error) => render(request, error, handler)) : response;
+    } catch (error) {
+      return render(request, error, handler);
+    }
+  }
 
   function render(request: Request, error: unknown, handler: "sync" | "async"): Response | Promise<Response> {
     if (!isInstance(error, HttpError)) {
@@ -43,4 +55,8 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     }
     return renderError(request, error, { debug: settings.debug, handler, page });
   }
+}
+
+function isResponse(value: unknown): value is object {
+  return isInstance(value, Response) || isInstance(value, globalThis.Response);
 }

@@ -182,3 +182,63 @@ describe("exception handlers", () => {
     expect(() => app.exceptionHandler(Error, () => "")).toThrow("registered already");
   });
 });
+
+describe("a handler that throws a response", () => {
+  it("sends it, and no error is logged", async () => {
+    const logged: string[] = [];
+    const app = new App();
+    app.logger = { ...app.logger, error: (message) => void logged.push(message) };
+    app.get("/sync", () => {
+      throw Response.json({ error: "Book not found" }, 404);
+    });
+    app.get("/web", async () => {
+      throw globalThis.Response.json({ error: "gone" }, { status: 410 });
+    });
+    app.use({
+      before: (request) => {
+        if (request.path === "/early") throw new Response("stop", 403);
+      },
+    });
+    const ask = async (path: string): Promise<[number, string]> => {
+      const response = await app.request(path);
+      return [response.status, await response.text()];
+    };
+    expect(await ask("/sync")).toEqual([404, '{"error":"Book not found"}']);
+    expect(await ask("/web")).toEqual([410, '{"error":"gone"}']);
+    expect(await ask("/early")).toEqual([403, "stop"]);
+    expect(logged).toEqual([]);
+  });
+});
+
+describe("the result of an exception handler", () => {
+  class Broken extends Error {}
+
+  it.each([
+    ["an object", () => ({ error: "broken" }), 500, '{"error":"broken"}'],
+    ["a string", async () => "broken", 500, "broken"],
+    ["a response", () => Response.json({ error: "broken" }, 418), 418, '{"error":"broken"}'],
+  ])("can be %s, with the status of the error unless it is a response", async (_, handler, status, text) => {
+    const app = new App().exceptionHandler(Broken, handler);
+    app.get("/", () => {
+      throw new Broken();
+    });
+    const response = await app.request("/");
+    expect([response.status, await response.text()]).toEqual([status, text]);
+  });
+
+  it("has the status of an HttpError", async () => {
+    const app = new App().exceptionHandler(HttpError, (_request, error) => ({ problem: error.message }));
+    app.get("/", () => {
+      throw new HttpError(409, "taken");
+    });
+    const response = await app.request("/");
+    expect([response.status, await response.json()]).toEqual([409, { problem: "taken" }]);
+  });
+});
+
+describe("new App", () => {
+  it("takes no arguments, and says where they belong", () => {
+    const Any = App as unknown as new (options: object) => App;
+    expect(() => new Any({ port: 8000 })).toThrow("new App() takes no arguments: give name, port");
+  });
+});

@@ -1,4 +1,5 @@
 import { feature } from "../../feature/feature.js";
+import { readCall } from "../../internal/options.js";
 import { requestContext } from "./request-context.js";
 
 export interface RequestContextFeature {
@@ -8,5 +9,10 @@ export interface RequestContextFeature {
 
 export const requestContextFeature = feature<RequestContextFeature>({
   name: "request context",
-  setup: { enableRequestContext: () => requestContext },
+  setup: {
+    enableRequestContext(_host, ...given) {
+      readCall("enableRequestContext()", given, [], {});
+      return requestContext;
+    },
+  },
 });

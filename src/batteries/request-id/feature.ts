@@ -1,4 +1,5 @@
 import { feature } from "../../feature/feature.js";
+import { readCall } from "../../internal/options.js";
 import { requestId } from "./request-id.js";
 
 export interface RequestIdFeature {
@@ -8,5 +9,10 @@ export interface RequestIdFeature {
 
 export const requestIdFeature = feature<RequestIdFeature>({
   name: "request id",
-  setup: { enableRequestId: () => requestId },
+  setup: {
+    enableRequestId(_host, ...given) {
+      readCall("enableRequestId()", given, [], {});
+      return requestId;
+    },
+  },
 });

@@ -1,0 +1,74 @@
+import { feature } from "../feature/feature.js";
+
+/*
+ * The parts of the interface that are still to be built. Their names exist, so that a program that uses one learns the
+ * truth in one sentence, and not that something is undefined.
+ */
+
+export interface PlannedFeatures {
+  /** Not built yet: throws. */
+  enableTelemetry(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableGraphql(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableGrpc(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  addGrpcService(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableMessaging(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableAmqp(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableCloudQueue(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableEventSourcing(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableCqrs(...given: unknown[]): this;
+  /** Not built yet: throws. */
+  enableSaga(...given: unknown[]): this;
+}
+
+const missing = (name: string) => (): never => {
+  throw new Error(`${name} is not part of this version of stoa yet`);
+};
+
+export const plannedFeatures = feature<PlannedFeatures>({
+  name: "planned features",
+  setup: {
+    enableTelemetry: missing("enableTelemetry()"),
+    enableGraphql: missing("enableGraphql()"),
+    enableGrpc: missing("enableGrpc()"),
+    addGrpcService: missing("addGrpcService()"),
+    enableMessaging: missing("enableMessaging()"),
+    enableAmqp: missing("enableAmqp()"),
+    enableCloudQueue: missing("enableCloudQueue()"),
+    enableEventSourcing: missing("enableEventSourcing()"),
+    enableCqrs: missing("enableCqrs()"),
+    enableSaga: missing("enableSaga()"),
+  },
+});
+
+class PlannedConfig {
+  constructor(..._given: unknown[]) {
+    missing(new.target.name)();
+  }
+}
+
+/** Not built yet: throws. */
+export class OpenTelemetryConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class GraphQLConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class GrpcConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class LogBrokerConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class AmqpConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class CloudQueueConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class EventSourcingConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class CqrsConfig extends PlannedConfig {}
+/** Not built yet: throws. */
+export class SagaConfig extends PlannedConfig {}
