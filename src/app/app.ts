@@ -4,6 +4,7 @@ import type { Inject, Provided } from "../di/depends.js";
 import type { FacesOf } from "../feature/feature.js";
 import type { Host } from "../feature/host.js";
 import { Request } from "../http/request.js";
+import { decorating } from "../internal/decorating.js";
 import type { Logger } from "../internal/logger.js";
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { onDemand } from "../internal/on-demand.js";
@@ -11,7 +12,7 @@ import { isPlainObject } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { ErrorClass, ExceptionHandler } from "../pipeline/exceptions.js";
 import { attach, type Blueprint } from "../route/blueprint.js";
-import { Router } from "../route/router.js";
+import { type Decorator, Router } from "../route/router.js";
 import { run } from "../server/run.js";
 import type { RunOptions } from "../server/run-options.js";
 import type { RunningServer } from "../server/running-server.js";
@@ -119,7 +120,7 @@ class BaseApp extends Router {
 
   /** Runs a function at `startup`, in order, or at `shutdown`, in reverse order; in every worker. */
   onEvent(event: LifecycleEvent, hook: Hook): this;
-  onEvent(event: LifecycleEvent): <H extends Hook>(hook: H) => H;
+  onEvent(event: LifecycleEvent): Decorator<Hook>;
   onEvent(event: LifecycleEvent, hook?: Hook): unknown {
     this.#host.assertOpen("onEvent()");
     const { lifecycle } = this.#host;
@@ -127,15 +128,12 @@ class BaseApp extends Router {
       lifecycle.add(event, hook);
       return this;
     }
-    return (decorated: Hook) => {
-      lifecycle.add(event, decorated);
-      return decorated;
-    };
+    return decorating((decorated: Hook) => lifecycle.add(event, decorated));
   }
 
   /** Handles errors of a class and its descendants; the handler of the nearest class wins. */
   exceptionHandler<E>(type: ErrorClass<E>, handler: ExceptionHandler<E>): this;
-  exceptionHandler<E>(type: ErrorClass<E>): <H extends ExceptionHandler<E>>(handler: H) => H;
+  exceptionHandler<E>(type: ErrorClass<E>): Decorator<ExceptionHandler<E>>;
   exceptionHandler<E>(type: ErrorClass<E>, handler?: ExceptionHandler<E>): unknown {
     this.#host.assertOpen("exceptionHandler()");
     const { exceptions } = this.#host;
@@ -143,10 +141,7 @@ class BaseApp extends Router {
       exceptions.add(type, handler);
       return this;
     }
-    return (decorated: ExceptionHandler<E>) => {
-      exceptions.add(type, decorated);
-      return decorated;
-    };
+    return decorating((decorated: ExceptionHandler<E>) => exceptions.add(type, decorated));
   }
 
   /** Starts the server. Command-line arguments override the options. */

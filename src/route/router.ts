@@ -1,4 +1,5 @@
 import { type Guard, isGuard } from "../guards/guard.js";
+import { decorating } from "../internal/decorating.js";
 import { addSnakeNames } from "../internal/names.js";
 import { checkOption, isPlainObject, show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
@@ -200,17 +201,10 @@ function register(
     add(direct);
     return router;
   }
-  return (decorated: AnyFunction, context?: ClassMethodDecoratorContext) => {
+  return decorating((decorated: AnyFunction) => {
     if (typeof decorated !== "function") throw new ValueError(`the handler of ${path} must be a function`);
-    if (context?.kind !== "method") {
-      add(decorated);
-      return decorated;
-    }
-    context.addInitializer(function (this: unknown) {
-      add(decorated.bind(this as never));
-    });
-    return undefined;
-  };
+    add(decorated);
+  });
 }
 
 function methodsOf(path: string, given: readonly string[] = ["GET"]): readonly string[] {

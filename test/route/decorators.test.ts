@@ -18,3 +18,31 @@ it("takes methods of a class by standard decorators, bound to their instance", a
   expect(await (await app.request("/shelf")).text()).toBe("top");
   expect(await (await app.request("/static")).text()).toBe("about");
 });
+
+it("binds decorated hooks and exception handlers to their instance", async () => {
+  const app = new App();
+  class Broken extends Error {}
+  class Service {
+    state = "new";
+    @app.onEvent("startup")
+    open() {
+      this.state = "open";
+    }
+    @app.on_event("shutdown")
+    close() {
+      this.state = "closed";
+    }
+    @app.exceptionHandler(Broken)
+    explain() {
+      return { state: this.state };
+    }
+    @app.get("/")
+    fail(): never {
+      throw new Broken();
+    }
+  }
+  const service = new Service();
+  expect(await (await app.request("/")).json()).toEqual({ state: "open" });
+  await app.stop();
+  expect(service.state).toBe("closed");
+});
