@@ -148,6 +148,16 @@ describe.each(transports)("several requests on one connection of the %s transpor
     expect(answers.map((answer) => answer.body)).toEqual(paths);
   });
 
+  it.each([1, 5, 20, 38])("are answered when the last %i bytes come behind the other responses", async (left) => {
+    const { client } = await start(factory, (request) => new Response(request.path));
+    const paths = Array.from({ length: 64 }, (_, number) => `/${number}`);
+    const bytes = paths.map((path) => get(path)).join("");
+    const connection = await client(bytes.slice(0, -left));
+    await connection.answers(left === 38 ? 62 : 63);
+    connection.send(bytes.slice(-left));
+    expect((await connection.answers(64)).map((answer) => answer.body)).toEqual(paths);
+  });
+
   it("are not answered behind one that closes the connection", async () => {
     const { exchange } = await start(factory, echo);
     const text = await exchange(get("/a", "Connection: close\r\n") + get("/hidden"));

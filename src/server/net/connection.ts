@@ -54,8 +54,9 @@ export class Connection implements BodyHost, WriterHost, Peer {
   readonly #host: ConnectionHost;
   readonly #writer: ResponseWriter;
   readonly #held = new HeldBytes();
-  /** Up to where an unfinished head has been looked at, and the size at which it must be looked at as a whole. */
-  #looked = 0;
+  /** The bytes of an unfinished head that were scanned, counted from its start: the bytes move when more are added. */
+  #scanned = 0;
+  /** The size at which the unfinished head is parsed again from its start. */
   #lookAgain = 0;
   /** The request being answered. */
   #current: Request | null = null;
@@ -266,7 +267,7 @@ export class Connection implements BodyHost, WriterHost, Peer {
       return;
     }
     this.#held.add(bytes, pos, end);
-    this.#looked = this.#held.end;
+    this.#scanned = this.#held.size;
     this.#lookAgain = this.#host.parser.lookAgain;
     if (!this.#fresh) this.#since = this.#host.clock.tick;
   }
@@ -274,8 +275,8 @@ export class Connection implements BodyHost, WriterHost, Peer {
   /** Looks at what was added to an unfinished head: at the new bytes alone, unless they finish a line. */
   #continueHead(): void {
     const held = this.#held;
-    const found = scanAddition(held.bytes!, held.start, this.#looked, held.end);
-    this.#looked = held.end;
+    const found = scanAddition(held.bytes!, held.start, held.start + this.#scanned, held.end);
+    this.#scanned = held.size;
     if (found === BAD) {
       this.#refuse("MALFORMED_REQUEST");
     } else if (found === LINE || held.size > this.#lookAgain) {
