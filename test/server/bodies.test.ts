@@ -55,6 +55,15 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
     expect(await bodyOf(chunked(`${body}0\r\n\r\n`))).toBe(text);
   });
 
+  it("may hold any bytes when its head came in two parts", async () => {
+    const connection = await server().client("POST / HTTP/1.1\r\nHo");
+    await settle(20);
+    connection.send("st: a\r\nContent-Length: 4\r\n\r\n\0\x01\n\r");
+    const [response] = await connection.answers(1);
+    expect(response!.status).toBe(200);
+    expect(JSON.parse(response!.body).body).toBe("\0\x01\n\r");
+  });
+
   it("may be large", async () => {
     const text = "0123456789abcdef".repeat(64 * 1024);
     expect(await bodyOf(post(`Content-Length: ${text.length}\r\n`, text))).toBe(text);
@@ -223,6 +232,21 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     connection.socket.destroy();
     await expect.poll(() => notes).toEqual(["INCOMPLETE_BODY"]);
     await expect.poll(() => request!.signal.aborted).toBe(true);
+  });
+
+  it("gets 400 for a body that it ended while the request before was answered", async () => {
+    let release = (_response: Response) => {};
+    const { client } = await start(factory, (request) => {
+      if (request.method === "POST") return reader(1000)(request);
+      return new Promise<Response>((resolve) => {
+        release = resolve;
+      });
+    });
+    const connection = await client(get("/") + post("Content-Length: 100\r\n", "hello"));
+    connection.socket.end();
+    await settle(50);
+    release(new Response("first"));
+    expect(parseAnswers(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
   });
 
   it("is answered 400 when it still listens", async () => {

@@ -282,24 +282,26 @@ export class HeadParser {
   }
 }
 
-/** What was added to an unfinished head: part of a line, enough to look at it as a whole again, or what spoils it. */
+/** Bytes added to an unfinished head: a good part of a line; the end of a line, so that the head is parsed again; or bad. */
 export const GOOD = 0;
 export const LINE = 1;
 export const BAD = 2;
 
-/** Looks at bytes that were added to an unfinished head, so that a byte that spoils it is noticed when it arrives. */
+/**
+ * Checks bytes that were added to an unfinished head, so that a bad byte is refused when it arrives. The scan stops at the
+ * first end of a line: the head may end there, and the bytes of a body behind it follow other rules.
+ */
 export function scanAddition(bytes: Buffer, start: number, from: number, end: number): number {
-  // The first byte of a line tells a folded line.
-  let found = from > start && bytes[from - 1] === LF ? LINE : GOOD;
+  // The first byte of a line shows that a line is folded, which only the parser refuses.
+  if (from > start && bytes[from - 1] === LF) return LINE;
   let afterCr = from > start && bytes[from - 1] === CR;
   for (let pos = from; pos < end; pos++) {
     const byte = bytes[pos]!;
-    if (afterCr !== (byte === LF)) return BAD;
-    if (afterCr) found = LINE;
+    if (afterCr) return byte === LF ? LINE : BAD;
     afterCr = byte === CR;
-    if (!afterCr && byte !== LF && !(classes[byte]! & VALUE)) return BAD;
+    if (!afterCr && !(classes[byte]! & VALUE)) return BAD;
   }
-  return found;
+  return GOOD;
 }
 
 /** The minor version of `HTTP/1.x` and CRLF at this place; 2 for another version of HTTP, 3 for anything else. */
