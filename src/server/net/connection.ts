@@ -126,7 +126,7 @@ export class Connection implements BodyHost, WriterHost, Peer {
     } else if (this.#body !== null || this.#held.bytes === null) {
       this.#close();
     } else if (!this.#waiting) {
-      this.#headBroken("MALFORMED_REQUEST");
+      this.#headBroken("MALFORMED_REQUEST", this.#held.size);
     }
   }
 
@@ -179,7 +179,7 @@ export class Connection implements BodyHost, WriterHost, Peer {
     } else if (this.#waiting) {
       // How long an answer takes is the application's affair; whether the client takes it was looked at above.
     } else if (this.#held.bytes !== null) {
-      if (waited > deadlines.head) this.#headBroken("REQUEST_TIMEOUT");
+      if (waited > deadlines.head) this.#headBroken("REQUEST_TIMEOUT", this.#held.size);
     } else if (waited > (this.#fresh ? deadlines.head : deadlines.keepAlive)) {
       this.socket.destroy();
     }
@@ -263,7 +263,7 @@ export class Connection implements BodyHost, WriterHost, Peer {
 
   #holdHead(bytes: Buffer, pos: number, end: number): void {
     if (this.#ended) {
-      this.#refuse("MALFORMED_REQUEST");
+      this.#headBroken("MALFORMED_REQUEST", end - pos);
       return;
     }
     this.#held.add(bytes, pos, end);
@@ -299,7 +299,14 @@ export class Connection implements BodyHost, WriterHost, Peer {
     this.#since = this.#host.clock.tick;
     this.#runHeld();
     this.#regulate();
-    if (this.#ended && this.#current === null && this.#body === null && this.#held.bytes === null) this.#close();
+    if (this.#ended) this.#endHeld();
+  }
+
+  /** Ends what the client left unfinished: the bytes that were held back have been used, and no more will come. */
+  #endHeld(): void {
+    if (this.#lingering || this.#gone) return;
+    if (this.#body !== null) this.#bodyBroken(httpError("INCOMPLETE_BODY"));
+    else if (this.#current === null && this.#held.bytes === null) this.#close();
   }
 
   /** Makes a request of the head just parsed and has it answered; returns where its bytes end. */
@@ -376,9 +383,9 @@ export class Connection implements BodyHost, WriterHost, Peer {
     else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
   }
 
-  #headBroken(code: ErrorCode): void {
-    // An empty line before a request that never came is not worth an answer.
-    if (this.#held.size <= 2) this.#close();
+  #headBroken(code: ErrorCode, size: number): void {
+    // An empty line before a request that never came needs no response.
+    if (size <= 2) this.#close();
     else this.#refuse(code);
   }
 
