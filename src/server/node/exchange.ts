@@ -40,6 +40,8 @@ export class NodeExchange implements BodyHost, SenderHost {
   #settled = false;
   #over = false;
   #keep = true;
+  /** The connection ends when the response has been sent. */
+  #endsSocket = false;
   #sender: BodySender | null = null;
   #paused = false;
   /** How much of the body had arrived when it last made progress. */
@@ -102,7 +104,10 @@ export class NodeExchange implements BodyHost, SenderHost {
   /** No request is taken from this connection any more. */
   makeLast(): void {
     this.#keep = false;
-    if (this.#answered) this.#answerTo.once("finish", () => this.message.socket.end());
+    // node:http reports an error for each chunk behind the first bad byte: one listener is enough.
+    if (!this.#answered || this.#endsSocket) return;
+    this.#endsSocket = true;
+    this.#answerTo.once("finish", () => this.message.socket.end());
   }
 
   /** Called at every tick. */
