@@ -2,11 +2,13 @@ import { httpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
+import { isPromise } from "../internal/is-promise.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Deadlines } from "./deadlines.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 
 export type { OnError, Run };
+export { isPromise };
 
 export interface PipelineParts {
   /** From the outside in. */
@@ -176,11 +178,4 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
       });
     });
   };
-}
-
-export function isPromise(value: unknown): value is Promise<unknown> {
-  return (
-    value instanceof Promise ||
-    (typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function")
-  );
 }

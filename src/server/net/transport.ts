@@ -122,7 +122,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
-    const socket = connection.socket as Connected;
+    const socket = connection.socket as unknown as Connected;
     delete socket[key];
     if (socket instanceof Socket) socket.push = Socket.prototype.push;
     socket.off("data", onData);
@@ -196,7 +196,7 @@ function pushReceived(this: Connected & Socket, chunk: Buffer | null, encoding?:
 function onData(this: Connected, chunk: Buffer): void {
   const connection = this[key]!;
   try {
-    connection.received(chunk);
+    connection.received(chunk, 0, chunk.length);
   } catch (error) {
     connection.broken(error);
   }

@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
-import type { BodyStream, Response } from "../../http/response.js";
+import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
+import { isPromise } from "../../internal/is-promise.js";
 import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
-import { type BodySender, discardBody, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
 import { failureResponse } from "../failure.js";
@@ -73,7 +74,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#request = request;
     try {
       const result = this.#owner.dispatch(request);
-      if (result instanceof Promise) {
+      if (isPromise<Response>(result)) {
         result.then(
           (response) => this.#settle(response),
           (error: unknown) => this.#fail(error),
@@ -147,14 +148,14 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   answer(response: Response): void {
     if (this.#answered || this.#answerTo.destroyed) {
-      discardBody(response.body);
+      discardBody(response);
       return;
     }
     this.#answered = true;
     try {
       this.#send(response);
     } catch (error) {
-      discardBody(response.body);
+      discardBody(response);
       this.#owner.report(error);
       this.#send(failureResponse());
     }
@@ -172,7 +173,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     out.sendDate = !plan.dated;
     out.writeHead(status, reasonPhrase(status), plan.lines);
     if (isHead || isBodiless(status) || body === null) {
-      discardBody(body);
+      discardBody(response);
       this.#end();
     } else if (typeof body === "string" || body instanceof Uint8Array) {
       const data = sendable(body, size);
