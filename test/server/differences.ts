@@ -67,6 +67,7 @@ export const endingsOnNode: Readonly<Record<string, string>> = {
     "of a head that is too long, node:http shows the last packet: without a line end in it, it gets 414 in place of 431",
   "half a head": "node:http ends the connection when the client ends its side, and drops responses that are not ready",
   "half a body": "the same",
+  "half a body that is not read": "the same",
   "half a chunk": "the same",
 };
 

@@ -147,6 +147,11 @@ export const endings: readonly ModelEnding[] = [
     response: refused(400),
   },
   {
+    name: "half a body that is not read",
+    bytes: "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nhello",
+    response: { status: 200, body: "unread", closes: false },
+  },
+  {
     name: "half a chunk",
     bytes: "POST /later HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n50\r\nhello",
     response: refused(400),
@@ -163,19 +168,15 @@ export const modelDispatch: Dispatch = (incoming) => {
     const response = new Response("x".repeat(Number(size)));
     return time === "now" ? response : later(response);
   }
-  if (kind === "in-parts") return inParts();
-  if (kind === "streamed") return streamed();
+  if (kind === "in-parts") return inParts().catch(problemOf);
+  if (kind === "streamed") return whole().then((text) => Response.stream(parts(text)), problemOf);
   const received = body === null ? Buffer.alloc(0) : body.received;
-  if (received === null) return whole();
+  if (received === null) return whole().then((text) => new Response(text), problemOf);
   const response = new Response(description(method, path, received));
   return kind === "now" ? response : later(response);
 
-  async function whole(): Promise<Response> {
-    try {
-      return new Response(description(method, path, await body!.read(1_000_000)));
-    } catch (error) {
-      return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
-    }
+  async function whole(): Promise<string> {
+    return description(method, path, body === null ? Buffer.alloc(0) : await body.read(1_000_000));
   }
 
   async function inParts(): Promise<Response> {
@@ -183,12 +184,11 @@ export const modelDispatch: Dispatch = (incoming) => {
     if (body) for await (const piece of body.stream(1_000_000)) pieces.push(Uint8Array.from(piece));
     return new Response(description(method, path, Buffer.concat(pieces)));
   }
-
-  async function streamed(): Promise<Response> {
-    const text = description(method, path, body === null ? Buffer.alloc(0) : await body.read(1_000_000));
-    return Response.stream(parts(text));
-  }
 };
+
+function problemOf(error: unknown): Response {
+  return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
+}
 
 async function* parts(text: string): AsyncGenerator<string> {
   yield text.slice(0, 10);

@@ -63,10 +63,11 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
           // node:http drops the responses that are not ready when the client ends its side.
           if (name === "net") client.end();
         });
-        const text = await received(client, schedule.reads, sending);
+        const { text, over } = await received(client, schedule.reads, sending);
         const responses = responsesIn(text, methods);
         const model = expected(list, ending);
         expect(responses).toEqual(name === "node" ? modelOnNode(model, responses) : model);
+        if (name === "net") expect(over).toBe(true);
       }),
       { numRuns: runs[name]! },
     );
@@ -107,8 +108,14 @@ async function send(client: Duplex, chunks: readonly Buffer[], pauses: readonly 
 /** Turns of the event loop without a byte from the server after which nothing more is expected: no step needs a timer. */
 const idleTurns = 1000;
 
+interface Received {
+  readonly text: string;
+  /** The server has ended the connection. */
+  readonly over: boolean;
+}
+
 /** Reads until the server ends the connection, `count` bytes a turn. */
-async function received(client: Duplex, count: number, sending: Promise<void>): Promise<string> {
+async function received(client: Duplex, count: number, sending: Promise<void>): Promise<Received> {
   let text = "";
   let isSending = true;
   void sending.then(() => {
@@ -132,5 +139,5 @@ async function received(client: Duplex, count: number, sending: Promise<void>): 
     if (count > 0) take(client.read(Math.min(count, client.readableLength)) as Buffer | null);
   }
   client.destroy();
-  return text;
+  return { text, over };
 }
