@@ -284,7 +284,7 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
       return;
     }
     this.#held.addHead(bytes, pos, end);
-    this.#parseAgainAt = this.#host.parser.lookAgain;
+    this.#parseAgainAt = this.#host.parser.parseAgainAt;
     // The time for a head runs from its first byte; for the first head, from the beginning of the connection.
     if (this.#phase === IDLE) this.#since = this.#host.clock.tick;
     this.#phase = HEAD;
