@@ -1,5 +1,6 @@
 import type { Guard } from "../guards/guard.js";
 import { isGuard } from "../guards/guard.js";
+import { requestMethods } from "../http/methods.js";
 import { checkOption, isPlainObject, readOptions, show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Middleware, MiddlewareFunction } from "../pipeline/middleware.js";
@@ -132,12 +133,7 @@ export abstract class Router<Prefix extends string = ""> {
 
 const routeMethods = ["get", "post", "put", "patch", "delete", "options", "head"] as const;
 
-/** Methods a route may have: those of RFC 9110 and the registry that a server answers. */
-const knownMethods = new Set(
-  "GET HEAD POST PUT PATCH DELETE OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK REPORT SEARCH PURGE LINK UNLINK".split(
-    " ",
-  ),
-);
+const knownMethods = new Set(requestMethods);
 
 type AnyFunction = (...args: never[]) => unknown;
 
