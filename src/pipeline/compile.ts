@@ -104,11 +104,21 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
     try {
       result = middleware(request, next);
     } catch (error) {
+      abandon(inner);
       return onError(request, error, "sync");
     }
     if (!isPromise(result)) return settle(result);
-    return result.then(settle, (error: unknown) => onError(request, error, "async"));
+    return result.then(settle, (error: unknown) => {
+      abandon(inner);
+      return onError(request, error, "async");
+    });
   };
+}
+
+/** Discards the response of a pipeline whose caller failed, now or when it is there. */
+function abandon(response: Response | Promise<Response> | undefined): void {
+  if (response instanceof Promise) void response.then(discardBody);
+  else if (response !== undefined) discardBody(response);
 }
 
 /** Makes the response from a value; what fails on the way, now or later, becomes an error's response. */

@@ -34,7 +34,7 @@ async function respond(middleware: Middleware, body: AsyncIterable<string>): Pro
   return run(new Request(source));
 }
 
-describe("a response whose `after` fails", () => {
+describe("a response whose middleware fails", () => {
   const failures: [string, Middleware][] = [
     [
       "throws",
@@ -45,9 +45,27 @@ describe("a response whose `after` fails", () => {
       },
     ],
     ["rejects", { after: () => Promise.reject(new Error("failed")) }],
+    [
+      "throws behind next()",
+      {
+        around(_request, next) {
+          void next();
+          throw new Error("failed");
+        },
+      },
+    ],
+    [
+      "rejects behind next()",
+      {
+        async around(_request, next) {
+          await next();
+          throw new Error("failed");
+        },
+      },
+    ],
   ];
 
-  it.each(failures)("has its body stopped when it %s", async (_how, middleware) => {
+  it.each(failures)("has its body stopped when the middleware %s", async (_how, middleware) => {
     const body = new StoppableBody();
     const response = await respond(middleware, body);
     expect(response).toMatchObject({ status: 500, body: "failed" });

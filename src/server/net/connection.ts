@@ -1,10 +1,10 @@
+import { failureResponse } from "../../error-pages/failure.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { ErrorCode } from "../../errors/table.js";
 import { Request } from "../../http/request.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import type { BodyHost } from "../body/body-buffer.js";
 import { clientLeft } from "../client-left.js";
-import { failureResponse } from "../failure.js";
 import { NetBody } from "./body.js";
 import type { ClientSocket } from "./client-socket.js";
 import { cutOff } from "./cut-off.js";

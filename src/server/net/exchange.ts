@@ -1,10 +1,10 @@
+import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import type { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { isPromise } from "../../internal/is-promise.js";
-import { failureResponse } from "../failure.js";
 import type { Dispatch } from "../transport.js";
 import type { ResponseWriter } from "./response-writer.js";
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
@@ -9,7 +10,6 @@ import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js"
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
-import { failureResponse } from "../failure.js";
 import type { Dispatch } from "../transport.js";
 import { planResponse } from "./response-plan.js";
 import { NodeRequestSource } from "./source.js";
