@@ -5,6 +5,8 @@ import { ChunkedDecoder } from "./chunked.js";
 export class NetBody extends BodyBuffer {
   /** The client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
+  /** The tick at which a handler began to read the body. */
+  readSince = 0;
   readonly #decoder: ChunkedDecoder | null;
   /** The bytes that had arrived when the body last made progress. */
   #arrivedBefore = 0;
@@ -30,6 +32,11 @@ export class NetBody extends BodyBuffer {
     if (pos > start) this.add(bytes.subarray(start, pos));
     if (this.arrived === this.length) this.finish();
     return pos;
+  }
+
+  /** True if a handler began to read the body as a whole before this tick. */
+  isBufferedSince(tick: number): boolean {
+    return this.isBuffered && this.readSince < tick;
   }
 
   /** True if enough has arrived since the last time that it was true, or if the body is complete. */

@@ -4,6 +4,7 @@ import type { ErrorCode } from "../../errors/table.js";
 import { Request } from "../../http/request.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import type { BodyHost } from "../body/body-buffer.js";
+import type { BodyMemory } from "../body/body-memory.js";
 import { clientLeft } from "../client-left.js";
 import { NetBody } from "./body.js";
 import type { ClientSocket } from "./client-socket.js";
@@ -18,6 +19,7 @@ import { NetRequestSource, type Peer } from "./source.js";
 /** The parts that the connections of one server share. */
 export interface ConnectionHost extends ExchangeHost, WriterContext {
   readonly parser: HeadParser;
+  readonly bodyMemory: BodyMemory;
   readonly deadlines: Deadlines;
   /** The connection is no longer this server's: it is closed, or speaks another protocol. */
   left(connection: Connection): void;
@@ -29,6 +31,7 @@ export interface ConnectionHost extends ExchangeHost, WriterContext {
 export interface Deadlines {
   readonly head: number;
   readonly body: number;
+  readonly bodyTotal: number;
   readonly keepAlive: number;
   readonly write: number;
   /** After the last response: without a byte from the client, and in all. */
@@ -75,6 +78,10 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
 
   get remoteAddress(): string {
     return this.socket.remoteAddress ?? "";
+  }
+
+  get bodyMemory(): BodyMemory {
+    return this.#host.bodyMemory;
   }
 
   /** For tests: everything that the phase makes a promise about. */
@@ -180,7 +187,9 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
       case REQUEST:
         // The time that a response takes is the application's affair.
         if (this.#body === null || this.#paused || this.#body.awaitsContinue) return;
-        if (waited > deadlines.body) this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
+        if (waited > deadlines.body || this.#body.isBufferedSince(clock.tick - deadlines.bodyTotal)) {
+          this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
+        }
         return;
       case SKIPPING:
         if (waited > deadlines.body) socket.destroy();
@@ -201,9 +210,11 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
 
   bodyWanted(): void {
     const body = this.#body;
-    if (body === null || !body.awaitsContinue) return;
+    if (body === null) return;
+    body.readSince = this.#host.clock.tick;
+    if (!body.awaitsContinue) return;
     body.awaitsContinue = false;
-    this.#since = this.#host.clock.tick;
+    this.#since = body.readSince;
     if (body.arrived === 0 && !this.#writer.busy) this.#writer.sendInterim("HTTP/1.1 100 Continue\r\n\r\n");
   }
 

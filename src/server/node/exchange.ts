@@ -7,6 +7,7 @@ import { type BodyStream, discardBody, type Response } from "../../http/response
 import { isBodiless, reasonPhrase } from "../../http/status.js";
 import { isPromise } from "../../internal/is-promise.js";
 import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
+import type { BodyMemory } from "../body/body-memory.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
@@ -18,6 +19,7 @@ import { NodeRequestSource } from "./source.js";
 export interface ExchangeOwner {
   readonly dispatch: Dispatch;
   readonly draining: boolean;
+  readonly bodyMemory: BodyMemory;
   report(error: unknown): void;
   began(exchange: NodeExchange): void;
   over(exchange: NodeExchange): void;
@@ -48,6 +50,8 @@ export class NodeExchange implements BodyHost, SenderHost {
   /** How much of the body had arrived when it last made progress. */
   #seen = 0;
   #quietTicks = 0;
+  /** Ticks since a handler began to read the body. */
+  #readTicks = 0;
 
   constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     this.#owner = owner;
@@ -63,7 +67,11 @@ export class NodeExchange implements BodyHost, SenderHost {
     owner.began(this);
   }
 
-  /** Whether the body is still arriving. */
+  get bodyMemory(): BodyMemory {
+    return this.#owner.bodyMemory;
+  }
+
+  /** True if the body is still arriving. */
   get receiving(): boolean {
     // The parser is ahead of the stream: a body that it has read may not have been given to us yet.
     return this.#body !== null && !this.#body.complete && !this.message.complete;
@@ -112,16 +120,17 @@ export class NodeExchange implements BodyHost, SenderHost {
   }
 
   /** Called at every tick. */
-  checkDeadlines(bodyTicks: number, writeTicks: number): void {
-    if (this.#watch.isStalled(writeTicks)) {
+  checkDeadlines(body: number, bodyTotal: number, write: number): void {
+    if (this.#watch.isStalled(write)) {
       this.message.socket.destroy();
-    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isQuiet(bodyTicks)) {
+    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(body, bodyTotal)) {
       if (this.#answered) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
   bodyWanted(): void {
+    this.#readTicks = 0;
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
     if (!this.#answered) this.#answerTo.writeContinue();
@@ -259,7 +268,8 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (this.#over) this.#request?.finish();
   }
 
-  #isQuiet(ticks: number): boolean {
+  #isLate(ticks: number, ticksInAll: number): boolean {
+    if (this.#body!.isBuffered && ++this.#readTicks > ticksInAll) return true;
     const arrived = this.#body!.arrived;
     if (arrived - this.#seen < bodyProgress) return ++this.#quietTicks > ticks;
     this.#seen = arrived;

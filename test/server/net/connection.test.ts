@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
+import { BodyMemory } from "../../../src/server/body/body-memory.js";
 import type { ClientSocket } from "../../../src/server/net/client-socket.js";
 import { Connection, type ConnectionHost, type ConnectionState, maxHeld } from "../../../src/server/net/connection.js";
 import { HeadParser } from "../../../src/server/net/head.js";
@@ -63,9 +64,10 @@ class FakeHost {
   readonly parser = new HeadParser(defaultLimits);
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
-  readonly deadlines = { head: 10, body: 30, keepAlive: 75, write: 30, linger: 2, lingerInAll: 10 };
+  readonly deadlines = { head: 10, body: 30, bodyTotal: 40, keepAlive: 75, write: 30, linger: 2, lingerInAll: 10 };
   readonly dispatch: Dispatch;
   readonly errors: unknown[] = [];
+  readonly bodyMemory = new BodyMemory(100_000);
   draining = false;
   open = true;
 
@@ -214,6 +216,7 @@ describe("the phase of a connection", () => {
           connection.gone();
           check();
           expect(host).toMatchObject({ open: false, errors: [] });
+          expect(host.bodyMemory.used).toBe(0);
         },
       ),
       { numRuns: 3000 },
