@@ -2,6 +2,7 @@ import { describeError, isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { jsonResponse, Response } from "../http/response.js";
+import { failureResponse } from "./failure.js";
 import { prefersHtml } from "./prefers-html.js";
 import { problemResponse } from "./problem.js";
 
@@ -30,10 +31,8 @@ export function renderError(request: Request, error: unknown, options: RenderOpt
   }
 }
 
-const productionBody = JSON.stringify({ error: "Internal Server Error", status: 500 });
-
 function unexpected(request: Request, error: unknown, options: RenderOptions): Response {
-  if (!options.debug) return jsonResponse(productionBody, 500);
+  if (!options.debug) return failureResponse();
   return pageFor(request, error, options.page) ?? debugBody(error, options.handler);
 }
 

@@ -29,6 +29,12 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
+/** Throws 415 if a body says that it is something else than JSON. */
+export function assertJsonType(contentType: string | undefined): void {
+  if (contentType === undefined || isJsonType(contentType)) return;
+  throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
+}
+
 /** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */
 const jsonContentType =
   /^[ \t]*(?:application\/json|[!#$%&'*.^_`|~0-9A-Za-z-]+\/[!#$%&'*.^_`|~0-9A-Za-z-]+\+json)[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\\r\n]*")[ \t]*)?)*$/i;

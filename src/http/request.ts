@@ -1,11 +1,10 @@
-import { httpError } from "../errors/http-error.js";
 import { utf8Of } from "../internal/encoding.js";
 import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
-import { isJsonType, parseJson } from "./json.js";
+import { assertJsonType, parseJson } from "./json.js";
 import { type MultipartLimits, type Part, readParts } from "./multipart.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
@@ -157,10 +156,7 @@ export class Request<Params extends object = Record<string, string>> {
   /** The body parsed as JSON; 400 when it is none, 415 when it says that it is something else. */
   json<T = unknown>(): T {
     if (!this.#json) {
-      const type = this.source.header("content-type");
-      if (type !== undefined && !isJsonType(type)) {
-        throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
-      }
+      assertJsonType(this.source.header("content-type"));
       this.#json = { value: parseJson(this.bytes()) };
     }
     return this.#json.value as T;

@@ -207,9 +207,24 @@ function escapeLocation(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
 }
 
-/** Lets go of a body that will not be sent. */
+/** Tells the source of a body that it will not be sent. */
 export function discardBody(response: Response): void {
   const body = response.body;
   if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return;
-  Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {});
+  try {
+    stopIterator(body[Symbol.asyncIterator]());
+  } catch {
+    // A body that cannot be iterated has nothing to stop.
+  }
 }
+
+/** Ends an iteration early. Errors of an abandoned body are ignored. */
+export function stopIterator(iterator: AsyncIterator<unknown>): void {
+  try {
+    iterator.return?.()?.then(undefined, ignore);
+  } catch {
+    // Thrown by `return` itself.
+  }
+}
+
+function ignore(): void {}

@@ -2,11 +2,13 @@ import { httpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
+import { isPromise } from "../internal/is-promise.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Deadlines } from "./deadlines.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 
 export type { OnError, Run };
+export { isPromise };
 
 export interface PipelineParts {
   /** From the outside in. */
@@ -102,11 +104,21 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
     try {
       result = middleware(request, next);
     } catch (error) {
+      abandon(inner);
       return onError(request, error, "sync");
     }
     if (!isPromise(result)) return settle(result);
-    return result.then(settle, (error: unknown) => onError(request, error, "async"));
+    return result.then(settle, (error: unknown) => {
+      abandon(inner);
+      return onError(request, error, "async");
+    });
   };
+}
+
+/** Discards the response of a pipeline whose caller failed, now or when it is there. */
+function abandon(response: Response | Promise<Response> | undefined): void {
+  if (response instanceof Promise) void response.then(discardBody);
+  else if (response !== undefined) discardBody(response);
 }
 
 /** Makes the response from a value; what fails on the way, now or later, becomes an error's response. */
@@ -176,11 +188,4 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
       });
     });
   };
-}
-
-export function isPromise(value: unknown): value is Promise<unknown> {
-  return (
-    value instanceof Promise ||
-    (typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function")
-  );
 }

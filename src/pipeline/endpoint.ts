@@ -1,7 +1,8 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import { toResponseSymbol } from "../http/to-response.js";
-import { answer, isPromise, type OnError, type Run } from "./compile.js";
+import { isPromise } from "../internal/is-promise.js";
+import { answer, type OnError, type Run } from "./compile.js";
 
 /** What a handler is given beside the request: validated input and dependencies by name. */
 export type Injected = Record<string, unknown>;

@@ -4,8 +4,9 @@ import { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
+import { isPromise } from "../internal/is-promise.js";
 import type { Logger } from "../internal/logger.js";
-import { isPromise, type OnError } from "./compile.js";
+import type { OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
 
 export interface ErrorSettings {

@@ -1,4 +1,5 @@
 import { type Guard, isGuard } from "../guards/guard.js";
+import { requestMethods } from "../http/methods.js";
 import { decorating } from "../internal/decorating.js";
 import { addSnakeNames } from "../internal/names.js";
 import { checkOption, isPlainObject, show } from "../internal/options.js";
@@ -139,12 +140,7 @@ addSnakeNames(Router.prototype, ["addGuard"]);
 
 const routeMethods = ["get", "post", "put", "patch", "delete", "options", "head"] as const;
 
-/** Methods a route may have: those of RFC 9110 and the registry that a server answers. */
-const knownMethods = new Set(
-  "GET HEAD POST PUT PATCH DELETE OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK REPORT SEARCH PURGE LINK UNLINK".split(
-    " ",
-  ),
-);
+const knownMethods = new Set(requestMethods);
 
 type AnyFunction = (...args: never[]) => unknown;
 

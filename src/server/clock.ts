@@ -13,8 +13,8 @@ export class Clock {
   #timer: NodeJS.Timeout | null = null;
 
   constructor(limits: ServerLimits, onTick: () => void) {
-    const { headTimeout, bodyTimeout, keepAliveTimeout, writeTimeout } = limits;
-    const shortest = Math.min(headTimeout, bodyTimeout, keepAliveTimeout, writeTimeout);
+    const { headTimeout, bodyTimeout, bodyTotalTimeout, keepAliveTimeout, writeTimeout } = limits;
+    const shortest = Math.min(headTimeout, bodyTimeout, bodyTotalTimeout, keepAliveTimeout, writeTimeout);
     this.#interval = Math.min(1000, Math.max(10, shortest * 250));
     this.#onTick = onTick;
   }

@@ -114,12 +114,14 @@ const checks: Checks<RunFields> = {
   exit: is.boolean,
   headTimeout: someSeconds,
   bodyTimeout: someSeconds,
+  bodyTotalTimeout: someSeconds,
   keepAliveTimeout: someSeconds,
   writeTimeout: someSeconds,
   maxConnections: is.integer(0),
   maxHeadSize: is.integer(1),
   maxTargetSize: is.integer(1),
   maxHeaders: is.integer(1),
+  maxBodyMemory: is.integer(0),
 };
 
 const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));

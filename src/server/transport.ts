@@ -15,6 +15,8 @@ export interface ServerLimits {
   readonly headTimeout: number;
   /** Seconds without progress of an expected body: 1 KiB more of it, or its end. */
   readonly bodyTimeout: number;
+  /** Seconds for a body that is read into memory to arrive, from the call that reads it; a streamed one has no such limit. */
+  readonly bodyTotalTimeout: number;
   /** Seconds a connection may wait for its next request. */
   readonly keepAliveTimeout: number;
   /** Seconds without the client taking a byte of an answer. */
@@ -27,17 +29,21 @@ export interface ServerLimits {
   readonly maxTargetSize: number;
   /** Header fields of one request (431). */
   readonly maxHeaders: number;
+  /** Bytes of bodies that are read into memory at once, of all requests of the process (503). 0 for no limit. */
+  readonly maxBodyMemory: number;
 }
 
 export const defaultLimits: ServerLimits = {
   headTimeout: 10,
   bodyTimeout: 30,
+  bodyTotalTimeout: 300,
   keepAliveTimeout: 75,
   writeTimeout: 30,
   maxConnections: 0,
   maxHeadSize: 32 * 1024,
   maxTargetSize: 16 * 1024,
   maxHeaders: 200,
+  maxBodyMemory: 256 * 1024 * 1024,
 };
 
 export interface TransportOptions extends ServerLimits {

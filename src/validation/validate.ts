@@ -1,5 +1,5 @@
 import { httpError } from "../errors/http-error.js";
-import { isJsonType } from "../http/json.js";
+import { assertJsonType } from "../http/json.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
@@ -96,10 +96,7 @@ function orEmptyBody(result: SchemaResult<unknown>): Outcome {
 /** What reads the bytes itself is still only given what is said to be JSON. */
 function modelCheck(model: BodyValidator): Check {
   return (request) => {
-    const type = request.source.header("content-type");
-    if (type !== undefined && !isJsonType(type)) {
-      throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
-    }
+    assertJsonType(request.source.header("content-type"));
     return model[bodyValidatorSymbol](request.bytes());
   };
 }

@@ -3,6 +3,7 @@ import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError } from "../../src/errors/http-error.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
+import type { BodyBuffer } from "../../src/server/body/body-buffer.js";
 import { echo, get, parseAnswers, settle, start, startForAll, transports } from "./support.js";
 
 const post = (fields: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}`;
@@ -55,6 +56,15 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
     expect(await bodyOf(chunked(`${body}0\r\n\r\n`))).toBe(text);
   });
 
+  it("may hold any bytes when its head came in two parts", async () => {
+    const connection = await server().client("POST / HTTP/1.1\r\nHo");
+    await settle(20);
+    connection.send("st: a\r\nContent-Length: 4\r\n\r\n\0\x01\n\r");
+    const [response] = await connection.answers(1);
+    expect(response!.status).toBe(200);
+    expect(JSON.parse(response!.body).body).toBe("\0\x01\n\r");
+  });
+
   it("may be large", async () => {
     const text = "0123456789abcdef".repeat(64 * 1024);
     expect(await bodyOf(post(`Content-Length: ${text.length}\r\n`, text))).toBe(text);
@@ -86,6 +96,57 @@ describe.each(transports)("the limit of a body on the %s transport", (_name, fac
     const connection = await client(post("Content-Length: 3000000\r\n"));
     for (let i = 0; i < 30; i++) connection.send("x".repeat(100_000));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 413 });
+  });
+});
+
+describe.each(transports)("the memory for bodies on the %s transport", (_name, factory) => {
+  const head = post("Content-Length: 100\r\n");
+
+  it("is bounded over all connections: a body beyond it gets 503 before it is read", async () => {
+    let first: Request | undefined;
+    const dispatch = (request: Request) => {
+      first ??= request;
+      return reader(1000)(request);
+    };
+    const { client } = await start(factory, dispatch, { maxBodyMemory: 50 });
+    const slow = await client(head + "x".repeat(60));
+    await expect.poll(() => (first?.source.body as BodyBuffer | undefined)?.arrived).toBe(60);
+    const [response] = await (await client(head)).answers(1);
+    expect(response).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    slow.send("x".repeat(40));
+    expect((await slow.answers(1))[0]).toMatchObject({ status: 503 });
+    const next = await client(head + "x".repeat(100));
+    expect((await next.answers(1))[0]).toMatchObject({ status: 200, body: "100" });
+  });
+
+  it("is not used by bodies that are there at once, that are streamed, or that their client announces", async () => {
+    const { client } = await start(
+      factory,
+      async (request) => {
+        if (request.method === "POST") return reader(1000)(request);
+        let size = 0;
+        for await (const piece of request.source.body!.stream(1000)) size += piece.length;
+        return new Response(String(size));
+      },
+      { maxBodyMemory: 50 },
+    );
+    await client(head);
+    const streamed = await client(`PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n${"x".repeat(60)}`);
+    const whole = await client(head + "x".repeat(100));
+    expect((await whole.answers(1))[0]).toMatchObject({ status: 200 });
+    streamed.send("x".repeat(40));
+    expect((await streamed.answers(1))[0]).toMatchObject({ status: 200, body: "100" });
+  });
+
+  it("is free again when a client leaves", async () => {
+    const notes: string[] = [];
+    const { client, transport } = await start(factory, reader(1000, notes), { maxBodyMemory: 50 });
+    const leaving = await client(head + "x".repeat(60));
+    await expect.poll(() => transport.connections).toBe(1);
+    leaving.socket.destroy();
+    await expect.poll(() => notes).toEqual(["INCOMPLETE_BODY"]);
+    const next = await client(head + "x".repeat(100));
+    expect((await next.answers(1))[0]).toMatchObject({ status: 200 });
   });
 });
 
@@ -223,6 +284,21 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     connection.socket.destroy();
     await expect.poll(() => notes).toEqual(["INCOMPLETE_BODY"]);
     await expect.poll(() => request!.signal.aborted).toBe(true);
+  });
+
+  it("gets 400 for a body that it ended while the request before was answered", async () => {
+    let release = (_response: Response) => {};
+    const { client } = await start(factory, (request) => {
+      if (request.method === "POST") return reader(1000)(request);
+      return new Promise<Response>((resolve) => {
+        release = resolve;
+      });
+    });
+    const connection = await client(get("/") + post("Content-Length: 100\r\n", "hello"));
+    connection.socket.end();
+    await settle(50);
+    release(new Response("first"));
+    expect(parseAnswers(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
   });
 
   it("is answered 400 when it still listens", async () => {

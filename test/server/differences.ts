@@ -1,3 +1,5 @@
+import type { ModelResponse } from "./exchange-model.js";
+
 export interface Difference {
   /** `accepted`: answered like any request. `waits`: taken for the beginning of a longer one, until the body is late. */
   readonly outcome: "accepted" | "waits";
@@ -57,4 +59,25 @@ export function explain(bytes: string, net: Compared, node: Compared): string | 
     return /upgrade:/i.test(bytes) ? "node:http reads no request behind one that asks for another protocol" : null;
   }
   return leniencies.find(([, pattern]) => pattern.test(`${bytes}GET`))?.[0] ?? null;
+}
+
+/** Endings of `exchange-model.ts` whose response differs on node:http, and why. */
+export const endingsOnNode: Readonly<Record<string, string>> = {
+  "a long field":
+    "of a head that is too long, node:http shows the last packet: without a line end in it, it gets 414 in place of 431",
+  "half a head": "node:http ends the connection when the client ends its side, and drops responses that are not ready",
+  "half a body": "the same",
+  "half a body that is not read": "the same",
+  "half a chunk": "the same",
+};
+
+/**
+ * The responses that node:http may give in place of the model's. When it cannot read the bytes behind a request that is
+ * still answered, it does not say where they stand: the refusal is left out, and the response before it may be the last.
+ */
+export function modelOnNode(model: readonly ModelResponse[], seen: readonly ModelResponse[]): readonly ModelResponse[] {
+  const isRefused = model.at(-1)?.body === "problem";
+  if (!isRefused || seen.length !== model.length - 1) return model;
+  const rest = model.slice(0, -1);
+  return rest.map((response, i) => (i === rest.length - 1 ? { ...response, closes: seen[i]!.closes } : response));
 }

@@ -4,7 +4,7 @@ import { echo, get, parseAnswers, settle, start, transports } from "./support.js
 
 const quick = { headTimeout: 0.3, bodyTimeout: 0.3, keepAliveTimeout: 0.3, writeTimeout: 0.3 };
 /** All but one limit are out of reach. */
-const patient = { headTimeout: 600, bodyTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
+const patient = { headTimeout: 600, bodyTimeout: 600, bodyTotalTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
 
 describe.each(transports)("a slow client of the %s transport", (_name, factory) => {
   it("that sends nothing is closed", async () => {
@@ -94,6 +94,33 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
       connection.send("x".repeat(1024));
     }
     expect((await connection.answers(1))[0]!.status).toBe(200);
+  });
+
+  it("that makes progress for longer than a body may take in all is answered 408", async () => {
+    const { client } = await start(factory, echo, { ...patient, bodyTotalTimeout: 0.3 });
+    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n");
+    const drip = setInterval(() => connection.send("x".repeat(1024)), 20);
+    const text = await connection.readToEnd();
+    clearInterval(drip);
+    expect(parseAnswers(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
+  });
+
+  it("may take as long as it makes progress when its body is streamed", async () => {
+    const { client } = await start(
+      factory,
+      async (request) => {
+        let size = 0;
+        for await (const piece of request.source.body!.stream(1_000_000)) size += piece.length;
+        return new Response(String(size));
+      },
+      { ...patient, bodyTotalTimeout: 0.2 },
+    );
+    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10240\r\n\r\n");
+    for (let i = 0; i < 10; i++) {
+      await settle(100);
+      connection.send("x".repeat(1024));
+    }
+    expect((await connection.answers(1))[0]).toMatchObject({ status: 200, body: "10240" });
   });
 
   it("that waits for permission to send its body is not late", async () => {

@@ -1,10 +1,13 @@
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { IncomingBody } from "../../http/source.js";
+import { type BodyMemory, bodyMemoryFull } from "./body-memory.js";
 import { ByteQueue } from "./byte-queue.js";
 
-/** The connection as far as a body needs to know it. */
+/** The connection, as far as a body uses it. */
 export interface BodyHost {
-  /** Somebody asks for the body: a client that waits for permission to send it may do so. */
+  /** Shared by the bodies of all connections. */
+  readonly bodyMemory: BodyMemory;
+  /** A handler asks for a body that has not all arrived: a client that waits for permission may send it. */
   bodyWanted(): void;
   /** There may be room for more of the body. */
   bodyDrained(): void;
@@ -15,7 +18,7 @@ export const bodyProgress = 1024;
 /** Bytes that are kept for a handler that does not take them. */
 const highWater = 64 * 1024;
 
-// Who wants the body.
+// The user of the body.
 const NOBODY = 0;
 const READER = 1;
 const STREAM = 2;
@@ -32,6 +35,8 @@ export class BodyBuffer implements IncomingBody {
   #user = NOBODY;
   #arrived = 0;
   #limit = Number.POSITIVE_INFINITY;
+  /** The bytes that count in the shared memory. */
+  #counted = 0;
   #error: HttpError | null = null;
   #wake: (() => void) | null = null;
 
@@ -45,23 +50,28 @@ export class BodyBuffer implements IncomingBody {
     return (this.#whole ??= this.#queue?.takeAll() ?? new Uint8Array(0));
   }
 
-  /** Bytes still to come; infinite while nobody can say. */
+  /** Bytes still to come; infinite if the length is not known. */
   get left(): number {
     if (this.complete) return 0;
     return this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#arrived;
   }
 
-  /** How much of it has arrived. */
+  /** The bytes that have arrived. */
   get arrived(): number {
     return this.#arrived;
   }
 
-  /** Whether a handler has asked for it, and so hears of an error (or has heard of one). */
+  /** True if the body is being read into memory as a whole. */
+  get isBuffered(): boolean {
+    return this.#user === READER;
+  }
+
+  /** True if a handler has asked for the body, and so gets its error. */
   get engaged(): boolean {
     return this.#user !== NOBODY;
   }
 
-  /** Whether the connection should wait before it reads on. */
+  /** True if the connection should wait before it reads on. */
   get full(): boolean {
     return this.#user !== READER && this.#queue !== null && this.#queue.size >= highWater;
   }
@@ -71,11 +81,15 @@ export class BodyBuffer implements IncomingBody {
     this.#arrived += piece.length;
     if (this.#user === DROPPED) return;
     if (this.#arrived > this.#limit) {
-      this.#error = httpError("PAYLOAD_TOO_LARGE");
-      this.#user = DROPPED;
-      this.#queue = null;
-      this.#wakeUp();
+      this.#refuse(httpError("PAYLOAD_TOO_LARGE"));
       return;
+    }
+    if (this.#user === READER) {
+      if (this.#host.bodyMemory.isFull) {
+        this.#refuse(bodyMemoryFull());
+        return;
+      }
+      this.#count(piece.length);
     }
     if (this.#arrived === this.length && this.#queue === null) this.#whole = piece;
     else (this.#queue ??= new ByteQueue()).push(piece);
@@ -84,6 +98,7 @@ export class BodyBuffer implements IncomingBody {
 
   finish(): void {
     this.complete = true;
+    this.#uncount();
     this.#wakeUp();
   }
 
@@ -91,6 +106,7 @@ export class BodyBuffer implements IncomingBody {
   fail(error: HttpError): void {
     if (this.complete) return;
     this.#error ??= error;
+    this.#uncount();
     this.#wakeUp();
   }
 
@@ -98,6 +114,7 @@ export class BodyBuffer implements IncomingBody {
   drop(): void {
     this.#user = DROPPED;
     this.#queue = null;
+    this.#uncount();
     this.#host.bodyDrained();
   }
 
@@ -129,15 +146,43 @@ export class BodyBuffer implements IncomingBody {
     }
   }
 
+  /** Drops the body, of which a handler gets the error. */
+  #refuse(error: HttpError): void {
+    this.#error = error;
+    this.#user = DROPPED;
+    this.#queue = null;
+    this.#uncount();
+    this.#wakeUp();
+  }
+
+  #count(bytes: number): void {
+    this.#counted += bytes;
+    this.#host.bodyMemory.take(bytes);
+  }
+
+  #uncount(): void {
+    if (this.#counted === 0) return;
+    this.#host.bodyMemory.release(this.#counted);
+    this.#counted = 0;
+  }
+
   #engage(user: number, limit: number): void {
     if (this.#user !== NOBODY) throw new Error("the body has been read already");
     if ((this.length ?? this.#arrived) > limit) {
       this.drop();
       throw httpError("PAYLOAD_TOO_LARGE");
     }
+    const isArriving = !this.complete && !this.#error;
+    if (user === READER && isArriving) {
+      if (this.#host.bodyMemory.isFull) {
+        this.drop();
+        throw bodyMemoryFull();
+      }
+      this.#count(this.#arrived);
+    }
     this.#limit = limit;
     this.#user = user;
-    if (!this.complete && !this.#error) this.#host.bodyWanted();
+    if (isArriving) this.#host.bodyWanted();
     this.#host.bodyDrained();
   }
 

@@ -1,12 +1,12 @@
-import type { Writable } from "node:stream";
-import type { BodyStream, ResponseBody } from "../../http/response.js";
+import { type BodyStream, stopIterator } from "../../http/response.js";
 import { latin1Of } from "../../internal/encoding.js";
+import type { Sink } from "../net/client-socket.js";
 
-/** What a sender tells the connection. */
+/** The connection, as far as a sender uses it. */
 export interface SenderHost {
   /** The body has been handed to the socket. */
   bodySent(): void;
-  /** The body cannot be completed. `begun` says whether the head has left already. */
+  /** The body cannot be completed. `begun` is true if the head has left already. */
   bodyFailed(error: unknown, begun: boolean): void;
 }
 
@@ -25,7 +25,7 @@ const smallPiece = 4 * 1024;
 
 /** A body that is all there but too large to be given away at once. */
 export class LargeBodySender implements BodySender {
-  readonly #socket: Writable;
+  readonly #socket: Sink;
   readonly #host: SenderHost;
   readonly #head: string;
   readonly #body: string | Uint8Array;
@@ -33,7 +33,7 @@ export class LargeBodySender implements BodySender {
   #sent = 0;
 
   /** `ascii` tells of a string that each character of it is one byte. */
-  constructor(socket: Writable, host: SenderHost, head: string, body: string | Uint8Array, ascii: boolean) {
+  constructor(socket: Sink, host: SenderHost, head: string, body: string | Uint8Array, ascii: boolean) {
     this.#socket = socket;
     this.#host = host;
     this.#head = head;
@@ -81,7 +81,7 @@ export type StreamFraming = "chunked" | "length" | "close";
  * when nothing is left to be done without waiting.
  */
 export class StreamSender implements BodySender {
-  readonly #socket: Writable;
+  readonly #socket: Sink;
   readonly #host: SenderHost;
   readonly #framing: StreamFraming;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
@@ -95,14 +95,7 @@ export class StreamSender implements BodySender {
   #cancelled = false;
   #wake: (() => void) | null = null;
 
-  constructor(
-    socket: Writable,
-    host: SenderHost,
-    head: string,
-    body: BodyStream,
-    framing: StreamFraming,
-    length: number,
-  ) {
+  constructor(socket: Sink, host: SenderHost, head: string, body: BodyStream, framing: StreamFraming, length: number) {
     this.#socket = socket;
     this.#host = host;
     this.#gathered = head;
@@ -232,26 +225,6 @@ export class StreamSender implements BodySender {
     });
   }
 }
-
-/** Tells the maker of a body that it will not be sent. */
-export function discardBody(body: ResponseBody): void {
-  if (body === null || typeof body !== "object" || !(Symbol.asyncIterator in body)) return;
-  try {
-    stopIterator(body[Symbol.asyncIterator]());
-  } catch {
-    // A body that cannot even be iterated has nothing to stop.
-  }
-}
-
-function stopIterator(iterator: AsyncIterator<unknown>): void {
-  try {
-    iterator.return?.()?.then(undefined, ignore);
-  } catch {
-    // What an abandoned body throws concerns nobody.
-  }
-}
-
-function ignore(): void {}
 
 function flush(sender: StreamSender): void {
   sender.flush();

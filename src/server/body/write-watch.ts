@@ -1,24 +1,28 @@
-import type { Duplex } from "node:stream";
+/** The part of a socket that tells how much of what was written has been taken. */
+export interface WatchedSocket {
+  readonly writableLength: number;
+  readonly bytesWritten?: number;
+}
 
 /** Notices, by looking once a tick, that a client has stopped taking what is sent to it. */
 export class WriteWatch {
-  readonly #socket: Duplex;
+  readonly #socket: WatchedSocket;
   #taken = 0;
   #ticks = 0;
 
-  constructor(socket: Duplex) {
+  constructor(socket: WatchedSocket) {
     this.#socket = socket;
   }
 
-  /** Called at every tick: whether nothing was taken for more than so many of them. */
+  /** Called at every tick: true if nothing was taken for more than so many of them. */
   isStalled(ticks: number): boolean {
     const waiting = this.#socket.writableLength;
     if (waiting === 0) {
       this.#ticks = 0;
       return false;
     }
-    // What the system has taken: all that was ever written, less what still waits here.
-    const taken = ((this.#socket as { bytesWritten?: number }).bytesWritten ?? 0) - waiting;
+    // The bytes that the system has taken: all that were ever written, less those that still wait here.
+    const taken = (this.#socket.bytesWritten ?? 0) - waiting;
     if (taken !== this.#taken) {
       this.#taken = taken;
       this.#ticks = 0;

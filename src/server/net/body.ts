@@ -1,17 +1,24 @@
-import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
+import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
 import { ChunkedDecoder } from "./chunked.js";
 
-/** The body of the request at hand, told apart from what follows it. */
+/** The body of a request, taken from the bytes of a connection. */
 export class NetBody extends BodyBuffer {
+  /** The client waits for `100 Continue` before it sends the body. */
+  awaitsContinue: boolean;
+  /** The tick at which a handler began to read the body. */
+  readSince = 0;
   readonly #decoder: ChunkedDecoder | null;
+  /** The bytes that had arrived when the body last made progress. */
+  #arrivedBefore = 0;
 
   /** `length` is -1 for a chunked body. */
-  constructor(host: BodyHost, length: number) {
+  constructor(host: BodyHost, length: number, awaitsContinue: boolean) {
     super(host, length === -1 ? undefined : length);
     this.#decoder = length === -1 ? new ChunkedDecoder() : null;
+    this.awaitsContinue = awaitsContinue;
   }
 
-  /** Takes what belongs to the body and returns where that ends; -1 when the coding is malformed. */
+  /** Takes the bytes that belong to the body and returns where they end; -1 when the coding is malformed. */
   consume(bytes: Buffer, start: number, end: number): number {
     const decoder = this.#decoder;
     if (decoder) {
@@ -25,5 +32,17 @@ export class NetBody extends BodyBuffer {
     if (pos > start) this.add(bytes.subarray(start, pos));
     if (this.arrived === this.length) this.finish();
     return pos;
+  }
+
+  /** True if a handler began to read the body as a whole before this tick. */
+  isBufferedSince(tick: number): boolean {
+    return this.isBuffered && this.readSince < tick;
+  }
+
+  /** True if enough has arrived since the last time that it was true, or if the body is complete. */
+  madeProgress(): boolean {
+    if (this.arrived - this.#arrivedBefore < bodyProgress) return this.complete;
+    this.#arrivedBefore = this.arrived;
+    return true;
   }
 }

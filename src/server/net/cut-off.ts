@@ -1,15 +1,14 @@
-import type { Duplex } from "node:stream";
+import type { ClientSocket } from "./client-socket.js";
 
-/** Ends a connection so that the client notices that the answer is not whole. */
-export function cutOff(socket: Duplex, endsBody: boolean): void {
-  const { resetAndDestroy } = socket as { resetAndDestroy?: () => void };
+/** Closes a connection so that the client notices that the response is not whole. */
+export function cutOff(socket: ClientSocket, endsBody: boolean): void {
   // A body that ends with the connection looks whole after an ordinary end; after a reset it does not.
-  if (endsBody && resetAndDestroy) {
+  if (endsBody && socket.resetAndDestroy) {
     try {
-      resetAndDestroy.call(socket);
+      socket.resetAndDestroy();
       return;
     } catch {
-      // Only TCP knows of resets.
+      // Only TCP has resets.
     }
   }
   socket.destroy();

@@ -15,7 +15,7 @@ const TARGET = 4;
 const HOST = 8;
 const PATH = 16;
 
-/** What a byte may be part of: a token, a field value (RFC 9110 section 5), a request target, a host, a target's path. */
+/** The classes of each byte: token, field value (RFC 9110 section 5), request target, host, path of a target. */
 const classes = new Uint8Array(256);
 for (let byte = 0x21; byte <= 0x7e; byte++) classes[byte] = VALUE | TARGET | PATH;
 for (let byte = 0x80; byte <= 0xff; byte++) classes[byte] = VALUE;
@@ -29,38 +29,44 @@ for (const char of "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 }
 for (const char of "-._~%") classes[char.charCodeAt(0)]! |= HOST;
 
+/** The fields that framing depends on, each at the length of its name: no two are equally long. "" stands for none. */
+const framingFields: string[] = new Array<string>(18).fill("");
+for (const name of ["host", "expect", "upgrade", "connection", "content-length", "transfer-encoding"]) {
+  framingFields[name.length] = name;
+}
+
 const methods = new Map(requestMethods.map((name) => [name, name]));
 const longestMethod = Math.max(...requestMethods.map((name) => name.length));
 
 /** More of the head has to arrive. */
 export const INCOMPLETE = 0;
-/** The request is refused; `error` of the parser says why. */
+/** The request is refused, with the `error` of the parser. */
 export const REFUSED = -1;
 
 /**
- * Reads the head of a request in one pass that checks every byte and finds the fields that framing depends on. One
- * parser serves all connections: what it found is valid until it is used again.
+ * Parses the head of a request in one pass that checks every byte and finds the fields that framing depends on. One
+ * parser serves all connections: its results are valid until it is used again.
  */
 export class HeadParser {
   error: ErrorCode = "MALFORMED_REQUEST";
   method = "";
   /** The path of the target; all of it where it is no path. */
   path = "";
-  /** Where the query begins, with its question mark, and ends. */
+  /** The query, with its question mark, begins and ends here. */
   searchStart = 0;
   searchEnd = 0;
-  /** Whether the request says HTTP/1.0. */
+  /** The request is HTTP/1.0. */
   old = false;
-  /** Where the field lines begin. */
+  /** The field lines begin here. */
   fieldsStart = 0;
-  /** What Content-Length says; -1 without one. */
+  /** The value of Content-Length; -1 without one. */
   contentLength = -1;
   chunked = false;
   keepAlive = false;
   expectsContinue = false;
   wantsWebSocket = false;
-  /** Of a head that is not complete: the size beyond which it may have become too long. */
-  lookAgain = 0;
+  /** If the head is not complete: the size beyond which it may have become too long. */
+  parseAgainAt = 0;
 
   readonly #maxHead: number;
   readonly #maxTarget: number;
@@ -84,7 +90,7 @@ export class HeadParser {
   /** Returns where the head ends, or INCOMPLETE, or REFUSED. */
   parse(bytes: Buffer, start: number, end: number): number {
     let pos = start;
-    this.lookAgain = this.#maxTarget;
+    this.parseAgainAt = this.#maxTarget;
     // RFC 9112 section 2.2: an empty line before the request line is ignored; one is what old clients were seen to send.
     if (bytes[pos] === CR) {
       if (pos + 1 === end) return INCOMPLETE;
@@ -130,7 +136,7 @@ export class HeadParser {
     if (minor > 1) return this.#refuse(minor === 2 ? "HTTP_VERSION_NOT_SUPPORTED" : "MALFORMED_REQUEST");
     pos += 11;
     this.fieldsStart = pos;
-    this.lookAgain = this.#maxHead;
+    this.parseAgainAt = this.#maxHead;
 
     this.contentLength = -1;
     this.chunked = false;
@@ -172,49 +178,30 @@ export class HeadParser {
     return this.#conclude(bytes) ? pos : REFUSED;
   }
 
-  /** Keeps what a field means for framing; false when the request must be refused. */
+  /** Notes the meaning of a field for framing; false if the request must be refused. */
   #noteField(bytes: Buffer, nameStart: number, nameEnd: number, lineEnd: number): boolean {
-    switch (nameEnd - nameStart) {
-      case 4:
-        if (!isNamed(bytes, nameStart, "host")) return true;
-        break;
-      case 6:
-        if (!isNamed(bytes, nameStart, "expect")) return true;
-        break;
-      case 7:
-        if (!isNamed(bytes, nameStart, "upgrade")) return true;
-        break;
-      case 10:
-        if (!isNamed(bytes, nameStart, "connection")) return true;
-        break;
-      case 14:
-        if (!isNamed(bytes, nameStart, "content-length")) return true;
-        break;
-      case 17:
-        if (!isNamed(bytes, nameStart, "transfer-encoding")) return true;
-        break;
-      default:
-        return true;
-    }
+    const length = nameEnd - nameStart;
+    const name = length < framingFields.length ? framingFields[length]! : "";
+    if (name === "" || !isNamed(bytes, nameStart, name)) return true;
     let from = nameEnd + 1;
     let to = lineEnd;
     while (from < to && (bytes[from] === SP || bytes[from] === HTAB)) from++;
     while (to > from && (bytes[to - 1] === SP || bytes[to - 1] === HTAB)) to--;
-    switch (nameEnd - nameStart) {
-      case 4:
+    switch (name) {
+      case "host":
         this.#hosts++;
         this.#hostStart = from;
         this.#hostEnd = to;
         return true;
-      case 6:
+      case "expect":
         this.#expect = true;
         if (to - from === 12 && isNamed(bytes, from, "100-continue")) return true;
         this.error = "EXPECTATION_FAILED";
         return false;
-      case 7:
+      case "upgrade":
         if (includesToken(bytes, from, to, "websocket")) this.#webSocket = true;
         return true;
-      case 10:
+      case "connection":
         if (to - from === 10 && isNamed(bytes, from, "keep-alive")) {
           this.#persist = true;
           return true;
@@ -223,12 +210,12 @@ export class HeadParser {
         if (includesToken(bytes, from, to, "keep-alive")) this.#persist = true;
         if (includesToken(bytes, from, to, "upgrade")) this.#upgrade = true;
         return true;
-      case 14:
-        // Two lengths, even equal ones, are what smuggling is made of (RFC 9112 section 6.3 allows to refuse them).
+      case "content-length":
+        // Two lengths, even equal ones, make smuggling possible (RFC 9112 section 6.3 allows to refuse them).
         if (this.contentLength === -1) this.contentLength = parseLength(bytes, from, to);
         else this.contentLength = -2;
         break;
-      default:
+      case "transfer-encoding":
         if (this.chunked || to - from !== 7 || !isNamed(bytes, from, "chunked")) this.contentLength = -2;
         this.chunked = true;
     }
@@ -282,24 +269,26 @@ export class HeadParser {
   }
 }
 
-/** What was added to an unfinished head: part of a line, enough to look at it as a whole again, or what spoils it. */
+/** Bytes added to an unfinished head: a good part of a line; the end of a line, so that the head is parsed again; or bad. */
 export const GOOD = 0;
 export const LINE = 1;
 export const BAD = 2;
 
-/** Looks at bytes that were added to an unfinished head, so that a byte that spoils it is noticed when it arrives. */
+/**
+ * Checks bytes that were added to an unfinished head, so that a bad byte is refused when it arrives. The scan stops at the
+ * first end of a line: the head may end there, and the bytes of a body behind it follow other rules.
+ */
 export function scanAddition(bytes: Buffer, start: number, from: number, end: number): number {
-  // The first byte of a line tells a folded line.
-  let found = from > start && bytes[from - 1] === LF ? LINE : GOOD;
+  // The first byte of a line shows that a line is folded, which only the parser refuses.
+  if (from > start && bytes[from - 1] === LF) return LINE;
   let afterCr = from > start && bytes[from - 1] === CR;
   for (let pos = from; pos < end; pos++) {
     const byte = bytes[pos]!;
-    if (afterCr !== (byte === LF)) return BAD;
-    if (afterCr) found = LINE;
+    if (afterCr) return byte === LF ? LINE : BAD;
     afterCr = byte === CR;
-    if (!afterCr && byte !== LF && !(classes[byte]! & VALUE)) return BAD;
+    if (!afterCr && !(classes[byte]! & VALUE)) return BAD;
   }
-  return found;
+  return GOOD;
 }
 
 /** The minor version of `HTTP/1.x` and CRLF at this place; 2 for another version of HTTP, 3 for anything else. */
@@ -322,7 +311,7 @@ function versionAt(bytes: Buffer, at: number): number {
   return 3;
 }
 
-/** Whether the bytes are this lower-case text in any case; only for text of letters, digits and "-". */
+/** True if the bytes are this lower-case text in any case; only for text of letters, digits and "-". */
 function isNamed(bytes: Buffer, start: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     if ((bytes[start + i]! | 0x20) !== text.charCodeAt(i)) return false;
@@ -335,7 +324,7 @@ function includesToken(bytes: Buffer, from: number, to: number, token: string): 
   return list.some((item) => item.trim() === token);
 }
 
-/** The number, or -2 when it is none, or none that can be counted to. */
+/** The number, or -2 if it is none or too large to be exact. */
 function parseLength(bytes: Buffer, from: number, to: number): number {
   if (to === from || to - from > 15) return -2;
   let length = 0;

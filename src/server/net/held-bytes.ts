@@ -1,3 +1,5 @@
+import { scanAddition } from "./head.js";
+
 const smallest = 4 * 1024;
 
 /** Bytes received that cannot be used yet: the beginning of a head, or requests behind one that is being answered. */
@@ -7,6 +9,8 @@ export class HeldBytes {
   #bytes: Buffer | null = null;
   /** The bytes were copied here, so that there is room to add to them. */
   #own = false;
+  /** The bytes of a head that were scanned, counted from `start`: the bytes move when more are added. */
+  #scanned = 0;
 
   get bytes(): Buffer | null {
     return this.#bytes;
@@ -29,7 +33,20 @@ export class HeldBytes {
     this.end += to - from;
   }
 
-  /** Forgets the bytes; whoever has taken them may keep them. */
+  /** Holds the beginning of a head, which the parser has looked at. */
+  addHead(bytes: Buffer, from: number, to: number): void {
+    this.add(bytes, from, to);
+    this.#scanned = this.size;
+  }
+
+  /** Scans the bytes added to a head since the last scan: GOOD, LINE or BAD of `scanAddition`. */
+  scanHead(): number {
+    const from = this.start + this.#scanned;
+    this.#scanned = this.size;
+    return scanAddition(this.#bytes!, this.start, from, this.end);
+  }
+
+  /** Forgets the bytes; a caller that has taken them may keep them. */
   clear(): void {
     this.#bytes = null;
     this.start = 0;

@@ -1,56 +1,50 @@
-import type { Duplex } from "node:stream";
-import type { BodyStream, Response } from "../../http/response.js";
+import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless } from "../../http/status.js";
 import { latin1Of } from "../../internal/encoding.js";
-import {
-  type BodySender,
-  discardBody,
-  LargeBodySender,
-  type SenderHost,
-  type StreamFraming,
-  StreamSender,
-} from "../body/sender.js";
+import { type BodySender, LargeBodySender, type SenderHost, type StreamFraming, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import type { Clock } from "../clock.js";
+import type { ClientSocket } from "./client-socket.js";
 import { type FieldLines, flat, type PreparedHeads } from "./response-head.js";
 
-/** What the writers of one server share. */
+/** The parts that the writers of one server share. */
 export interface WriterContext {
   readonly clock: Clock;
   readonly heads: PreparedHeads;
   readonly fieldLines: FieldLines;
 }
 
+/** The connection, as far as a writer uses it. */
 export interface WriterHost {
-  /** The answer has been handed to the socket. `keep` is false when it told the client that the connection closes. */
-  answered(keep: boolean): void;
+  /** The response has been handed to the socket. `keep` is false when it told the client that the connection closes. */
+  responded(keep: boolean): void;
   /** The body could not be completed. `begun` is false while the head has not left. */
-  answerFailed(error: unknown, begun: boolean): void;
+  responseFailed(error: unknown, begun: boolean): void;
 }
 
-/** Answers gathered for one write. */
+/** Bytes of responses that are gathered for one write. */
 const maxGathered = 64 * 1024;
 /** A body is joined to the head up to this size; beyond, the copy costs more than a second write. */
 const maxJoined = 16 * 1024;
 /** A body is given to the socket whole up to this size. */
 const maxWhole = 256 * 1024;
 
-/** Writes the answers of one connection: where it can, head and body in one write. */
+/** Writes the responses of one connection: where it can, head and body in one write. */
 export class ResponseWriter implements SenderHost {
-  readonly #socket: Duplex;
+  readonly #socket: ClientSocket;
   readonly #context: WriterContext;
   readonly #host: WriterHost;
   readonly #watch: WriteWatch;
   #sender: BodySender | null = null;
-  /** The answer being sent leaves the connection open. */
+  /** The response that is being sent leaves the connection open. */
   #keep = true;
-  /** The client is behind in taking its answers. */
+  /** The client is behind in taking its responses. */
   behind = false;
   #gathering = false;
-  /** Answers that leave in one write. */
+  /** Responses that leave in one write. */
   #gathered = "";
 
-  constructor(socket: Duplex, context: WriterContext, host: WriterHost) {
+  constructor(socket: ClientSocket, context: WriterContext, host: WriterHost) {
     this.#socket = socket;
     this.#context = context;
     this.#host = host;
@@ -62,7 +56,7 @@ export class ResponseWriter implements SenderHost {
     return this.#sender !== null;
   }
 
-  /** From here to `release`, answers are put together into one write. */
+  /** From here to `release`, responses are joined into one write. */
   gather(): void {
     this.#gathering = true;
   }
@@ -72,7 +66,7 @@ export class ResponseWriter implements SenderHost {
     if (this.#gathered !== "") this.#flush();
   }
 
-  /** Sends an answer; throws, before anything of it is written, when its head cannot be sent. */
+  /** Sends a response; throws, before anything of it is written, when its head cannot be sent. */
   send(response: Response, isHead: boolean, old: boolean, keep: boolean): void {
     const { clock, heads, fieldLines } = this.#context;
     let lines = "";
@@ -90,22 +84,22 @@ export class ResponseWriter implements SenderHost {
     if (typeof body === "string" && !isBodiless(response.status)) {
       this.#sendText(start + connectionLine(old, keep), body, isHead, keep);
     } else if (body === null || isBodiless(response.status)) {
-      discardBody(body);
+      discardBody(response);
       this.#put(start + connectionLine(old, keep) + emptyLength(response.status, isHead, length));
-      this.#host.answered(keep);
+      this.#host.responded(keep);
     } else if (body instanceof Uint8Array) {
       this.#sendBytes(start + connectionLine(old, keep), body, isHead, keep);
     } else {
-      this.#sendStream(start, body as BodyStream, length, isHead, old, keep);
+      this.#sendStream(start, response, length, isHead, old, keep);
     }
   }
 
-  /** Sends text that is no answer to the request yet. */
+  /** Sends an interim response (1xx). */
   sendInterim(text: string): void {
     this.#put(text);
   }
 
-  /** Sends what is gathered, and the end. */
+  /** Sends the gathered responses, and the end. */
   end(): void {
     const rest = this.#gathered;
     this.#gathered = "";
@@ -125,19 +119,19 @@ export class ResponseWriter implements SenderHost {
     sender?.cancel();
   }
 
-  /** Called at every tick: whether the client has taken nothing for more than so many of them. */
+  /** Called at every tick: true if the client has taken nothing for more than so many of them. */
   isStalled(ticks: number): boolean {
     return this.#watch.isStalled(ticks);
   }
 
   bodySent(): void {
     this.#sender = null;
-    this.#host.answered(this.#keep);
+    this.#host.responded(this.#keep);
   }
 
   bodyFailed(error: unknown, begun: boolean): void {
     this.#sender = null;
-    this.#host.answerFailed(error, begun);
+    this.#host.responseFailed(error, begun);
   }
 
   #sendText(start: string, body: string, isHead: boolean, keep: boolean): void {
@@ -155,7 +149,7 @@ export class ResponseWriter implements SenderHost {
     } else {
       this.#putBoth(head, body);
     }
-    this.#host.answered(keep);
+    this.#host.responded(keep);
   }
 
   #sendBytes(start: string, body: Uint8Array, isHead: boolean, keep: boolean): void {
@@ -170,19 +164,19 @@ export class ResponseWriter implements SenderHost {
     } else {
       this.#putBoth(head, body);
     }
-    this.#host.answered(keep);
+    this.#host.responded(keep);
   }
 
-  #sendStream(start: string, body: BodyStream, length: number, isHead: boolean, old: boolean, keep: boolean): void {
+  #sendStream(start: string, response: Response, length: number, isHead: boolean, old: boolean, keep: boolean): void {
     const framing: StreamFraming = length !== -1 ? "length" : old ? "close" : "chunked";
     if (framing === "close") keep = false;
     const head = `${start}${connectionLine(old, keep)}${framingLine(framing, length)}\r\n`;
     if (isHead) {
-      discardBody(body);
+      discardBody(response);
       this.#put(head);
-      this.#host.answered(keep);
+      this.#host.responded(keep);
     } else {
-      this.#sendInParts(new StreamSender(this.#socket, this, head, body, framing, length), keep);
+      this.#sendInParts(new StreamSender(this.#socket, this, head, response.body as BodyStream, framing, length), keep);
     }
   }
 
@@ -220,7 +214,7 @@ export class ResponseWriter implements SenderHost {
   }
 }
 
-/** Where texts are encoded to be counted; what is in it is never read. */
+/** Texts are encoded into this buffer to count their bytes; it is never read. */
 const counting = Buffer.allocUnsafeSlow(3 * maxJoined);
 
 /**

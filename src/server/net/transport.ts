@@ -1,6 +1,7 @@
 import { createServer, type Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { UpgradeCallback } from "../../http/source.js";
+import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import { Connection, type ConnectionHost, type Deadlines } from "./connection.js";
@@ -21,6 +22,7 @@ class NetTransport implements Transport, ConnectionHost {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
   readonly parser: HeadParser;
+  readonly bodyMemory: BodyMemory;
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   readonly deadlines: Deadlines;
@@ -38,10 +40,12 @@ class NetTransport implements Transport, ConnectionHost {
     this.dispatch = dispatch;
     this.#options = options;
     this.parser = new HeadParser(options);
+    this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = {
       head: this.clock.ticksFor(options.headTimeout),
       body: this.clock.ticksFor(options.bodyTimeout),
+      bodyTotal: this.clock.ticksFor(options.bodyTotalTimeout),
       keepAlive: this.clock.ticksFor(options.keepAliveTimeout),
       write: this.clock.ticksFor(options.writeTimeout),
       linger: this.clock.ticksFor(lingerSeconds),
@@ -122,7 +126,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
-    const socket = connection.socket as Connected;
+    const socket = connection.socket as unknown as Connected;
     delete socket[key];
     if (socket instanceof Socket) socket.push = Socket.prototype.push;
     socket.off("data", onData);
@@ -196,7 +200,7 @@ function pushReceived(this: Connected & Socket, chunk: Buffer | null, encoding?:
 function onData(this: Connected, chunk: Buffer): void {
   const connection = this[key]!;
   try {
-    connection.received(chunk);
+    connection.received(chunk, 0, chunk.length);
   } catch (error) {
     connection.broken(error);
   }

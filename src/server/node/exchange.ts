@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
-import type { BodyStream, Response } from "../../http/response.js";
+import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
+import { isPromise } from "../../internal/is-promise.js";
 import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
-import { type BodySender, discardBody, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import type { BodyMemory } from "../body/body-memory.js";
+import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
-import { failureResponse } from "../failure.js";
 import type { Dispatch } from "../transport.js";
 import { planResponse } from "./response-plan.js";
 import { NodeRequestSource } from "./source.js";
@@ -17,6 +19,7 @@ import { NodeRequestSource } from "./source.js";
 export interface ExchangeOwner {
   readonly dispatch: Dispatch;
   readonly draining: boolean;
+  readonly bodyMemory: BodyMemory;
   report(error: unknown): void;
   began(exchange: NodeExchange): void;
   over(exchange: NodeExchange): void;
@@ -40,11 +43,15 @@ export class NodeExchange implements BodyHost, SenderHost {
   #settled = false;
   #over = false;
   #keep = true;
+  /** The connection ends when the response has been sent. */
+  #endsSocket = false;
   #sender: BodySender | null = null;
   #paused = false;
   /** How much of the body had arrived when it last made progress. */
   #seen = 0;
   #quietTicks = 0;
+  /** Ticks since a handler began to read the body. */
+  #readTicks = 0;
 
   constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     this.#owner = owner;
@@ -60,7 +67,11 @@ export class NodeExchange implements BodyHost, SenderHost {
     owner.began(this);
   }
 
-  /** Whether the body is still arriving. */
+  get bodyMemory(): BodyMemory {
+    return this.#owner.bodyMemory;
+  }
+
+  /** True if the body is still arriving. */
   get receiving(): boolean {
     // The parser is ahead of the stream: a body that it has read may not have been given to us yet.
     return this.#body !== null && !this.#body.complete && !this.message.complete;
@@ -71,7 +82,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#request = request;
     try {
       const result = this.#owner.dispatch(request);
-      if (result instanceof Promise) {
+      if (isPromise<Response>(result)) {
         result.then(
           (response) => this.#settle(response),
           (error: unknown) => this.#fail(error),
@@ -102,20 +113,24 @@ export class NodeExchange implements BodyHost, SenderHost {
   /** No request is taken from this connection any more. */
   makeLast(): void {
     this.#keep = false;
-    if (this.#answered) this.#answerTo.once("finish", () => this.message.socket.end());
+    // node:http reports an error for each chunk behind the first bad byte: one listener is enough.
+    if (!this.#answered || this.#endsSocket) return;
+    this.#endsSocket = true;
+    this.#answerTo.once("finish", () => this.message.socket.end());
   }
 
   /** Called at every tick. */
-  checkDeadlines(bodyTicks: number, writeTicks: number): void {
-    if (this.#watch.isStalled(writeTicks)) {
+  checkDeadlines(body: number, bodyTotal: number, write: number): void {
+    if (this.#watch.isStalled(write)) {
       this.message.socket.destroy();
-    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isQuiet(bodyTicks)) {
+    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(body, bodyTotal)) {
       if (this.#answered) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
   bodyWanted(): void {
+    this.#readTicks = 0;
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
     if (!this.#answered) this.#answerTo.writeContinue();
@@ -142,14 +157,14 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   answer(response: Response): void {
     if (this.#answered || this.#answerTo.destroyed) {
-      discardBody(response.body);
+      discardBody(response);
       return;
     }
     this.#answered = true;
     try {
       this.#send(response);
     } catch (error) {
-      discardBody(response.body);
+      discardBody(response);
       this.#owner.report(error);
       this.#send(failureResponse());
     }
@@ -167,7 +182,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     out.sendDate = !plan.dated;
     out.writeHead(status, reasonPhrase(status), plan.lines);
     if (isHead || isBodiless(status) || body === null) {
-      discardBody(body);
+      discardBody(response);
       this.#end();
     } else if (typeof body === "string" || body instanceof Uint8Array) {
       const data = sendable(body, size);
@@ -253,7 +268,8 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (this.#over) this.#request?.finish();
   }
 
-  #isQuiet(ticks: number): boolean {
+  #isLate(ticks: number, ticksInAll: number): boolean {
+    if (this.#body!.isBuffered && ++this.#readTicks > ticksInAll) return true;
     const arrived = this.#body!.arrived;
     if (arrived - this.#seen < bodyProgress) return ++this.#quietTicks > ticks;
     this.#seen = arrived;

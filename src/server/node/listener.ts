@@ -3,8 +3,7 @@ import type { Duplex } from "node:stream";
 import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
-import type { Response } from "../../http/response.js";
-import { discardBody } from "../body/sender.js";
+import { discardBody, type Response } from "../../http/response.js";
 import { clientLeft } from "../client-left.js";
 import { ResponseWriter, type WriterContext, type WriterHost } from "../net/response-writer.js";
 import { defaultLimits } from "../transport.js";
@@ -90,7 +89,7 @@ class UpgradeAnswer implements WriterHost {
 
   send(response: Response): void {
     if (this.#socket.destroyed) {
-      discardBody(response.body);
+      discardBody(response);
       this.#request?.finish();
       return;
     }
@@ -106,11 +105,11 @@ class UpgradeAnswer implements WriterHost {
     this.#writer.send(response, this.#message.method === "HEAD", this.#message.httpVersion === "1.0", false);
   }
 
-  answered(): void {
+  responded(): void {
     this.#socket.end();
   }
 
-  answerFailed(error: unknown): void {
+  responseFailed(error: unknown): void {
     this.#owner.report(error);
     this.#socket.destroy();
   }

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
 import { type Dispatch, defaultLimits } from "../transport.js";
@@ -27,6 +28,7 @@ class MountOwner implements ExchangeOwner, UpgradeOwner {
   readonly clock = new Clock(defaultLimits, () => {});
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
+  readonly bodyMemory = new BodyMemory(defaultLimits.maxBodyMemory);
   readonly #onError: ((error: unknown) => void) | undefined;
 
   constructor(dispatch: Dispatch, onError: ((error: unknown) => void) | undefined) {

@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { httpError } from "../../errors/http-error.js";
+import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
 import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
@@ -18,6 +19,7 @@ export const createNodeTransport: TransportFactory = (dispatch, options) => new 
 class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
+  readonly bodyMemory: BodyMemory;
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   draining = false;
@@ -33,6 +35,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   constructor(dispatch: Dispatch, options: TransportOptions) {
     this.dispatch = dispatch;
     this.#options = options;
+    this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.#server = this.#createServer();
     this.#attach(this.#server);
@@ -171,10 +174,12 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #sweep(): void {
-    const bodyTicks = this.clock.ticksFor(this.#options.bodyTimeout);
-    const writeTicks = this.clock.ticksFor(this.#options.writeTimeout);
+    const { bodyTimeout, bodyTotalTimeout, writeTimeout } = this.#options;
+    const body = this.clock.ticksFor(bodyTimeout);
+    const bodyTotal = this.clock.ticksFor(bodyTotalTimeout);
+    const write = this.clock.ticksFor(writeTimeout);
     for (const exchanges of this.#exchanges.values()) {
-      for (const exchange of exchanges) exchange.checkDeadlines(bodyTicks, writeTicks);
+      for (const exchange of exchanges) exchange.checkDeadlines(body, bodyTotal, write);
     }
   }
 

@@ -2,7 +2,7 @@ import { jsonResponse, type Response } from "../http/response.js";
 
 const body = JSON.stringify({ error: "Internal Server Error", status: 500 });
 
-/** The answer to a request that a transport itself failed at. */
+/** The response to a request that failed for a reason that the client must not see. */
 export function failureResponse(): Response {
   return jsonResponse(body, 500);
 }

@@ -1,0 +1,31 @@
+/** Takes the bytes of a response: a socket, or a response of node:http. */
+export interface Sink {
+  /** Returns false if the client is behind; the next call should then wait for `drained`. */
+  write(data: string | Uint8Array, encoding?: BufferEncoding): boolean;
+  /** Keeps writes together until `uncork`. */
+  cork(): void;
+  uncork(): void;
+}
+
+/**
+ * The socket of one client, as far as a connection uses it. Sockets of node:net and node:tls and any other duplex stream
+ * fit as they are; another transport needs no more than this, and calls `received`, `ended`, `drained` and `gone` of the
+ * connection.
+ */
+export interface ClientSocket extends Sink {
+  readonly remoteAddress?: string | undefined;
+  /** Bytes that were written and that the system has not taken. */
+  readonly writableLength: number;
+  /** All bytes that were ever written, with those that the system has not taken. */
+  readonly bytesWritten?: number;
+  /** Sends the last text, if any, and closes this side. */
+  end(): unknown;
+  end(text: string, encoding: BufferEncoding): unknown;
+  /** Stops and restarts the calls of `received`. */
+  pause(): unknown;
+  resume(): unknown;
+  /** Closes at once. */
+  destroy(): unknown;
+  /** Closes at once and lets the client see an error; throws where there are no resets. */
+  resetAndDestroy?(): unknown;
+}
