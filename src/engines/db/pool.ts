@@ -89,7 +89,10 @@ export class Pool implements ConnectionOwner {
   }
 
   onRetry(job: Job): void {
-    this.submit(job);
+    // A statement of a session stays on the connection of that session.
+    const carrier = job.carrier as Connection | null;
+    if (carrier !== null && this.#exclusive.has(carrier)) carrier.send(job);
+    else this.submit(job);
   }
 
   onGone(connection: Connection): void {

@@ -1,23 +1,49 @@
+import { createHash } from "node:crypto";
 import { ProgrammingError } from "./errors.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
 
-/** What is known of a statement's text, whichever connection runs it. */
-export interface StatementInfo {
+/** The facts about a statement's text that hold on every connection. */
+export class StatementInfo {
   readonly text: string;
-  /** Under which name connections prepare it. Never used for another text. */
-  readonly name: string;
-  /** What it does to its connection beyond its own end; null for nothing. */
+  /** Its effect on its connection beyond its own end; null for none. */
   readonly effect: StatementEffect | null;
-  /** Why it cannot be run at all. */
+  /** The reason why it cannot be run at all. */
   readonly refusal: string | null;
-  /** Whether the server undoes all of it when it is cancelled, so that it can be run again. */
+  /** True if the server undoes all of it when it is cancelled, so that it can be run again. */
   readonly repeatable: boolean;
   /** The types of its parameters, once a server has told. */
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
-  cost: number;
+  cost = 0;
+  #name: string | null = null;
+
+  constructor(text: string, keyword: string, parameterTypes: readonly number[] | null) {
+    this.text = text;
+    this.effect = effectOf(text, keyword);
+    this.refusal = refusalOf(text, keyword);
+    this.repeatable = repeatableKeywords.has(keyword);
+    this.parameterTypes = parameterTypes;
+  }
+
+  /** The name under which connections prepare it, computed on first use. */
+  get name(): string {
+    return (this.#name ??= statementName(this.text));
+  }
+}
+
+/**
+ * The name of a prepared statement: a hash of its text. Behind a pooler a session of the server is shared with other
+ * processes, so a name must never mean two texts; with a counter it did, and one process ran the statements of another.
+ * The types of the parameters are not part of it because none are ever sent: the server derives them from the text.
+ *
+ * 128 bits of SHA-256: a collision by chance is likely only among 2^64 texts, and one made on purpose (2^64 attempts as
+ * well) needs a way to choose whole statements, with which nobody needs a collision. PostgreSQL cuts names at 63 bytes;
+ * this one has 27, as it is sent with each execution.
+ */
+export function statementName(text: string): string {
+  return `stoa_${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
 }
 
 /** How many texts are remembered: more than an application usually has, and a bound for one that builds them. */
@@ -28,7 +54,6 @@ export const longestKept = 8192;
 /** Texts by what is known of them; the least recently used are forgotten. */
 export class Statements {
   readonly #known = new Map<string, StatementInfo>();
-  #made = 0;
   #last: StatementInfo | null = null;
 
   get(text: string): StatementInfo {
@@ -48,16 +73,7 @@ export class Statements {
       const [oldest] = this.#known.keys();
       this.#known.delete(oldest!);
     }
-    const keyword = firstKeyword(text);
-    const info: StatementInfo = {
-      text,
-      name: `stoa_${++this.#made}`,
-      effect: effectOf(text, keyword),
-      refusal: refusalOf(text, keyword),
-      repeatable: repeatableKeywords.has(keyword),
-      parameterTypes: null,
-      cost: 0,
-    };
+    const info = new StatementInfo(text, firstKeyword(text), null);
     if (text.length <= longestKept) this.#known.set(text, info);
     return info;
   }
@@ -65,7 +81,7 @@ export class Statements {
 
 /** A statement of the framework's own, sent without being prepared. */
 export function internalStatement(text: string): StatementInfo {
-  return { text, name: "", effect: null, refusal: null, repeatable: false, parameterTypes: [], cost: 0 };
+  return new StatementInfo(text, "", []);
 }
 
 /** Where a statement is to run: on a connection of many, inside a transaction, or in a session of its own. */

@@ -235,8 +235,11 @@ export function beginStatement({ isolation, readOnly, deferrable }: TransactionO
   return text;
 }
 
+/** A serialization failure, a deadlock, or a prepared statement that the session of a pooler did not have. */
+const transient: ReadonlySet<string | null> = new Set(["40001", "40P01", "26000", "42P05"]);
+
 function isTransient(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.sqlstate === "40001" || error.sqlstate === "40P01");
+  return error instanceof DatabaseError && transient.has(error.sqlstate);
 }
 
 /** All of them run, even when one fails; the first failure is thrown. The transaction stays committed. */

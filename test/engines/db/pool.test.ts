@@ -161,6 +161,19 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
   });
 
+  it("repeats a statement of a session on the connection of that session", async () => {
+    const db = await open({ poolSize: 2 });
+    await Promise.all([db.fetch("select pg_sleep(0.1)"), db.fetch("select pg_sleep(0.1)")]);
+    const seen = await db.session(async (session) => {
+      await session.execute("set app.who = 'this session'");
+      const who = () => session.fetchval("select current_setting('app.who')");
+      await who();
+      await session.execute("do $$ begin execute 'deallocate all'; end $$");
+      return who();
+    });
+    expect(seen).toBe("this session");
+  });
+
   it("prepares nothing for a pooler, and still limits how long a statement runs", async () => {
     const db = await open({ poolSize: 1, preparedStatements: false, statementTimeout: 300 });
     expect(await db.fetchval("select $1::int + 1", [1])).toBe(2);
