@@ -4,7 +4,7 @@ import type { QueryOptions } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { Job } from "./job.js";
 import { JobQueries, type QueryDefaults } from "./job-queries.js";
-import { internalStatement } from "./statements.js";
+import { assertAllowed, internalStatement } from "./statements.js";
 
 /** The calls that run SQL, on one connection of the caller's own. */
 export abstract class ConnectionScope extends JobQueries implements Scope {
@@ -29,7 +29,9 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
   }
 
   async script(text: string, options: QueryOptions = {}): Promise<void> {
-    const job = new Job(internalStatement(text), [], "execute", false, true);
+    const info = internalStatement(text);
+    assertAllowed(info, "session");
+    const job = new Job(info, [], "execute", false, true);
     this.begin(job, options);
     await job.promise;
   }

@@ -101,34 +101,34 @@ const hints: Readonly<Record<StatementEffect, string>> = {
   cursor: "cursors are for transactions: use cursor()",
 };
 
-const keywordEffects: Readonly<Record<string, StatementEffect>> = {
-  begin: "transaction",
-  start: "transaction",
-  commit: "transaction",
-  end: "transaction",
-  rollback: "transaction",
-  abort: "transaction",
-  savepoint: "transaction",
-  release: "transaction",
-  set: "session",
-  reset: "session",
-  discard: "session",
-  prepare: "session",
-  deallocate: "session",
-  listen: "session",
-  unlisten: "session",
-  declare: "cursor",
-  fetch: "cursor",
-  move: "cursor",
-  close: "cursor",
-};
+const keywordEffects: ReadonlyMap<string, StatementEffect> = new Map([
+  ["begin", "transaction"],
+  ["start", "transaction"],
+  ["commit", "transaction"],
+  ["end", "transaction"],
+  ["rollback", "transaction"],
+  ["abort", "transaction"],
+  ["savepoint", "transaction"],
+  ["release", "transaction"],
+  ["set", "session"],
+  ["reset", "session"],
+  ["discard", "session"],
+  ["prepare", "session"],
+  ["deallocate", "session"],
+  ["listen", "session"],
+  ["unlisten", "session"],
+  ["declare", "cursor"],
+  ["fetch", "cursor"],
+  ["move", "cursor"],
+  ["close", "cursor"],
+]);
 
 const repeatableKeywords = new Set(["select", "insert", "update", "delete", "with", "values", "table", "merge"]);
 
 function effectOf(text: string, keyword: string): StatementEffect | null {
-  // What holds until the end of the transaction is nobody else's business.
+  // These hold until the end of the transaction.
   if (keyword === "set" && /^\s*set\s+(?:local|transaction|constraints)\b/i.test(text)) return null;
-  return keywordEffects[keyword] ?? null;
+  return keywordEffects.get(keyword) ?? null;
 }
 
 function refusalOf(text: string, keyword: string): string | null {
@@ -139,8 +139,45 @@ function refusalOf(text: string, keyword: string): string | null {
   return null;
 }
 
-/** The first word, in small letters, after white space, comments and opening brackets. */
-function firstKeyword(text: string): string {
-  const match = /^(?:[\s(;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*([a-z]+)/i.exec(text);
-  return match?.[1]?.toLowerCase() ?? "";
+/** The first word, in small letters, after white space, comments and opening brackets. Looks at each character once. */
+export function firstKeyword(text: string): string {
+  const start = keywordStart(text);
+  let end = start;
+  while (isLetter(text.charCodeAt(end))) end++;
+  return text.slice(start, end).toLowerCase();
+}
+
+function keywordStart(text: string): number {
+  let at = 0;
+  for (;;) {
+    if (skipped.has(text.charCodeAt(at))) {
+      at++;
+    } else if (text.startsWith("--", at)) {
+      const end = text.indexOf("\n", at);
+      at = end === -1 ? text.length : end + 1;
+    } else if (text.startsWith("/*", at)) {
+      at = commentEnd(text, at);
+    } else {
+      return at;
+    }
+  }
+}
+
+/** Comments nest in PostgreSQL. One without an end reaches to the end of the text. */
+function commentEnd(text: string, start: number): number {
+  const mark = /\/\*|\*\//g;
+  mark.lastIndex = start;
+  let depth = 0;
+  for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
+    depth += found[0] === "/*" ? 1 : -1;
+    if (depth === 0) return mark.lastIndex;
+  }
+  return text.length;
+}
+
+/** White space as PostgreSQL knows it, an opening bracket and the semicolon of an empty statement. */
+const skipped = new Set([..." \t\n\r\f\v(;"].map((character) => character.charCodeAt(0)));
+
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
 }
