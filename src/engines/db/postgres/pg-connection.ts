@@ -38,6 +38,7 @@ export class PgConnection implements Connection, JobCarrier {
   readonly #owner: ConnectionOwner;
   readonly #naming: StatementNaming;
   readonly #attempt: Attempt;
+  readonly #host: string;
   readonly #JobQuery: JobQueryClass;
   /** By name: a text that was forgotten and learned again is another `StatementInfo` with the same name. */
   readonly #prepared = new Map<string, Prepared>();
@@ -68,7 +69,7 @@ export class PgConnection implements Connection, JobCarrier {
   #strayCancel = false;
 
   constructor(
-    { client, reader, attempt }: Connected,
+    { client, reader, attempt, host }: Connected,
     JobQuery: JobQueryClass,
     naming: StatementNaming,
     owner: ConnectionOwner,
@@ -76,6 +77,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.#naming = naming;
     this.client = client;
     this.#attempt = attempt;
+    this.#host = host;
     this.#JobQuery = JobQuery;
     this.#owner = owner;
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
@@ -118,7 +120,7 @@ export class PgConnection implements Connection, JobCarrier {
     if (this.#sent[0] !== job || !this.available) return;
     job.cancelled = true;
     this.#strayCancel = true;
-    this.#cancelling = sendCancel(this.client, this.#attempt).finally(() => {
+    this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
       if (this.usable) this.#owner.onProgress(this);
     });

@@ -24,6 +24,8 @@ export interface PgClientConfig {
   readonly keepAlive: boolean;
   readonly keepAliveInitialDelayMillis: number;
   readonly pipeline: boolean;
+  /** SCRAM-SHA-256-PLUS where the server offers it. */
+  readonly enableChannelBinding: boolean;
 }
 
 export interface PgClient {
@@ -43,6 +45,15 @@ export interface PgClient {
 export interface PgConnectionHandle {
   readonly stream: Socket;
   attachListeners(stream: Socket): void;
+  on(event: "authenticationSASL", listener: (message: { mechanisms: readonly string[] }) => void): void;
+  on(
+    event:
+      | "authenticationCleartextPassword"
+      | "authenticationMD5Password"
+      | "authenticationSASLFinal"
+      | "authenticationOk",
+    listener: () => void,
+  ): void;
   on(event: "parameterDescription", listener: (message: { dataTypeIDs: number[] }) => void): void;
   query(text: string): void;
   parse(message: { text: string; name: string }): void;
