@@ -65,6 +65,7 @@ export class PoolDatabase extends JobQueries implements Database {
         engine: config.engine,
         statements: new Statements(),
         prepare: config.preparedStatements,
+        pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
       },
       listeners: new Listeners(logger),
@@ -124,7 +125,7 @@ export class PoolDatabase extends JobQueries implements Database {
       session.open = false;
       connection.statementLimit = null;
       // Behind a pooler the next statement may reach another session than the one that was used.
-      if (!this.#pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+      if (!this.defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
       pool.release(connection);
     }
   }
@@ -170,7 +171,8 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   protected start(job: Job): void {
-    this.#pool().submit(job);
+    if (this.alters(job)) this.#pool().submitAlone(job);
+    else this.#pool().submit(job);
   }
 
   /** @internal */
@@ -185,14 +187,8 @@ export class PoolDatabase extends JobQueries implements Database {
     };
   }
 
-  /** Whether a pooler gives each transaction another session of the server. */
-  get #pooled(): boolean {
-    const { engine, preparedStatements } = this.#core.config;
-    return engine === "postgres" && !preparedStatements;
-  }
-
   #assertOwnSession(call: string): void {
-    if (!this.#pooled) return;
+    if (!this.defaults.pooled) return;
     throw new ProgrammingError(
       `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
         "use a database that is connected to the server itself, with 'preparedStatements' left at true",

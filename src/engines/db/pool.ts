@@ -54,6 +54,24 @@ export class Pool implements ConnectionOwner {
     else this.#line.addJob(job);
   }
 
+  /** Runs a job on a connection that nobody else uses meanwhile, and resets the connection afterwards. */
+  submitAlone(job: Job): void {
+    this.acquire().then(
+      (connection) => {
+        const release = (): void => this.release(connection);
+        if (job.settled) {
+          release();
+          return;
+        }
+        connection.altered = true;
+        job.carrier = connection;
+        connection.send(job);
+        job.promise.then(release, release);
+      },
+      (error: unknown) => job.fail(error),
+    );
+  }
+
   /** Gives a connection to the caller alone, who must release it. */
   acquire(signal?: AbortSignal): Promise<Connection> {
     const refusal = this.#refusal();
@@ -64,10 +82,10 @@ export class Pool implements ConnectionOwner {
     return this.#line.addCaller(signal);
   }
 
-  /** Takes a connection back. One that is in the middle of something is reset before anybody else gets it. */
+  /** Takes a connection back. One in the middle of something, or with an altered session, is reset before its next use. */
   release(connection: Connection): void {
     if (!this.#exclusive.has(connection)) return;
-    if (connection.usable && (!connection.clean || connection.load > 0)) {
+    if (connection.usable && (!connection.clean || connection.altered || connection.load > 0)) {
       void this.#restore(connection);
       return;
     }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { ProgrammingError } from "./errors.js";
+import { type SessionState, sessionStateOf } from "./session-state.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
@@ -11,6 +12,8 @@ export class StatementInfo {
   readonly effect: StatementEffect | null;
   /** The reason why it cannot be run at all. */
   readonly refusal: string | null;
+  /** The state of its session that it leaves behind for the next user of the connection; null for none. */
+  readonly leaves: SessionState | null;
   /** True if the server undoes all of it when it is cancelled, so that it can be run again. */
   readonly repeatable: boolean;
   /** The types of its parameters, once a server has told. */
@@ -21,6 +24,7 @@ export class StatementInfo {
 
   constructor(text: string, keyword: string, parameterTypes: readonly number[] | null) {
     this.text = text;
+    this.leaves = keyword === "" ? null : sessionStateOf(text, keyword);
     this.effect = effectOf(text, keyword);
     this.refusal = refusalOf(text, keyword);
     this.repeatable = repeatableKeywords.has(keyword);
@@ -88,12 +92,18 @@ export function internalStatement(text: string): StatementInfo {
 export type StatementPlace = "pool" | "transaction" | "session";
 
 /** Refuses what cannot be run, or would leave its mark on a connection that others use. */
-export function assertAllowed(info: StatementInfo, place: StatementPlace): void {
+export function assertAllowed(info: StatementInfo, place: StatementPlace, pooled = false): void {
   if (info.refusal !== null) throw new ProgrammingError(info.refusal);
+  if (pooled && info.leaves === "certain") throw new ProgrammingError(pooledHint);
   if (info.effect === null || place === "session") return;
   if (info.effect === "cursor" && place === "transaction") return;
   throw new ProgrammingError(hints[info.effect]);
 }
+
+const pooledHint =
+  "this statement leaves something in its session (a setting, a lock, a temporary table), which behind a pooler in " +
+  "transaction mode somebody else uses next; use what ends with a transaction: set_config(..., true), " +
+  "pg_advisory_xact_lock, `on commit drop`";
 
 const hints: Readonly<Record<StatementEffect, string>> = {
   transaction: "transactions are opened and ended by transaction(), not by statements",

@@ -156,8 +156,12 @@ describe.skipIf(server === "")("the pool", () => {
 
   it("survives it when its prepared statements are gone", async () => {
     const db = await open({ poolSize: 1 });
+    // In a function nobody sees it from here.
+    await db.execute(
+      "create function forget() returns void language plpgsql as $$ begin execute 'deallocate all'; end $$",
+    );
     await db.fetchval("select $1::int", [1]);
-    await db.execute("do $$ begin execute 'deallocate all'; end $$");
+    await db.execute("select forget()", [], { prepare: false });
     expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
   });
 

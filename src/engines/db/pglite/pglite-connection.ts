@@ -12,6 +12,7 @@ const longestRun = 10;
 export class PgliteConnection implements Connection {
   usable = true;
   clean = true;
+  altered = false;
   statementLimit: number | null = null;
   busySince: number = performance.now();
   readonly slow = false;
@@ -64,6 +65,7 @@ export class PgliteConnection implements Connection {
       this.send(job);
       await job.promise;
     }
+    this.altered = false;
   }
 
   /** There is no line to cut, and what is in memory would be lost with it: whoever takes it next resets it. */

@@ -33,6 +33,7 @@ export class PgConnection implements Connection, JobCarrier {
   readonly client: PgClient;
   usable = true;
   clean = true;
+  altered = false;
   statementLimit: number | null = null;
   busySince = 0;
   readonly #owner: ConnectionOwner;
@@ -139,6 +140,7 @@ export class PgConnection implements Connection, JobCarrier {
     }
     this.#prepared.clear();
     this.#stale.length = 0;
+    this.altered = false;
   }
 
   destroy(reason: Error): void {
