@@ -41,6 +41,11 @@ export interface DatabaseOptions {
   statementTimeout?: number;
   /** Milliseconds after which a connection without work is closed; 60000 unless given, 0 for never. One always stays. */
   idleTimeout?: number;
+  /**
+   * Milliseconds after which a connection is replaced by a new one, give or take a tenth; 1800000 (30 minutes) unless
+   * given, 0 for never. A database that has moved is found again by then.
+   */
+  maxLifetime?: number;
   /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
   preparedStatements?: boolean;
 }
@@ -70,6 +75,7 @@ const checks: Checks<DatabaseOptions> = {
   acquireTimeout: is.integer(1, 2_147_483_647),
   statementTimeout: milliseconds,
   idleTimeout: milliseconds,
+  maxLifetime: milliseconds,
   preparedStatements: is.boolean,
 };
 
@@ -84,6 +90,7 @@ const defaults = {
   acquireTimeout: 4000,
   statementTimeout: 30_000,
   idleTimeout: 60_000,
+  maxLifetime: 1_800_000,
   preparedStatements: true,
 } as const satisfies Partial<DatabaseOptions>;
 

@@ -67,6 +67,8 @@ export class Job {
   heavy = false;
   /** The statement was cancelled on the server at the caller's wish. */
   cancelled = false;
+  /** Its transaction is read only at the caller's wish. */
+  readOnly = false;
   columns: Columns = noColumns;
   /** Takes the rows of a job of the kind `sink`. */
   sink: RowSink | null = null;

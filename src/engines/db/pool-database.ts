@@ -83,6 +83,8 @@ export class PoolDatabase extends JobQueries implements Database {
       size: engine.size,
       depth: engine.depth,
       acquireTimeout: config.acquireTimeout,
+      // An embedded database is not reached over a network, and in memory it has nothing else.
+      maxLifetime: config.engine === "pglite" ? 0 : config.maxLifetime,
       connect: (owner) => engine.connect(owner),
     });
     try {
@@ -93,6 +95,7 @@ export class PoolDatabase extends JobQueries implements Database {
     }
     const timer = setInterval(() => {
       if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
+      pool.retireOld(performance.now());
       engine.watch(pool);
     }, watchInterval).unref();
     listeners.attach(engine, pool);

@@ -9,6 +9,8 @@ export interface PoolOptions {
   readonly acquireTimeout: number;
   /** How many statements a connection is given before the earlier ones have been answered. */
   readonly depth: number;
+  /** Milliseconds after which a connection is replaced by a new one; 0 for never. */
+  readonly maxLifetime: number;
   connect(owner: ConnectionOwner): Promise<Connection>;
 }
 
@@ -38,7 +40,7 @@ export class Pool implements ConnectionOwner {
 
   /** Opens the first connection; throws when that fails. */
   async open(): Promise<void> {
-    this.#shared.push(await this.#options.connect(this));
+    this.#shared.push(this.#dated(await this.#options.connect(this)));
   }
 
   /** Runs a job on a connection that others use too. */
@@ -102,6 +104,7 @@ export class Pool implements ConnectionOwner {
   }
 
   onProgress(connection: Connection): void {
+    if (connection.retired && connection.load === 0) this.#closeRetired(connection);
     if (this.#line.empty || !connection.available || this.#exclusive.has(connection)) return;
     this.#serve(connection);
   }
@@ -142,6 +145,16 @@ export class Pool implements ConnectionOwner {
     void connection!.end();
   }
 
+  /** Retires one connection whose time is over. One at a time, so that they are not all opened again at once. */
+  retireOld(now: number): void {
+    for (const connection of this.connections()) {
+      if (connection.retired || connection.retireAt > now) continue;
+      connection.retired = true;
+      this.onProgress(connection);
+      return;
+    }
+  }
+
   /** Lets work under way finish for up to `grace` milliseconds, then ends every connection. */
   async close(grace: number): Promise<void> {
     if (this.#closed) return;
@@ -180,6 +193,21 @@ export class Pool implements ConnectionOwner {
     // Whatever comes first then takes it: the new connection, or one that is done with what it had.
     this.#grow();
     return null;
+  }
+
+  /** Gives a connection its time. Those that were opened together get different ones. */
+  #dated(connection: Connection): Connection {
+    const { maxLifetime } = this.#options;
+    if (maxLifetime > 0) connection.retireAt = performance.now() + maxLifetime * (0.9 + Math.random() * 0.2);
+    return connection;
+  }
+
+  #closeRetired(connection: Connection): void {
+    const index = this.#shared.indexOf(connection);
+    if (index === -1) return;
+    this.#shared.splice(index, 1);
+    void connection.end().catch(() => {});
+    this.#replace();
   }
 
   #take(connection: Connection): Connection {
@@ -231,7 +259,7 @@ export class Pool implements ConnectionOwner {
         if (this.#closed) {
           void connection.end();
         } else {
-          this.#shared.push(connection);
+          this.#shared.push(this.#dated(connection));
           this.onProgress(connection);
           if (!this.#line.empty && this.#mayGrow()) this.#grow();
         }

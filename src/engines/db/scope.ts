@@ -11,6 +11,8 @@ import { oid } from "./values/oids.js";
 export abstract class ConnectionScope extends JobQueries implements Scope {
   readonly owner: object;
   open = true;
+  /** True if the caller asked for a transaction that is read only. */
+  readOnly = false;
   protected readonly connection: Connection;
   #cursors = 0;
 
@@ -26,6 +28,7 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
   protected start(job: Job): void {
     if (!this.open) throw new ProgrammingError(`the ${this.what} has ended`);
     if (this.alters(job)) this.connection.altered = true;
+    job.readOnly = this.readOnly;
     job.carrier = this.connection;
     this.connection.send(job);
   }

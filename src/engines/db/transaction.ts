@@ -109,6 +109,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     if (!this.open) throw new ProgrammingError("the transaction has ended");
     const name = `stoa_${this.depth}_${++this.#savepoints}`;
     const inner = new TransactionScope(this.owner, this.connection, this.defaults, signal, this);
+    inner.readOnly = this.readOnly;
     await this.command(`savepoint ${name}`);
     try {
       const result = await runWithin(inner, () => run(inner));
@@ -172,6 +173,7 @@ async function attemptOnce<T>(
   if (signal?.aborted) throw cancelledError(signal.reason);
   const connection = await source.acquire(signal);
   const tx = new TransactionScope(owner, connection, defaults, signal);
+  tx.readOnly = options.readOnly === true;
   try {
     const begun = tx.command(beginStatement(options));
     // Sent along with it: should it fail, what holds until the end of a transaction has no effect.

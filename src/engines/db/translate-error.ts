@@ -37,6 +37,8 @@ const byState: Readonly<Record<string, DatabaseErrorClass>> = {
   "23P01": ExclusionViolation,
   // The statement has another number of parameters than were given: the caller's mistake, whatever its class says.
   "08P01": ProgrammingError,
+  // The server takes no changes: a standby, or one that was demoted.
+  "25006": OperationalError,
   // The server ended the session because a transaction took too long.
   "25P03": OperationalError,
   "25P04": OperationalError,

@@ -13,6 +13,8 @@ export class PgliteConnection implements Connection {
   usable = true;
   clean = true;
   altered = false;
+  retired = false;
+  retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince: number = performance.now();
   readonly slow = false;

@@ -27,6 +27,8 @@ const lateCancelDelay = 20;
 const slowAfter = 50;
 const heavyFrom = 20;
 const wholeResult = {};
+/** SQLSTATE of a change in a transaction that is read only. */
+const readOnlyServer = "25006";
 
 /** A session with a server, through node-postgres, with many statements under way at a time. */
 export class PgConnection implements Connection, JobCarrier {
@@ -34,6 +36,8 @@ export class PgConnection implements Connection, JobCarrier {
   usable = true;
   clean = true;
   altered = false;
+  retired = false;
+  retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince = 0;
   readonly #owner: ConnectionOwner;
@@ -105,7 +109,7 @@ export class PgConnection implements Connection, JobCarrier {
   }
 
   get available(): boolean {
-    return this.usable && this.#cancelling === null;
+    return this.usable && !this.retired && this.#cancelling === null;
   }
 
   send(job: Job): void {
@@ -221,6 +225,8 @@ export class PgConnection implements Connection, JobCarrier {
       return;
     }
     if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
+    // The server takes no changes, as one that was demoted: the next connection may find the one that does.
+    if (error.code === readOnlyServer && !job.readOnly) this.retired = true;
     const aboutName = isAboutName(job, error);
     const again = this.#mayRunAgain(job, error, aboutName);
     this.#advance(job);
