@@ -2,6 +2,7 @@ import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/n
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { authMethods, parseRequireAuth } from "./require-auth.js";
 import { type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
 /** As in libpq: how much a connection insists on TLS, and on whom it finds at the other end. */
@@ -18,6 +19,13 @@ export interface DatabaseOptions {
   /** A client certificate and its key. */
   sslcert?: string;
   sslkey?: string;
+  /**
+   * The ways of authentication that a server may ask for, as in libpq: `scram-sha-256`, `md5`, `password` (clear text) and
+   * `none`, separated by commas; or, with an exclamation mark each, those that it may not ask for.
+   */
+  requireAuth?: string;
+  /** SCRAM bound to the TLS connection: `prefer` where the server offers it (default), `require`, or `disable`. */
+  channelBinding?: "disable" | "prefer" | "require";
   /** A name, an address, or the folder of a Unix socket. */
   host?: string;
   port?: number;
@@ -33,12 +41,17 @@ export interface DatabaseOptions {
   statementTimeout?: number;
   /** Milliseconds after which a connection without work is closed; 60000 unless given, 0 for never. One always stays. */
   idleTimeout?: number;
+  /**
+   * Milliseconds after which a connection is replaced by a new one, give or take a tenth; 1800000 (30 minutes) unless
+   * given, 0 for never. A database that has moved is found again by then.
+   */
+  maxLifetime?: number;
   /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
   preparedStatements?: boolean;
 }
 
 type Settings = Required<Omit<DatabaseOptions, OptionalField>> & Pick<DatabaseOptions, OptionalField>;
-type OptionalField = "url" | "sslrootcert" | "sslcert" | "sslkey" | "user" | "password" | "database";
+type OptionalField = "url" | "requireAuth" | "sslrootcert" | "sslcert" | "sslkey" | "user" | "password" | "database";
 
 const milliseconds = is.integer(0, 2_147_483_647);
 
@@ -49,6 +62,8 @@ const checks: Checks<DatabaseOptions> = {
   sslrootcert: is.text,
   sslcert: is.text,
   sslkey: is.text,
+  requireAuth: requireAuthCheck,
+  channelBinding: is.oneOf("disable", "prefer", "require"),
   host: is.text,
   port: is.integer(1, 65_535),
   user: is.text,
@@ -60,12 +75,14 @@ const checks: Checks<DatabaseOptions> = {
   acquireTimeout: is.integer(1, 2_147_483_647),
   statementTimeout: milliseconds,
   idleTimeout: milliseconds,
+  maxLifetime: milliseconds,
   preparedStatements: is.boolean,
 };
 
 const defaults = {
   poolSize: 10,
   sslmode: "prefer",
+  channelBinding: "prefer",
   host: "localhost",
   port: 5432,
   applicationName: "stoa",
@@ -73,8 +90,14 @@ const defaults = {
   acquireTimeout: 4000,
   statementTimeout: 30_000,
   idleTimeout: 60_000,
+  maxLifetime: 1_800_000,
   preparedStatements: true,
 } as const satisfies Partial<DatabaseOptions>;
+
+function requireAuthCheck(value: unknown): string | undefined {
+  if (typeof value === "string" && parseRequireAuth(value) !== null) return undefined;
+  return `a list of ${authMethods.join(", ")}, separated by commas, all or none of them with a '!'`;
+}
 
 const contractOrder = ["url", "poolSize", "sslmode", "sslrootcert"] as const;
 

@@ -10,6 +10,12 @@ export interface Connection {
   readonly available: boolean;
   /** Whether the server has no transaction open on it, as of the last answer. */
   readonly clean: boolean;
+  /** True if a statement may have left something in the session: it is reset before others use it. */
+  altered: boolean;
+  /** True if it takes no more work and is to be closed once it has none. */
+  retired: boolean;
+  /** The time on the monotonic clock at which it is to be replaced by a new one. */
+  retireAt: number;
   /** Whether what is under way takes its time, or is known to. */
   readonly slow: boolean;
   /** Milliseconds that a statement may run on it for now; null for the configured limit. */

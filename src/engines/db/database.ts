@@ -42,6 +42,11 @@ export interface TransactionOptions {
   readonly deferrable?: boolean | undefined;
   /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
   readonly statementTimeout?: number | undefined;
+  /**
+   * Settings that hold until the end of the transaction: `{ "app.user": id }`, which policies of row-level security read
+   * with `current_setting('app.user')`. Also those of the server, such as `role`.
+   */
+  readonly settings?: Readonly<Record<string, string | number | bigint | boolean>> | undefined;
   /** How many times the function may run again after a serialization failure (40001) or a deadlock (40P01). */
   readonly retry?: number | undefined;
   readonly signal?: AbortSignal | undefined;

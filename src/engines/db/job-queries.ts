@@ -10,6 +10,8 @@ export interface QueryDefaults {
   readonly engine: DatabaseEngine;
   readonly statements: Statements;
   readonly prepare: boolean;
+  /** True if a pooler gives each transaction another session of the server. */
+  readonly pooled: boolean;
   /** Is told of every statement, where somebody counts. */
   meter: QueryMeter | null;
 }
@@ -44,7 +46,7 @@ export abstract class JobQueries extends BaseQueries {
     try {
       const [text, values] = readStatement(statement, params);
       const info = this.defaults.statements.get(text);
-      assertAllowed(info, this.place);
+      assertAllowed(info, this.place, this.defaults.pooled);
       const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
       const job = new Job(info, values, kind, prepare);
       job.sink = sink;
@@ -53,6 +55,11 @@ export abstract class JobQueries extends BaseQueries {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** True if a job may leave something in its session, which is then to be reset. */
+  protected alters(job: Job): boolean {
+    return job.info.leaves !== null && !this.defaults.pooled;
   }
 
   /** Sends a job of the caller's on its way, with the signal and the time that it has. */

@@ -32,12 +32,19 @@ export interface QueryMeter {
 
 export const noColumns: Columns = { names: [], types: [], readers: [], unsafe: false };
 
+/** The connection that runs a job. */
+export interface JobCarrier {
+  send(job: Job): void;
+  cancel(job: Job): void;
+}
+
 /** One statement on its way through a connection: what to send, and what becomes of the answer. */
 export class Job {
   readonly info: StatementInfo;
   readonly params: readonly unknown[];
   readonly kind: ResultKind;
-  readonly prepare: boolean;
+  /** False for a statement that is sent without a name. */
+  prepare: boolean;
   /** Several statements in one text, without parameters. */
   readonly script: boolean;
   readonly promise: Promise<unknown>;
@@ -49,7 +56,7 @@ export class Job {
   /** Whether the caller has its answer; what the server still sends is dropped. */
   settled = false;
   /** The connection that was given the job. */
-  carrier: { cancel(job: Job): void } | null = null;
+  carrier: JobCarrier | null = null;
   /** Set while the job waits for something; takes it out of there. */
   withdraw: ((job: Job) => void) | null = null;
   /** When it began to wait for a connection. */
@@ -60,6 +67,8 @@ export class Job {
   heavy = false;
   /** The statement was cancelled on the server at the caller's wish. */
   cancelled = false;
+  /** Its transaction is read only at the caller's wish. */
+  readOnly = false;
   columns: Columns = noColumns;
   /** Takes the rows of a job of the kind `sink`. */
   sink: RowSink | null = null;

@@ -65,6 +65,7 @@ export class PoolDatabase extends JobQueries implements Database {
         engine: config.engine,
         statements: new Statements(),
         prepare: config.preparedStatements,
+        pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
       },
       listeners: new Listeners(logger),
@@ -82,6 +83,8 @@ export class PoolDatabase extends JobQueries implements Database {
       size: engine.size,
       depth: engine.depth,
       acquireTimeout: config.acquireTimeout,
+      // An embedded database is not reached over a network, and in memory it has nothing else.
+      maxLifetime: config.engine === "pglite" ? 0 : config.maxLifetime,
       connect: (owner) => engine.connect(owner),
     });
     try {
@@ -92,6 +95,7 @@ export class PoolDatabase extends JobQueries implements Database {
     }
     const timer = setInterval(() => {
       if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
+      pool.retireOld(performance.now());
       engine.watch(pool);
     }, watchInterval).unref();
     listeners.attach(engine, pool);
@@ -124,7 +128,7 @@ export class PoolDatabase extends JobQueries implements Database {
       session.open = false;
       connection.statementLimit = null;
       // Behind a pooler the next statement may reach another session than the one that was used.
-      if (!this.#pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+      if (!this.defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
       pool.release(connection);
     }
   }
@@ -170,7 +174,8 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   protected start(job: Job): void {
-    this.#pool().submit(job);
+    if (this.alters(job)) this.#pool().submitAlone(job);
+    else this.#pool().submit(job);
   }
 
   /** @internal */
@@ -185,14 +190,8 @@ export class PoolDatabase extends JobQueries implements Database {
     };
   }
 
-  /** Whether a pooler gives each transaction another session of the server. */
-  get #pooled(): boolean {
-    const { engine, preparedStatements } = this.#core.config;
-    return engine === "postgres" && !preparedStatements;
-  }
-
   #assertOwnSession(call: string): void {
-    if (!this.#pooled) return;
+    if (!this.defaults.pooled) return;
     throw new ProgrammingError(
       `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
         "use a database that is connected to the server itself, with 'preparedStatements' left at true",

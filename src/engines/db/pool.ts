@@ -9,6 +9,8 @@ export interface PoolOptions {
   readonly acquireTimeout: number;
   /** How many statements a connection is given before the earlier ones have been answered. */
   readonly depth: number;
+  /** Milliseconds after which a connection is replaced by a new one; 0 for never. */
+  readonly maxLifetime: number;
   connect(owner: ConnectionOwner): Promise<Connection>;
 }
 
@@ -38,7 +40,7 @@ export class Pool implements ConnectionOwner {
 
   /** Opens the first connection; throws when that fails. */
   async open(): Promise<void> {
-    this.#shared.push(await this.#options.connect(this));
+    this.#shared.push(this.#dated(await this.#options.connect(this)));
   }
 
   /** Runs a job on a connection that others use too. */
@@ -54,6 +56,24 @@ export class Pool implements ConnectionOwner {
     else this.#line.addJob(job);
   }
 
+  /** Runs a job on a connection that nobody else uses meanwhile, and resets the connection afterwards. */
+  submitAlone(job: Job): void {
+    this.acquire().then(
+      (connection) => {
+        const release = (): void => this.release(connection);
+        if (job.settled) {
+          release();
+          return;
+        }
+        connection.altered = true;
+        job.carrier = connection;
+        connection.send(job);
+        job.promise.then(release, release);
+      },
+      (error: unknown) => job.fail(error),
+    );
+  }
+
   /** Gives a connection to the caller alone, who must release it. */
   acquire(signal?: AbortSignal): Promise<Connection> {
     const refusal = this.#refusal();
@@ -64,10 +84,10 @@ export class Pool implements ConnectionOwner {
     return this.#line.addCaller(signal);
   }
 
-  /** Takes a connection back. One that is in the middle of something is reset before anybody else gets it. */
+  /** Takes a connection back. One in the middle of something, or with an altered session, is reset before its next use. */
   release(connection: Connection): void {
     if (!this.#exclusive.has(connection)) return;
-    if (connection.usable && (!connection.clean || connection.load > 0)) {
+    if (connection.usable && (!connection.clean || connection.altered || connection.load > 0)) {
       void this.#restore(connection);
       return;
     }
@@ -84,12 +104,16 @@ export class Pool implements ConnectionOwner {
   }
 
   onProgress(connection: Connection): void {
+    if (connection.retired && connection.load === 0) this.#closeRetired(connection);
     if (this.#line.empty || !connection.available || this.#exclusive.has(connection)) return;
     this.#serve(connection);
   }
 
   onRetry(job: Job): void {
-    this.submit(job);
+    // A statement of a session stays on the connection of that session.
+    const carrier = job.carrier as Connection | null;
+    if (carrier !== null && this.#exclusive.has(carrier)) carrier.send(job);
+    else this.submit(job);
   }
 
   onGone(connection: Connection): void {
@@ -119,6 +143,16 @@ export class Pool implements ConnectionOwner {
     if (index === -1) return;
     const [connection] = this.#shared.splice(index, 1);
     void connection!.end();
+  }
+
+  /** Retires one connection whose time is over. One at a time, so that they are not all opened again at once. */
+  retireOld(now: number): void {
+    for (const connection of this.connections()) {
+      if (connection.retired || connection.retireAt > now) continue;
+      connection.retired = true;
+      this.onProgress(connection);
+      return;
+    }
   }
 
   /** Lets work under way finish for up to `grace` milliseconds, then ends every connection. */
@@ -159,6 +193,21 @@ export class Pool implements ConnectionOwner {
     // Whatever comes first then takes it: the new connection, or one that is done with what it had.
     this.#grow();
     return null;
+  }
+
+  /** Gives a connection its time. Those that were opened together get different ones. */
+  #dated(connection: Connection): Connection {
+    const { maxLifetime } = this.#options;
+    if (maxLifetime > 0) connection.retireAt = performance.now() + maxLifetime * (0.9 + Math.random() * 0.2);
+    return connection;
+  }
+
+  #closeRetired(connection: Connection): void {
+    const index = this.#shared.indexOf(connection);
+    if (index === -1) return;
+    this.#shared.splice(index, 1);
+    void connection.end().catch(() => {});
+    this.#replace();
   }
 
   #take(connection: Connection): Connection {
@@ -210,7 +259,7 @@ export class Pool implements ConnectionOwner {
         if (this.#closed) {
           void connection.end();
         } else {
-          this.#shared.push(connection);
+          this.#shared.push(this.#dated(connection));
           this.onProgress(connection);
           if (!this.#line.empty && this.#mayGrow()) this.#grow();
         }

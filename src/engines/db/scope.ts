@@ -4,12 +4,15 @@ import type { QueryOptions } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { Job } from "./job.js";
 import { JobQueries, type QueryDefaults } from "./job-queries.js";
-import { internalStatement } from "./statements.js";
+import { assertAllowed, internalStatement } from "./statements.js";
+import { oid } from "./values/oids.js";
 
 /** The calls that run SQL, on one connection of the caller's own. */
 export abstract class ConnectionScope extends JobQueries implements Scope {
   readonly owner: object;
   open = true;
+  /** True if the caller asked for a transaction that is read only. */
+  readOnly = false;
   protected readonly connection: Connection;
   #cursors = 0;
 
@@ -24,12 +27,18 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
 
   protected start(job: Job): void {
     if (!this.open) throw new ProgrammingError(`the ${this.what} has ended`);
+    if (this.alters(job)) this.connection.altered = true;
+    job.readOnly = this.readOnly;
     job.carrier = this.connection;
     this.connection.send(job);
   }
 
   async script(text: string, options: QueryOptions = {}): Promise<void> {
-    const job = new Job(internalStatement(text), [], "execute", false, true);
+    const info = internalStatement(text);
+    assertAllowed(info, "session");
+    const job = new Job(info, [], "execute", false, true);
+    // Its statements are not looked at one by one.
+    if (!this.defaults.pooled) this.connection.altered = true;
     this.begin(job, options);
     await job.promise;
   }
@@ -37,6 +46,17 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
   /** @internal A name that no other cursor of the scope has. */
   cursorName(): string {
     return `stoa_cursor_${++this.#cursors}`;
+  }
+
+  /** @internal Settings that end with the transaction. Names and values are parameters. */
+  applySettings(settings: ReadonlyMap<string, string>): Promise<unknown> {
+    const calls = Array.from(settings, (_, i) => `pg_catalog.set_config($${2 * i + 1}, $${2 * i + 2}, true)`);
+    const info = this.defaults.statements.get(`select ${calls.join(", ")}`);
+    info.parameterTypes ??= calls.flatMap(() => [oid.text, oid.text]);
+    const job = new Job(info, [...settings].flat(), "execute", this.defaults.prepare);
+    job.carrier = this.connection;
+    this.connection.send(job);
+    return job.promise;
   }
 
   /** @internal Runs a statement of the framework's own, whatever the state of the scope. */

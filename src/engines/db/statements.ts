@@ -1,23 +1,53 @@
+import { createHash } from "node:crypto";
 import { ProgrammingError } from "./errors.js";
+import { type SessionState, sessionStateOf } from "./session-state.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
 
-/** What is known of a statement's text, whichever connection runs it. */
-export interface StatementInfo {
+/** The facts about a statement's text that hold on every connection. */
+export class StatementInfo {
   readonly text: string;
-  /** Under which name connections prepare it. Never used for another text. */
-  readonly name: string;
-  /** What it does to its connection beyond its own end; null for nothing. */
+  /** Its effect on its connection beyond its own end; null for none. */
   readonly effect: StatementEffect | null;
-  /** Why it cannot be run at all. */
+  /** The reason why it cannot be run at all. */
   readonly refusal: string | null;
-  /** Whether the server undoes all of it when it is cancelled, so that it can be run again. */
+  /** The state of its session that it leaves behind for the next user of the connection; null for none. */
+  readonly leaves: SessionState | null;
+  /** True if the server undoes all of it when it is cancelled, so that it can be run again. */
   readonly repeatable: boolean;
   /** The types of its parameters, once a server has told. */
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
-  cost: number;
+  cost = 0;
+  #name: string | null = null;
+
+  constructor(text: string, keyword: string, parameterTypes: readonly number[] | null) {
+    this.text = text;
+    this.leaves = keyword === "" ? null : sessionStateOf(text, keyword);
+    this.effect = effectOf(text, keyword);
+    this.refusal = refusalOf(text, keyword);
+    this.repeatable = repeatableKeywords.has(keyword);
+    this.parameterTypes = parameterTypes;
+  }
+
+  /** The name under which connections prepare it, computed on first use. */
+  get name(): string {
+    return (this.#name ??= statementName(this.text));
+  }
+}
+
+/**
+ * The name of a prepared statement: a hash of its text. Behind a pooler a session of the server is shared with other
+ * processes, so a name must never mean two texts; with a counter it did, and one process ran the statements of another.
+ * The types of the parameters are not part of it because none are ever sent: the server derives them from the text.
+ *
+ * 128 bits of SHA-256: a collision by chance is likely only among 2^64 texts, and one made on purpose (2^64 attempts as
+ * well) needs a way to choose whole statements, with which nobody needs a collision. PostgreSQL cuts names at 63 bytes;
+ * this one has 27, as it is sent with each execution.
+ */
+export function statementName(text: string): string {
+  return `stoa_${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
 }
 
 /** How many texts are remembered: more than an application usually has, and a bound for one that builds them. */
@@ -28,7 +58,6 @@ export const longestKept = 8192;
 /** Texts by what is known of them; the least recently used are forgotten. */
 export class Statements {
   readonly #known = new Map<string, StatementInfo>();
-  #made = 0;
   #last: StatementInfo | null = null;
 
   get(text: string): StatementInfo {
@@ -48,16 +77,7 @@ export class Statements {
       const [oldest] = this.#known.keys();
       this.#known.delete(oldest!);
     }
-    const keyword = firstKeyword(text);
-    const info: StatementInfo = {
-      text,
-      name: `stoa_${++this.#made}`,
-      effect: effectOf(text, keyword),
-      refusal: refusalOf(text, keyword),
-      repeatable: repeatableKeywords.has(keyword),
-      parameterTypes: null,
-      cost: 0,
-    };
+    const info = new StatementInfo(text, firstKeyword(text), null);
     if (text.length <= longestKept) this.#known.set(text, info);
     return info;
   }
@@ -65,19 +85,25 @@ export class Statements {
 
 /** A statement of the framework's own, sent without being prepared. */
 export function internalStatement(text: string): StatementInfo {
-  return { text, name: "", effect: null, refusal: null, repeatable: false, parameterTypes: [], cost: 0 };
+  return new StatementInfo(text, "", []);
 }
 
 /** Where a statement is to run: on a connection of many, inside a transaction, or in a session of its own. */
 export type StatementPlace = "pool" | "transaction" | "session";
 
 /** Refuses what cannot be run, or would leave its mark on a connection that others use. */
-export function assertAllowed(info: StatementInfo, place: StatementPlace): void {
+export function assertAllowed(info: StatementInfo, place: StatementPlace, pooled = false): void {
   if (info.refusal !== null) throw new ProgrammingError(info.refusal);
+  if (pooled && info.leaves === "certain") throw new ProgrammingError(pooledHint);
   if (info.effect === null || place === "session") return;
   if (info.effect === "cursor" && place === "transaction") return;
   throw new ProgrammingError(hints[info.effect]);
 }
+
+const pooledHint =
+  "this statement leaves something in its session (a setting, a lock, a temporary table), which behind a pooler in " +
+  "transaction mode somebody else uses next; use what ends with a transaction: set_config(..., true), " +
+  "pg_advisory_xact_lock, `on commit drop`";
 
 const hints: Readonly<Record<StatementEffect, string>> = {
   transaction: "transactions are opened and ended by transaction(), not by statements",
@@ -85,34 +111,34 @@ const hints: Readonly<Record<StatementEffect, string>> = {
   cursor: "cursors are for transactions: use cursor()",
 };
 
-const keywordEffects: Readonly<Record<string, StatementEffect>> = {
-  begin: "transaction",
-  start: "transaction",
-  commit: "transaction",
-  end: "transaction",
-  rollback: "transaction",
-  abort: "transaction",
-  savepoint: "transaction",
-  release: "transaction",
-  set: "session",
-  reset: "session",
-  discard: "session",
-  prepare: "session",
-  deallocate: "session",
-  listen: "session",
-  unlisten: "session",
-  declare: "cursor",
-  fetch: "cursor",
-  move: "cursor",
-  close: "cursor",
-};
+const keywordEffects: ReadonlyMap<string, StatementEffect> = new Map([
+  ["begin", "transaction"],
+  ["start", "transaction"],
+  ["commit", "transaction"],
+  ["end", "transaction"],
+  ["rollback", "transaction"],
+  ["abort", "transaction"],
+  ["savepoint", "transaction"],
+  ["release", "transaction"],
+  ["set", "session"],
+  ["reset", "session"],
+  ["discard", "session"],
+  ["prepare", "session"],
+  ["deallocate", "session"],
+  ["listen", "session"],
+  ["unlisten", "session"],
+  ["declare", "cursor"],
+  ["fetch", "cursor"],
+  ["move", "cursor"],
+  ["close", "cursor"],
+]);
 
 const repeatableKeywords = new Set(["select", "insert", "update", "delete", "with", "values", "table", "merge"]);
 
 function effectOf(text: string, keyword: string): StatementEffect | null {
-  // What holds until the end of the transaction is nobody else's business.
+  // These hold until the end of the transaction.
   if (keyword === "set" && /^\s*set\s+(?:local|transaction|constraints)\b/i.test(text)) return null;
-  return keywordEffects[keyword] ?? null;
+  return keywordEffects.get(keyword) ?? null;
 }
 
 function refusalOf(text: string, keyword: string): string | null {
@@ -123,8 +149,45 @@ function refusalOf(text: string, keyword: string): string | null {
   return null;
 }
 
-/** The first word, in small letters, after white space, comments and opening brackets. */
-function firstKeyword(text: string): string {
-  const match = /^(?:[\s(;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*([a-z]+)/i.exec(text);
-  return match?.[1]?.toLowerCase() ?? "";
+/** The first word, in small letters, after white space, comments and opening brackets. Looks at each character once. */
+export function firstKeyword(text: string): string {
+  const start = keywordStart(text);
+  let end = start;
+  while (isLetter(text.charCodeAt(end))) end++;
+  return text.slice(start, end).toLowerCase();
+}
+
+function keywordStart(text: string): number {
+  let at = 0;
+  for (;;) {
+    if (skipped.has(text.charCodeAt(at))) {
+      at++;
+    } else if (text.startsWith("--", at)) {
+      const end = text.indexOf("\n", at);
+      at = end === -1 ? text.length : end + 1;
+    } else if (text.startsWith("/*", at)) {
+      at = commentEnd(text, at);
+    } else {
+      return at;
+    }
+  }
+}
+
+/** Comments nest in PostgreSQL. One without an end reaches to the end of the text. */
+function commentEnd(text: string, start: number): number {
+  const mark = /\/\*|\*\//g;
+  mark.lastIndex = start;
+  let depth = 0;
+  for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
+    depth += found[0] === "/*" ? 1 : -1;
+    if (depth === 0) return mark.lastIndex;
+  }
+  return text.length;
+}
+
+/** White space as PostgreSQL knows it, an opening bracket and the semicolon of an empty statement. */
+const skipped = new Set([..." \t\n\r\f\v(;"].map((character) => character.charCodeAt(0)));
+
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
 }

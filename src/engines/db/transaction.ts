@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Checks, is, readOptions } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import { currentScope, runWithin } from "./ambient.js";
 import type { Connection } from "./connection.js";
 import type { CursorHome } from "./cursor.js";
@@ -16,6 +17,7 @@ const checks: Checks<TransactionOptions> = {
   readOnly: is.boolean,
   deferrable: is.boolean,
   statementTimeout: is.integer(0, 2_147_483_647),
+  settings: is.object,
   retry: is.integer(0, 100),
   signal: is.object,
 };
@@ -51,7 +53,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
 
   async transaction<T>(run: Run<T>, options?: TransactionOptions): Promise<T> {
     const given = readOptions<TransactionOptions>("transaction()", options, checks);
-    for (const name of ["isolation", "readOnly", "deferrable", "statementTimeout", "retry"] as const) {
+    for (const name of ["isolation", "readOnly", "deferrable", "statementTimeout", "settings", "retry"] as const) {
       if (given[name] !== undefined)
         throw new ProgrammingError(`option '${name}' is for the outermost transaction only`);
     }
@@ -107,6 +109,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     if (!this.open) throw new ProgrammingError("the transaction has ended");
     const name = `stoa_${this.depth}_${++this.#savepoints}`;
     const inner = new TransactionScope(this.owner, this.connection, this.defaults, signal, this);
+    inner.readOnly = this.readOnly;
     await this.command(`savepoint ${name}`);
     try {
       const result = await runWithin(inner, () => run(inner));
@@ -142,10 +145,11 @@ export async function runTransaction<T>(
 ): Promise<T> {
   const given = readOptions<TransactionOptions>("transaction()", options, checks);
   const signal = given.signal ?? boundSignal;
+  const settings = readSettings(given.settings);
   for (let attempt = 0; ; attempt++) {
     let outcome: { result: T; hooks: readonly (() => unknown)[] };
     try {
-      outcome = await attemptOnce(owner, source, defaults, run, given, signal);
+      outcome = await attemptOnce(owner, source, defaults, run, given, settings, signal);
     } catch (error) {
       if (attempt >= (given.retry ?? 0) || !isTransient(error) || signal?.aborted) throw error;
       // Those who collided would collide again if they came back together.
@@ -163,13 +167,18 @@ async function attemptOnce<T>(
   defaults: QueryDefaults,
   run: Run<T>,
   options: TransactionOptions,
+  settings: ReadonlyMap<string, string>,
   signal: AbortSignal | undefined,
 ): Promise<{ result: T; hooks: readonly (() => unknown)[] }> {
   if (signal?.aborted) throw cancelledError(signal.reason);
   const connection = await source.acquire(signal);
   const tx = new TransactionScope(owner, connection, defaults, signal);
+  tx.readOnly = options.readOnly === true;
   try {
-    await tx.command(beginStatement(options));
+    const begun = tx.command(beginStatement(options));
+    // Sent along with it: should it fail, what holds until the end of a transaction has no effect.
+    const set = settings.size === 0 ? undefined : tx.applySettings(settings);
+    await Promise.all([begun, set]);
     if (options.statementTimeout !== undefined) {
       connection.statementLimit = options.statementTimeout;
       await tx.command(`set local statement_timeout = ${options.statementTimeout}`);
@@ -183,6 +192,24 @@ async function attemptOnce<T>(
     if (options.statementTimeout !== undefined) connection.statementLimit = null;
     source.release(connection);
   }
+}
+
+const noSettings: ReadonlyMap<string, string> = new Map();
+
+/** Checks settings. No message repeats a value. */
+function readSettings(given: TransactionOptions["settings"]): ReadonlyMap<string, string> {
+  if (given === undefined) return noSettings;
+  const settings = new Map<string, string>();
+  for (const [name, value] of Object.entries(given)) {
+    if (name === "" || name.includes("\0"))
+      throw new ValueError("option 'settings' in transaction(): a name is not valid");
+    if (!["string", "number", "bigint", "boolean"].includes(typeof value)) {
+      const kind = value === null ? "null" : typeof value;
+      throw new ValueError(`option 'settings' in transaction(): '${name}' must be a string or a number, not ${kind}`);
+    }
+    settings.set(name, String(value));
+  }
+  return settings;
 }
 
 /** A transaction that is open until its `close`: committed, or rolled back when that is given an error. */
@@ -235,8 +262,11 @@ export function beginStatement({ isolation, readOnly, deferrable }: TransactionO
   return text;
 }
 
+/** A serialization failure, a deadlock, or a prepared statement that the session of a pooler did not have. */
+const transient: ReadonlySet<string | null> = new Set(["40001", "40P01", "26000", "42P05"]);
+
 function isTransient(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.sqlstate === "40001" || error.sqlstate === "40P01");
+  return error instanceof DatabaseError && transient.has(error.sqlstate);
 }
 
 /** All of them run, even when one fails; the first failure is thrown. The transaction stays committed. */

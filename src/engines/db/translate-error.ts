@@ -37,6 +37,8 @@ const byState: Readonly<Record<string, DatabaseErrorClass>> = {
   "23P01": ExclusionViolation,
   // The statement has another number of parameters than were given: the caller's mistake, whatever its class says.
   "08P01": ProgrammingError,
+  // The server takes no changes: a standby, or one that was demoted.
+  "25006": OperationalError,
   // The server ended the session because a transaction took too long.
   "25P03": OperationalError,
   "25P04": OperationalError,
@@ -125,5 +127,19 @@ function unquote(name: string): string {
  */
 function withoutValues(sqlstate: string, message: string): string {
   if (!sqlstate.startsWith("22")) return message;
-  return message.replace(/: ".*"$/s, ': "..."').replace(/^value ".*" is/s, 'value "..." is');
+  return withoutQuotedStart(withoutQuotedEnd(message));
+}
+
+/** `invalid input syntax for type integer: "x"`. Without an expression, as the value can be long and hold anything. */
+function withoutQuotedEnd(message: string): string {
+  const start = message.indexOf(': "');
+  if (start === -1 || !message.endsWith('"') || start + 3 >= message.length) return message;
+  return `${message.slice(0, start)}: "..."`;
+}
+
+/** `value "x" is out of range for type integer`. */
+function withoutQuotedStart(message: string): string {
+  const end = message.lastIndexOf('" is');
+  if (!message.startsWith('value "') || end < 'value "'.length) return message;
+  return `value "...${message.slice(end)}`;
 }

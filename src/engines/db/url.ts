@@ -42,6 +42,8 @@ const numbers = new Set([
   "acquireTimeout",
   "idle_timeout",
   "idleTimeout",
+  "max_lifetime",
+  "maxLifetime",
   "statement_timeout",
   "statementTimeout",
   "connectTimeout",

@@ -83,6 +83,12 @@ describe("DatabaseConfig", () => {
     [{ poolSize: 0 }, "option 'poolSize' in DatabaseConfig must be an integer from 1 to 10000, not 0"],
     [{ pool_siez: 3 }, "did you mean 'pool_size'?"],
     [{ sslmode: "on" }, "option 'sslmode' in DatabaseConfig must be one of"],
+    [{ requireAuth: "scram" }, "option 'requireAuth' in DatabaseConfig must be a list of none, password, md5, scram"],
+    [{ requireAuth: "md5,!none" }, "all or none of them with a '!'"],
+    [{ requireAuth: "md5,md5" }, "option 'requireAuth'"],
+    [{ requireAuth: "" }, "option 'requireAuth'"],
+    [{ url: "postgres://h/x?require_auth=all" }, "option 'require_auth' in the query of the database URL"],
+    [{ channelBinding: "yes" }, "option 'channelBinding' in DatabaseConfig must be one of"],
     [{ statementTimeout: -1 }, "option 'statementTimeout'"],
   ])("refuses %o", (options, message) => {
     expect(() => new DatabaseConfig(options as object)).toThrow(ValueError);

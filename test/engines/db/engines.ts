@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 
 export interface TestEngine {
@@ -30,4 +31,12 @@ export async function withServer(server: string, statement: string): Promise<voi
   } finally {
     await database.close();
   }
+}
+
+/** A role with the password `hunter2`. Several test files may make the same one at once. */
+export async function makeRole(database: Database, name: string): Promise<void> {
+  await database.script(
+    `do $$ begin create role ${name} login password 'hunter2';
+    exception when duplicate_object or unique_violation then null; end $$`,
+  );
 }

@@ -238,6 +238,33 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       );
     });
 
+    it.each([
+      "select set_config('app.user', 'ada', false)",
+      "select pg_advisory_lock(1)",
+      "create temp table t (a int)",
+    ])("what would stay in a session of the pooler: %s", async (text) => {
+      for (const run of [() => db.execute(text), () => db.transaction((tx) => tx.execute(text))]) {
+        const error = await run().catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(ProgrammingError);
+        expect((error as Error).message).toContain("set_config(..., true), pg_advisory_xact_lock, `on commit drop`");
+      }
+    });
+
+    it("nothing that ends with the transaction", async () => {
+      const seen = await db.transaction(
+        async (tx) => {
+          await tx.execute("create temp table t on commit drop as select 1 as one");
+          return tx.fetchval("select current_setting('app.user')");
+        },
+        { settings: { "app.user": "ada" } },
+      );
+      expect(seen).toBe("ada");
+      const left = await Promise.all(
+        Array.from({ length: 20 }, () => db.fetchval("select current_setting('app.user', true)")),
+      );
+      expect(left.filter((value) => value !== null && value !== "")).toEqual([]);
+    });
+
     it("nothing of those who notify", async () => {
       let told: (payload: string) => void = () => {};
       const heard = new Promise<string>((resolve) => (told = resolve));

@@ -1,11 +1,14 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { ValueError } from "../../../src/internal/value-error.js";
 
 describe("an embedded database", () => {
   let folder: string;
@@ -36,15 +39,14 @@ describe("an embedded database", () => {
     await second.close();
   });
 
-  it.skipIf(process.platform !== "linux")("refuses a folder that is open already, and says by whom", async () => {
+  it.skipIf(process.platform !== "linux")("refuses a folder that is open already and names the process", async () => {
     const path = join(folder, "shared");
     const db = await openDatabase(`pglite:${path}`);
     await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`in ${path} is in use by this process`);
     await db.close();
     await writeFile(join(path, "stoa.lock"), `${process.ppid} `);
-    const holder = openDatabase(`pglite:${path}`);
-    // A number without the start of its process is that of another one, which had it before.
-    await (await holder).close();
+    // A number without the start of its process belongs to an earlier process.
+    await (await openDatabase(`pglite:${path}`)).close();
     const status = await readFile(`/proc/${process.ppid}/stat`, "utf8");
     const start = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
     await writeFile(join(path, "stoa.lock"), `${process.ppid} ${start}`);
@@ -53,16 +55,114 @@ describe("an embedded database", () => {
     expect((error as Error).message).toContain(`is in use by process ${process.ppid}`);
   });
 
-  it("begins anew where an earlier start died half way", async () => {
+  it("refuses a folder with other files and touches none of them", async () => {
+    const path = join(folder, "project");
+    await mkdir(join(path, "src"), { recursive: true });
+    await writeFile(join(path, "src", "app.ts"), "source");
+    await writeFile(join(path, "package.json"), "{}");
+    const before = await readdir(path, { recursive: true });
+    const error = await openDatabase(`pglite:${path}`).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ValueError);
+    expect((error as Error).message).toBe(
+      `the folder ${path} holds files that are not of an embedded database (package.json, src): ` +
+        "give the database a folder of its own, such as pglite:./data",
+    );
+    expect(await readdir(path, { recursive: true })).toEqual(before);
+  });
+
+  it("removes nothing from a folder that an earlier version did not finish", async () => {
     const path = join(folder, "unfinished");
-    const first = await openDatabase(`pglite:${path}`);
-    await first.close();
-    await rm(join(path, "base"), { recursive: true });
+    await mkdir(path);
     await writeFile(join(path, "stoa.unfinished"), "");
+    await writeFile(join(path, "notes.txt"), "mine");
+    await expect(openDatabase(`pglite:${path}`)).rejects.toThrow("Remove the folder if nothing in it is yours");
+    expect(await readFile(join(path, "notes.txt"), "utf8")).toBe("mine");
+  });
+
+  it("takes a folder that is empty but for what Git and file systems put there", async () => {
+    const path = join(folder, "mounted");
+    await mkdir(join(path, "lost+found"), { recursive: true });
+    await writeFile(join(path, ".gitkeep"), "");
     const db = await openDatabase(`pglite:${path}`);
-    expect(await db.fetchval("select 1")).toBe(1);
     await db.close();
-    expect(await readdir(path)).not.toContain("stoa.unfinished");
+    expect((await readdir(path)).sort()).toEqual([".gitkeep", "lost+found", "pgdata"]);
+  });
+
+  it("refuses a path that is a file", async () => {
+    const path = join(folder, "file");
+    await writeFile(path, "mine");
+    await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`the folder ${path} for the embedded database cannot`);
+    expect(await readFile(path, "utf8")).toBe("mine");
+  });
+
+  it("uses a cluster that PGlite made in the folder itself", async () => {
+    const path = join(folder, "direct");
+    const pglite = await PGlite.create({ dataDir: path });
+    await pglite.exec("create table made (by text); insert into made values ('PGlite')");
+    await pglite.close();
+    const db = await openDatabase(`pglite:${path}`);
+    expect(await db.fetchval("select by from made")).toBe("PGlite");
+    await db.close();
+  }, 60_000);
+
+  describe("after a kill during the first start", () => {
+    /** Starts a process that opens the folder, and kills it as soon as the folder satisfies a condition. */
+    const killWhen = async (path: string, condition: (names: readonly string[]) => boolean): Promise<void> => {
+      const file = join(folder, `${basename(path)}.mts`);
+      const source = new URL("../../../src/engines/db/open-database.ts", import.meta.url).href;
+      await writeFile(
+        file,
+        `import { openDatabase } from ${JSON.stringify(source)};
+        const db = await openDatabase(${JSON.stringify(`pglite:${path}`)});
+        await db.execute("create table opened (a int)");
+        setInterval(() => {}, 1000);`,
+      );
+      const child = spawn(process.execPath, ["--import", "tsx", file], { stdio: "ignore" });
+      const ended = once(child, "exit");
+      try {
+        for (;;) {
+          const names = await readdir(path, { recursive: true }).catch(() => []);
+          if (condition(names)) break;
+          if (child.exitCode !== null) throw new Error("the process has ended by itself");
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      } finally {
+        child.kill("SIGKILL");
+        await ended;
+      }
+    };
+
+    const moments: Readonly<Record<string, (names: readonly string[]) => boolean>> = {
+      "once the lock is taken": (names) => names.includes("stoa.lock"),
+      "once a folder for the cluster is made": (names) => names.some((name) => name.startsWith("pgdata")),
+      "once the first files are written": (names) => names.some((name) => /^pgdata[^/]*\/PG_VERSION$/.test(name)),
+      "once most files are written": (names) => names.length > 500,
+      "once the cluster is complete": (names) => names.includes("pgdata"),
+    };
+
+    it.each(Object.keys(moments))(
+      "%s, the next start works and leaves nothing behind",
+      async (moment) => {
+        const path = join(folder, `killed ${moment}`);
+        await killWhen(path, moments[moment]!);
+        const db = await openDatabase(`pglite:${path}`);
+        await db.script("create table if not exists notes (text text); insert into notes values ('kept')");
+        await db.close();
+        expect(await readdir(path)).toEqual(["pgdata"]);
+        const again = await openDatabase(`pglite:${path}`);
+        expect(await again.fetchval("select text from notes")).toBe("kept");
+        await again.close();
+      },
+      120_000,
+    );
+
+    it("files that were put there meanwhile are kept", async () => {
+      const path = join(folder, "killed with other files");
+      await killWhen(path, (names) => names.some((name) => name.startsWith("pgdata")));
+      await writeFile(join(path, "app.ts"), "source");
+      await expect(openDatabase(`pglite:${path}`)).rejects.toThrow("holds files that are not of an embedded database");
+      expect(await readFile(join(path, "app.ts"), "utf8")).toBe("source");
+    }, 120_000);
   });
 
   it("keeps the files of a new database, and makes them again when they are damaged", async () => {

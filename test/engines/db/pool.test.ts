@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { DatabaseOptions } from "../../../src/engines/db/config.js";
-import type { Database } from "../../../src/engines/db/database.js";
+import type { Database, Queries } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { service } from "../../support/service.js";
-import { makeDatabase } from "./engines.js";
+import { makeDatabase, withServer } from "./engines.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
@@ -156,9 +156,26 @@ describe.skipIf(server === "")("the pool", () => {
 
   it("survives it when its prepared statements are gone", async () => {
     const db = await open({ poolSize: 1 });
+    // In a function nobody sees it from here.
+    await db.execute(
+      "create function forget() returns void language plpgsql as $$ begin execute 'deallocate all'; end $$",
+    );
     await db.fetchval("select $1::int", [1]);
-    await db.execute("do $$ begin execute 'deallocate all'; end $$");
+    await db.execute("select forget()", [], { prepare: false });
     expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
+  });
+
+  it("repeats a statement of a session on the connection of that session", async () => {
+    const db = await open({ poolSize: 2 });
+    await Promise.all([db.fetch("select pg_sleep(0.1)"), db.fetch("select pg_sleep(0.1)")]);
+    const seen = await db.session(async (session) => {
+      await session.execute("set app.who = 'this session'");
+      const who = () => session.fetchval("select current_setting('app.who')");
+      await who();
+      await session.execute("do $$ begin execute 'deallocate all'; end $$");
+      return who();
+    });
+    expect(seen).toBe("this session");
   });
 
   it("prepares nothing for a pooler, and still limits how long a statement runs", async () => {
@@ -185,6 +202,66 @@ describe.skipIf(server === "")("the pool", () => {
     await Promise.all(sleeping);
     await vi.waitFor(() => expect(db.stats().total).toBe(1), { timeout: 10_000 });
     expect(await db.fetchval("select 1")).toBe(1);
+  });
+
+  it("replaces connections after their lifetime, and breaks no work for it", async () => {
+    const db = await open({ poolSize: 2, maxLifetime: 100 });
+    const pid = (queries: Queries) => queries.fetchval<number>("select pg_backend_pid()");
+    const first = await pid(db);
+    await vi.waitFor(async () => expect(await pid(db)).not.toBe(first), { timeout: 10_000 });
+    const others = async () => {
+      const before = await pid(db);
+      await vi.waitFor(async () => expect(await pid(db)).not.toBe(before), { timeout: 10_000 });
+    };
+    await db.session(async (session) => {
+      const own = await pid(session);
+      await others();
+      expect(await pid(session)).toBe(own);
+    });
+    const slow = db.fetchval("select 'done' from pg_sleep(1.2)");
+    await others();
+    expect(await slow).toBe("done");
+  });
+
+  it("keeps connections for ever where the lifetime is 0", async () => {
+    const db = await open({ poolSize: 1, maxLifetime: 0, idleTimeout: 1 });
+    const first = await pids(db, 1);
+    const reference = await open({ poolSize: 1, maxLifetime: 1 });
+    const replaced = await pids(reference, 1);
+    await vi.waitFor(async () => expect(await pids(reference, 1)).not.toEqual(replaced), { timeout: 10_000 });
+    expect(await pids(db, 1)).toEqual(first);
+  });
+
+  it("closes a connection to a server that takes no changes, and finds the one that does", async () => {
+    const name = new URL(url).pathname.slice(1);
+    const writable = await open({ poolSize: 1 });
+    await writable.execute("create table changes (n int)");
+    await withServer(server, `alter database ${name} set default_transaction_read_only = on`);
+    const db = await open({ poolSize: 1 });
+    const [pid] = await pids(db, 1);
+    await withServer(server, `alter database ${name} set default_transaction_read_only = off`);
+    const change = "insert into changes values (1)";
+    const refused = await db.execute(change).catch((reason: unknown) => reason);
+    expect(refused).toBeInstanceOf(OperationalError);
+    expect(refused).toMatchObject({ sqlstate: "25006" });
+    expect(await db.execute(change)).toEqual({ command: "INSERT", rowCount: 1 });
+    expect([...(await pids(db, 1))]).not.toContain(pid);
+  });
+
+  it("closes such a connection after a transaction, unless that was to be read only", async () => {
+    const name = new URL(url).pathname.slice(1);
+    await withServer(server, `alter database ${name} set default_transaction_read_only = on`);
+    const db = await open({ poolSize: 1 });
+    const [pid] = await pids(db, 1);
+    await withServer(server, `alter database ${name} set default_transaction_read_only = off`);
+    const change = (tx: Queries) => tx.execute("create table never (n int)");
+    await expect(db.transaction(change, { readOnly: true })).rejects.toMatchObject({ sqlstate: "25006" });
+    await expect(db.transaction((tx) => tx.transaction(change), { readOnly: true })).rejects.toMatchObject({
+      sqlstate: "25006",
+    });
+    expect([...(await pids(db, 1))]).toEqual([pid]);
+    await expect(db.transaction(change)).rejects.toMatchObject({ sqlstate: "25006" });
+    expect([...(await pids(db, 1))]).not.toContain(pid);
   });
 
   it("lets statements under way finish when it is closed", async () => {

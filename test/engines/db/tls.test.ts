@@ -5,6 +5,7 @@ import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { service } from "../../support/service.js";
+import { makeRole } from "./engines.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
@@ -16,10 +17,7 @@ describe.skipIf(server === "")("sslmode", () => {
 
   beforeAll(async () => {
     admin = await openDatabase(server);
-    for (const role of ["plain_only", "tls_only", "password"]) {
-      const exists = await admin.fetchval("select 1 from pg_roles where rolname = $1", [role]);
-      if (exists === null) await admin.execute(`create role ${role} login password 'hunter2'`);
-    }
+    for (const role of ["plain_only", "tls_only", "password"]) await makeRole(admin, role);
     certificate = join(String(await admin.fetchval("show data_directory")), "server.crt");
   });
 

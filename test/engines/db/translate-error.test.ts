@@ -24,6 +24,28 @@ describe("translateError", () => {
     expect(translateError({ ...violation, constraint: "my_rule" }).column).toBeNull();
   });
 
+  it.each([
+    ['invalid input syntax for type integer: "secret"', 'invalid input syntax for type integer: "..."'],
+    ['invalid input syntax for type json: ": "x": "y"', 'invalid input syntax for type json: "..."'],
+    ['value "se" is cret" is out of range for type integer', 'value "..." is out of range for type integer'],
+    ['value "multi\nline" is out of range', 'value "..." is out of range'],
+    ["division by zero", "division by zero"],
+    ['odd: "', 'odd: "'],
+    ['value "', 'value "'],
+  ])("removes the value from %s", (message, shown) => {
+    const error = translateError({ severity: "ERROR", code: "22P02", message });
+    expect(error.message).toBe(shown);
+    expect(error.detail).toBe(message === shown ? null : message);
+  });
+
+  it("removes a long value that looks like many quoted ones in one pass", () => {
+    // With an expression that begins again at each quote this does not end.
+    const message = `value "${': "'.repeat(1_000_000)}" is out of range for type integer`;
+    expect(translateError({ severity: "ERROR", code: "22003", message }).message).toBe(
+      'value "..." is out of range for type integer',
+    );
+  });
+
   it("takes what is no answer of the server for a lost connection", () => {
     for (const cause of [Object.assign(new Error("read"), { code: "EPIPE" }), new Error("x"), "text"]) {
       const error = translateError(cause);

@@ -12,6 +12,9 @@ const longestRun = 10;
 export class PgliteConnection implements Connection {
   usable = true;
   clean = true;
+  altered = false;
+  retired = false;
+  retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince: number = performance.now();
   readonly slow = false;
@@ -64,6 +67,7 @@ export class PgliteConnection implements Connection {
       this.send(job);
       await job.promise;
     }
+    this.altered = false;
   }
 
   /** There is no line to cut, and what is in memory would be lost with it: whoever takes it next resets it. */

@@ -7,7 +7,7 @@ import { quoteIdentifier } from "../sql.js";
 import { internalStatement } from "../statements.js";
 import { type DataFolder, takeFolder } from "./data-folder.js";
 import { PgliteConnection } from "./pglite-connection.js";
-import { loadPglite, type Pglite, type PgliteModule } from "./pglite-module.js";
+import { loadPglite, type Pglite, type PgliteModule, type PgliteOptions } from "./pglite-module.js";
 import { forgetFreshDatabase, freshDatabase } from "./template.js";
 
 /** PostgreSQL compiled to WebAssembly, in this process: one session, and no other process. */
@@ -66,23 +66,25 @@ export class PgliteEngine implements Engine {
   async #start(): Promise<Pglite> {
     const { PGlite } = this.#module;
     const { folder } = this.#context.config;
-    if (folder === null) return this.#fresh(undefined);
+    if (folder === null) return this.#withTemplate((template) => PGlite.create(template));
     this.#folder ??= await takeFolder(folder);
-    if (this.#folder.initialised) return PGlite.create({ dataDir: this.#folder.path });
-    const pglite = await this.#fresh(this.#folder.path);
-    await this.#folder.finish();
-    return pglite;
+    const { path, initialised, create } = this.#folder;
+    if (!(await initialised())) {
+      await this.#withTemplate((template) =>
+        create(async (dataDir) => (await PGlite.create({ ...template, dataDir })).close()),
+      );
+    }
+    return PGlite.create({ dataDir: path });
   }
 
-  async #fresh(dataDir: string | undefined): Promise<Pglite> {
-    const { PGlite } = this.#module;
-    const place = dataDir === undefined ? {} : { dataDir };
+  /** Makes a new database from the files that are kept for this; without them it takes longer. */
+  async #withTemplate<T>(make: (template: PgliteOptions) => Promise<T>): Promise<T> {
     try {
-      return await PGlite.create({ ...place, loadDataDir: await freshDatabase(this.#module) });
+      return await make({ loadDataDir: await freshDatabase(this.#module) });
     } catch {
-      // The files that were kept may be damaged: without them it takes longer, but works.
+      // The kept files may be damaged.
       await forgetFreshDatabase();
-      return PGlite.create(place);
+      return make({});
     }
   }
 

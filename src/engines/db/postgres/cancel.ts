@@ -1,4 +1,4 @@
-import { connect as connectSocket, type Socket } from "node:net";
+import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { PgClient } from "./pg-module.js";
 import type { Attempt } from "./tls.js";
@@ -11,7 +11,7 @@ const patience = 2000;
  * cannot be delivered; whether it took effect, only the statement's answer tells. The server closes the connection when it
  * has taken it, as libpq waits for it to do: a pooler that sees it closed from here drops the request.
  */
-export function sendCancel(client: PgClient, attempt: Attempt): Promise<void> {
+export function sendCancel(client: PgClient, attempt: Attempt, host: string): Promise<void> {
   return new Promise((resolve) => {
     const { remoteAddress, remotePort } = client.connection.stream;
     // A Unix socket has no address; the server then ends the statement by its own limit.
@@ -28,19 +28,22 @@ export function sendCancel(client: PgClient, attempt: Attempt): Promise<void> {
     });
     socket.once("connect", () => {
       if (attempt === false) socket.write(cancelRequest(client));
-      else sendOverTls(socket, client, attempt);
+      else sendOverTls(socket, client, attempt, host);
     });
   });
 }
 
-function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt, false>): void {
+/** The key that cancels statements is sent to the server alone: its certificate is checked as that of a session. */
+function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt, false>, host: string): void {
   socket.write(sslRequest);
   socket.once("data", (answer) => {
-    if (answer[0] !== "S".charCodeAt(0)) {
+    // More than the one byte was put there by somebody else, before the encryption.
+    if (answer.length !== 1 || answer[0] !== "S".charCodeAt(0)) {
       socket.destroy();
       return;
     }
-    const secure = connectTls({ ...attempt, checkServerIdentity: () => undefined, socket });
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const secure = connectTls({ ...attempt, ...name, host, socket });
     secure.on("error", () => socket.destroy());
     secure.once("secureConnect", () => secure.write(cancelRequest(client)));
   });

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { DatabaseConfig } from "../config.js";
 import { OperationalError } from "../errors.js";
 import { translateError } from "../translate-error.js";
+import { AuthenticationRefused, guardAuthentication } from "./authentication.js";
 import { MessageReader } from "./message-reader.js";
 import type { PgClient, PgModule } from "./pg-module.js";
 import type { Attempt } from "./tls.js";
@@ -10,8 +11,10 @@ export interface Connected {
   readonly client: PgClient;
   /** Reads what the server sends. */
   readonly reader: MessageReader;
-  /** How it was connected, for whoever must reach the same server again. */
+  /** The way in which it was connected, for a second connection to the same server. */
   readonly attempt: Attempt;
+  /** The name or address to which the certificate of the server belongs. */
+  readonly host: string;
 }
 
 /**
@@ -30,7 +33,7 @@ export async function connectClient(
     const left = Math.ceil(deadline - performance.now());
     if (left <= 0) break;
     try {
-      return { ...(await tryConnect(pg, config, attempt, left)), attempt };
+      return { ...(await tryConnect(pg, config, attempt, left)), attempt, host: config.host };
     } catch (error) {
       const failure = described(error, config);
       first = first === null || hasNoTls(first) ? failure : first;
@@ -45,7 +48,7 @@ async function tryConnect(
   config: DatabaseConfig,
   attempt: Attempt,
   timeout: number,
-): Promise<Omit<Connected, "attempt">> {
+): Promise<Pick<Connected, "client" | "reader">> {
   const client = new pg.Client({
     host: config.host,
     port: config.port,
@@ -58,14 +61,18 @@ async function tryConnect(
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     pipeline: true,
+    // The driver claims to support it without TLS too, if it is on.
+    enableChannelBinding: attempt !== false && config.channelBinding !== "disable",
   });
   // A client without a listener throws what it cannot hand to a query, and ends the process.
   client.on("error", () => {});
+  const guard = guardAuthentication(client, config, attempt !== false);
   const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
   try {
     await client.connect();
+    guard.assertAccepted();
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -114,6 +121,7 @@ function readFrom(client: PgClient): MessageReader {
 
 /** libpq goes on to the next way when TLS does not come about, or when the server lets nobody in this way. */
 function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
+  if (cause instanceof AuthenticationRefused) return cause.needsTls;
   if (sqlstate === "28000" || sqlstate === noTls) return true;
   const { code, message } = cause as { code?: unknown; message?: unknown };
   return code === "ECONNRESET" || message === "Connection terminated unexpectedly";
@@ -133,10 +141,17 @@ function described(error: unknown, config: DatabaseConfig): OperationalError {
   const reason = fromServer ? translated.message : reasonOf(error);
   // PgBouncer has one code for everything, also for a server that is just starting; this will not pass.
   if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, config, error);
+  if (error instanceof AuthenticationRefused) return refusedError(error, config);
   return new OperationalError(`cannot connect to PostgreSQL at ${config.address}: ${reason}`, {
     sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001",
     cause: error,
   });
+}
+
+function refusedError(cause: AuthenticationRefused, config: DatabaseConfig): OperationalError {
+  const hint = cause.needsTls ? "; use sslmode 'require' or better, or SCRAM on the server" : "";
+  const message = `cannot connect to PostgreSQL at ${config.address}: ${cause.message}${hint}`;
+  return new OperationalError(message, { sqlstate: "28000", cause });
 }
 
 function pooledError(reason: string, config: DatabaseConfig, cause: unknown): OperationalError {

@@ -1,4 +1,5 @@
 import type { Connection, ConnectionOwner } from "../connection.js";
+import { OperationalError } from "../errors.js";
 import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
 import { internalStatement, type StatementInfo } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
@@ -9,6 +10,7 @@ import type { JobCarrier, JobQueryClass } from "./job-query.js";
 import { messageType } from "./message-reader.js";
 import type { PgClient, PgConnectionHandle } from "./pg-module.js";
 import { StatementBuffer } from "./statement-buffer.js";
+import type { StatementNaming } from "./statement-naming.js";
 import type { Attempt } from "./tls.js";
 
 /** A statement that this session has prepared. */
@@ -25,23 +27,33 @@ const lateCancelDelay = 20;
 const slowAfter = 50;
 const heavyFrom = 20;
 const wholeResult = {};
+/** SQLSTATE of a change in a transaction that is read only. */
+const readOnlyServer = "25006";
 
 /** A session with a server, through node-postgres, with many statements under way at a time. */
 export class PgConnection implements Connection, JobCarrier {
   readonly client: PgClient;
   usable = true;
   clean = true;
+  altered = false;
+  retired = false;
+  retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince = 0;
   readonly #owner: ConnectionOwner;
+  readonly #naming: StatementNaming;
   readonly #attempt: Attempt;
+  readonly #host: string;
   readonly #JobQuery: JobQueryClass;
-  readonly #prepared = new Map<StatementInfo, Prepared>();
+  /** By name: a text that was forgotten and learned again is another `StatementInfo` with the same name. */
+  readonly #prepared = new Map<string, Prepared>();
   /** Names that the server is to forget, told with the next statement it prepares. */
   readonly #stale: string[] = [];
   readonly #sent: Job[] = [];
   /** Jobs that wait until the types of the parameters of the first of them are known. */
   #held: Job[] | null = null;
+  /** The job that asks for those types. */
+  #asking: Job | null = null;
   /** Statements under way that are known to take their time. */
   #heavy = 0;
   /** Milliseconds of the quickest answer so far: mostly the way there and back. */
@@ -61,9 +73,16 @@ export class PgConnection implements Connection, JobCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor({ client, reader, attempt }: Connected, JobQuery: JobQueryClass, owner: ConnectionOwner) {
+  constructor(
+    { client, reader, attempt, host }: Connected,
+    JobQuery: JobQueryClass,
+    naming: StatementNaming,
+    owner: ConnectionOwner,
+  ) {
+    this.#naming = naming;
     this.client = client;
     this.#attempt = attempt;
+    this.#host = host;
     this.#JobQuery = JobQuery;
     this.#owner = owner;
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
@@ -90,10 +109,11 @@ export class PgConnection implements Connection, JobCarrier {
   }
 
   get available(): boolean {
-    return this.usable && this.#cancelling === null;
+    return this.usable && !this.retired && this.#cancelling === null;
   }
 
   send(job: Job): void {
+    if (this.#naming.disabled) job.prepare = false;
     if (this.#held !== null) this.#held.push(job);
     else if (!this.usable) job.fail(connectionError(this.#failure));
     else if (job.prepare && job.params.length > 0 && job.info.parameterTypes === null) this.#askTypes(job);
@@ -105,7 +125,7 @@ export class PgConnection implements Connection, JobCarrier {
     if (this.#sent[0] !== job || !this.available) return;
     job.cancelled = true;
     this.#strayCancel = true;
-    this.#cancelling = sendCancel(this.client, this.#attempt).finally(() => {
+    this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
       if (this.usable) this.#owner.onProgress(this);
     });
@@ -124,6 +144,7 @@ export class PgConnection implements Connection, JobCarrier {
     }
     this.#prepared.clear();
     this.#stale.length = 0;
+    this.altered = false;
   }
 
   destroy(reason: Error): void {
@@ -142,7 +163,7 @@ export class PgConnection implements Connection, JobCarrier {
       this.#scheduled = true;
       process.nextTick(this.#sendOff);
     }
-    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
+    const prepared = job.prepare ? this.#prepared.get(job.info.name) : undefined;
     if (prepared !== undefined && prepared.columns !== null && job.encoded !== null) {
       job.columns = prepared.columns;
       this.#statements.add(job.info.name, job.encoded);
@@ -183,7 +204,7 @@ export class PgConnection implements Connection, JobCarrier {
   described(job: Job, fields: readonly Field[] | null): void {
     const columns = fields === null ? noColumns : columnsOf(fields);
     job.columns = columns;
-    const prepared = job.prepare ? this.#prepared.get(job.info) : undefined;
+    const prepared = job.prepare ? this.#prepared.get(job.info.name) : undefined;
     if (prepared !== undefined) prepared.columns = columns;
   }
 
@@ -204,13 +225,18 @@ export class PgConnection implements Connection, JobCarrier {
       return;
     }
     if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
-    const again = this.#mayRunAgain(job, error);
+    // The server takes no changes, as one that was demoted: the next connection may find the one that does.
+    if (error.code === readOnlyServer && !job.readOnly) this.retired = true;
+    const aboutName = isAboutName(job, error);
+    const again = this.#mayRunAgain(job, error, aboutName);
     this.#advance(job);
     if (again) {
       job.restart();
-      this.#owner.onRetry(job);
+      // All other jobs wait for this one, so it cannot wait among them.
+      if (job === this.#asking) this.#transmit(job);
+      else this.#owner.onRetry(job);
     } else {
-      job.fail(translateError(error));
+      job.fail(aboutName ? sharedSessionError(error) : translateError(error));
     }
     this.#owner.onProgress(this);
   }
@@ -242,9 +268,10 @@ export class PgConnection implements Connection, JobCarrier {
   /** Prepares without running, so that the parameters can be checked before they are sent. */
   #askTypes(job: Job): void {
     this.#held = [job];
-    const ask = new Job(job.info, [], "execute", true);
+    const ask = (this.#asking = new Job(job.info, [], "execute", true));
     this.#transmit(ask);
     const resume = (error: unknown): void => {
+      this.#asking = null;
       const held = this.#held ?? [];
       this.#held = null;
       if (error !== null) held.shift()?.fail(error);
@@ -278,25 +305,39 @@ export class PgConnection implements Connection, JobCarrier {
       const [oldest] = this.#prepared.keys();
       this.#forget(oldest!);
     }
-    this.#prepared.set(info, { columns: null });
+    this.#prepared.set(info.name, { columns: null });
   }
 
-  #forget(info: StatementInfo): void {
-    if (this.#prepared.delete(info)) this.#stale.push(info.name);
+  #forget(name: string): void {
+    if (this.#prepared.delete(name)) this.#stale.push(name);
   }
 
   /**
-   * Two errors mean that a prepared statement is out of date, and nothing ran: it is gone (26000), or its tables have
-   * changed (0A000). A third can mean that a cancel request came too late and hit this one (57014).
+   * Errors after which a statement may run again, since nothing of it ran. Its prepared form is gone (26000), its tables
+   * have changed (0A000), or the session has its name already (42P05), both of which a pooler causes; or a cancel request
+   * came too late and hit this statement (57014).
    */
-  #mayRunAgain(job: Job, error: ServerError): boolean {
-    const outdated = error.code === "26000" || (error.code === "0A000" && job.prepare && job.columns !== noColumns);
-    if (outdated) this.#forget(job.info);
+  #mayRunAgain(job: Job, error: ServerError, aboutName: boolean): boolean {
+    const outdated = error.code === "0A000" && job.prepare && job.columns !== noColumns;
+    if (aboutName) this.#surprised(job, error);
+    else if (outdated) this.#forget(job.info.name);
     // A statement that could not be prepared: the server has nothing under its name.
-    else if (this.#prepared.get(job.info)?.columns === null) this.#forget(job.info);
+    else if (job.prepare && this.#prepared.get(job.info.name)?.columns === null) this.#forget(job.info.name);
     const stray = error.code === "57014" && this.#strayCancel && job.info.repeatable;
     if (error.code === "57014") this.#strayCancel = false;
-    return (outdated || (stray && !job.cancelled)) && this.clean && !job.settled && job.retries < 2;
+    const again = aboutName || outdated || (stray && !job.cancelled);
+    return again && this.clean && !job.settled && job.retries < 2;
+  }
+
+  /** The session does not have the statements that this connection has prepared on it. */
+  #surprised(job: Job, error: ServerError): void {
+    const { name } = job.info;
+    const wasThere = this.#prepared.get(name)?.columns != null;
+    // Closed before it is prepared again: of several statements under way, another may have done so meanwhile.
+    this.#forget(name);
+    this.#naming.surprised(error.code === "42P05" ? "taken" : wasThere ? "gone" : "unknown");
+    // The next session may be another one again: without a name it works on all of them.
+    if (error.code === "42P05" || job.retries > 0) job.prepare = false;
   }
 
   #lose(error: Error): void {
@@ -308,6 +349,20 @@ export class PgConnection implements Connection, JobCarrier {
     this.client.connection.stream.destroy();
     this.#owner.onGone(this);
   }
+}
+
+/** True for an error about the name of a prepared statement of ours, not about one that the statement itself names. */
+function isAboutName(job: Job, error: ServerError): boolean {
+  if (error.code !== "26000" && error.code !== "42P05") return false;
+  return job.prepare && (error.message ?? "").includes(job.info.name);
+}
+
+function sharedSessionError(error: ServerError): OperationalError {
+  return new OperationalError(
+    `${error.message}: a pooler in transaction mode shares the session with others; set preparedStatements: false, or ` +
+      "?pgbouncer=true in the URL",
+    { sqlstate: error.code, cause: error },
+  );
 }
 
 function isFromServer(error: ServerError | Error): error is ServerError {

@@ -2,10 +2,11 @@ import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { missingPackage } from "../missing-package.js";
 import type { ServerError } from "../translate-error.js";
+import { assertUsable, installedVersion } from "./pg-version.js";
 
 /**
- * What is used of node-postgres. The handlers of a query are the interface by which it takes query classes such as
- * pg-cursor; the rest of what is written down here is not in its published types. Checked against 8.23.
+ * The part of node-postgres that is used. The handlers of a query are the interface by which it takes query classes such
+ * as pg-cursor; the rest is not in its published types. `pg-version.ts` checks that the installed version has it.
  */
 export interface PgModule {
   readonly Client: new (config: PgClientConfig) => PgClient;
@@ -24,6 +25,8 @@ export interface PgClientConfig {
   readonly keepAlive: boolean;
   readonly keepAliveInitialDelayMillis: number;
   readonly pipeline: boolean;
+  /** SCRAM-SHA-256-PLUS where the server offers it. */
+  readonly enableChannelBinding: boolean;
 }
 
 export interface PgClient {
@@ -43,6 +46,15 @@ export interface PgClient {
 export interface PgConnectionHandle {
   readonly stream: Socket;
   attachListeners(stream: Socket): void;
+  on(event: "authenticationSASL", listener: (message: { mechanisms: readonly string[] }) => void): void;
+  on(
+    event:
+      | "authenticationCleartextPassword"
+      | "authenticationMD5Password"
+      | "authenticationSASLFinal"
+      | "authenticationOk",
+    listener: () => void,
+  ): void;
   on(event: "parameterDescription", listener: (message: { dataTypeIDs: number[] }) => void): void;
   query(text: string): void;
   parse(message: { text: string; name: string }): void;
@@ -71,5 +83,7 @@ export async function loadPg(): Promise<PgModule> {
   const module = await import("pg").catch((cause: unknown) => {
     throw missingPackage("pg", "PostgreSQL", cause);
   });
-  return module.default as unknown as PgModule;
+  const pg = module.default as unknown as PgModule;
+  assertUsable(pg, installedVersion());
+  return pg;
 }

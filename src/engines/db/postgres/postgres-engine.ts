@@ -8,6 +8,7 @@ import { ListenConnection } from "./listen-connection.js";
 import { Liveness } from "./liveness.js";
 import { PgConnection } from "./pg-connection.js";
 import { loadPg, type PgModule } from "./pg-module.js";
+import { StatementNaming } from "./statement-naming.js";
 import { type Attempt, tlsAttempts } from "./tls.js";
 
 /** A PostgreSQL server, reached through node-postgres. */
@@ -22,6 +23,7 @@ export class PostgresEngine implements Engine {
   readonly #JobQuery: JobQueryClass;
   readonly #listener: ListenConnection;
   readonly #liveness: Liveness;
+  readonly #naming: StatementNaming;
 
   private constructor(context: EngineContext, pg: PgModule, attempts: readonly Attempt[]) {
     this.size = context.config.poolSize;
@@ -29,6 +31,7 @@ export class PostgresEngine implements Engine {
     this.#pg = pg;
     this.#attempts = attempts;
     this.#JobQuery = createJobQuery(pg);
+    this.#naming = new StatementNaming(context.logger);
     const open = (owner: ConnectionOwner, timeout?: number) => this.connect(owner, timeout);
     this.#listener = new ListenConnection(context, open);
     this.#liveness = new Liveness(context.config, open);
@@ -40,7 +43,7 @@ export class PostgresEngine implements Engine {
 
   async connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
     const connected: Connected = await connectClient(this.#pg, this.#context.config, this.#attempts, timeout);
-    return new PgConnection(connected, this.#JobQuery, owner);
+    return new PgConnection(connected, this.#JobQuery, this.#naming, owner);
   }
 
   mayComeUp(error: unknown): boolean {

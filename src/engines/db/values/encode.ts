@@ -196,12 +196,32 @@ function integer(min: bigint, max: bigint): Check {
     }
     if (typeof value !== "string") return "an integer";
     if (/^\s*[+-]?\d+\s*$/.test(value)) {
-      const number = BigInt(value.trim().replace(/^\+/, ""));
-      if (number < min || number > max) throw as.rangeError();
+      const number = shortInteger(value.trim());
+      if (number === null || number < min || number > max) throw as.rangeError();
     }
     return undefined;
   };
 }
+
+/** The most digits that an integer of PostgreSQL has: int8 ends at 9223372036854775807. */
+const mostDigits = 19;
+
+/**
+ * The integer that a sign and digits stand for; null if it has more digits than any integer type, leading zeros not
+ * counted. BigInt takes time that grows with the square of the length.
+ */
+function shortInteger(text: string): bigint | null {
+  const sign = text.charCodeAt(0);
+  let start = sign === minus || sign === plus ? 1 : 0;
+  while (text.charCodeAt(start) === zero) start++;
+  if (text.length - start > mostDigits) return null;
+  const number = BigInt(text.slice(start));
+  return sign === minus ? -number : number;
+}
+
+const plus = 43;
+const minus = 45;
+const zero = 48;
 
 function oneOf(expected: string, ...types: readonly string[]): Check {
   return (value) => (types.includes(typeof value) ? undefined : expected);

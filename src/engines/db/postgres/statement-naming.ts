@@ -1,0 +1,30 @@
+import type { Logger } from "../../../internal/logger.js";
+
+/** Prepared statements that may vanish before names are given up: an application can also deallocate them itself. */
+const toleratedLosses = 3;
+
+/**
+ * Decides for all connections of a database if statements are prepared under names. A pooler in transaction mode gives
+ * each statement another session, on which the statements of others are prepared and ours may not be. Each such surprise
+ * costs a repetition, and inside a transaction an error, so from then on statements are sent without names.
+ */
+export class StatementNaming {
+  disabled = false;
+  readonly #logger: Logger | undefined;
+  #losses = 0;
+
+  constructor(logger: Logger | undefined) {
+    this.#logger = logger;
+  }
+
+  /** A name was taken by somebody else, a statement that was prepared is gone, or it may never have been prepared. */
+  surprised(by: "taken" | "gone" | "unknown"): void {
+    if (by === "gone") this.#losses++;
+    if (this.disabled || (by !== "taken" && this.#losses < toleratedLosses)) return;
+    this.disabled = true;
+    this.#logger?.warn(
+      "statements are no longer prepared: a pooler in transaction mode shares the sessions of the database with others. " +
+        "Set preparedStatements: false, or ?pgbouncer=true in the URL",
+    );
+  }
+}

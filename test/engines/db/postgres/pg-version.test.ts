@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { assertUsable, installedVersion, pgRange } from "../../../../src/engines/db/postgres/pg-version.js";
+import { ValueError } from "../../../../src/internal/value-error.js";
+
+describe("the version of node-postgres", () => {
+  it("is found, and the installed one is usable", () => {
+    expect(installedVersion()).toMatch(/^8\.23\.\d+$/);
+    expect(() => assertUsable(pg, installedVersion())).not.toThrow();
+    expect(() => assertUsable(pg, null)).not.toThrow();
+  });
+
+  it("is the one that package.json names", async () => {
+    const file = new URL("../../../../package.json", import.meta.url);
+    const { peerDependencies } = JSON.parse(await readFile(file, "utf8")) as {
+      peerDependencies: Record<string, string>;
+    };
+    expect(peerDependencies["pg"]).toBe(pgRange);
+  });
+
+  it.each(["8.22.0", "8.24.0", "9.0.0", "8.230.0"])("%s is refused", (version) => {
+    expect(() => assertUsable(pg, version)).toThrow(
+      new ValueError(`PostgreSQL needs the package 'pg' ~8.23.0, not ${version}: npm install pg@~8.23.0`),
+    );
+  });
+
+  it("is refused without the members that are used", () => {
+    class Connection {}
+    class Client extends pg.Client {
+      getStartupConf = undefined;
+    }
+    Object.defineProperty(Client.prototype, "getStartupConf", { value: undefined });
+    const changed = { ...pg, Connection, Client, Query: undefined };
+    expect(() => assertUsable(changed, "8.23.9")).toThrow(
+      /^pg 8\.23\.9 lacks Client\.getStartupConf, Connection\.attachListeners, .*, Query, which is needed here: npm/,
+    );
+  });
+});
