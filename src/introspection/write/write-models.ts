@@ -66,7 +66,7 @@ function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, 
     [...foreignKeys.values()].flatMap(({ toOne }) => [...toOne.values()].map((each) => each.target)),
   );
   const joins = [...all.values()].flatMap((draft): JoinTable[] => {
-    const join = joinTableOf(draft, foreignKeys.get(draft.table)!, classes);
+    const join = joinTableOf(draft, foreignKeys.get(draft.table)!);
     return join === undefined ? [] : [{ ...join, automatic: join.automatic && !referredTo.has(draft) }];
   });
   const withoutClass = new Set(joins.filter(({ automatic }) => automatic).map(({ draft }) => draft.table));
