@@ -14,7 +14,7 @@ import { writeMigration } from "../../src/migrations/writer.js";
 import fc from "../support/properties.js";
 import { randomState } from "./random-states.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One of each, with texts that are hard to write. */
 const everything: readonly Operation[] = [

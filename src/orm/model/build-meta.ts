@@ -181,7 +181,8 @@ export class Meta implements ModelMeta {
     const words = parts.map((part) => ("column" in part ? part.column : part.expression.replace(/\W+/g, "_")));
     return {
       name:
-        given.name ?? shortName(`${this.table}_${words.join("_").replace(/_+$/, "")}_${given.unique ? "key" : "idx"}`),
+        given.name ??
+        shortName(`${this.table}_${words.join("_").replace(/(?<!_)_+$/, "")}_${given.unique ? "key" : "idx"}`),
       parts,
       unique: given.unique === true,
       method: given.method ?? "btree",
