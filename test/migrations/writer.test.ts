@@ -9,8 +9,8 @@ import { migration } from "../../src/migrations/migration.js";
 import { nameFor } from "../../src/migrations/migration-name.js";
 import type { MigrationDefinition, Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
-import { emptyState } from "../../src/migrations/state.js";
 import { writeMigration } from "../../src/migrations/writer.js";
+import { emptyState } from "../../src/orm/schema/state.js";
 import fc from "../support/properties.js";
 import { randomState } from "./random-states.js";
 

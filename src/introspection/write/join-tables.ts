@@ -1,5 +1,5 @@
-import { splitName, usualForeignKeyName, usualIndexName } from "../../migrations/names.js";
 import { joinColumns } from "../../orm/model/through.js";
+import { splitName, usualForeignKeyName, usualIndexName } from "../../orm/schema/names.js";
 import type { Draft } from "./draft.js";
 import type { ForeignKeys, ToOne } from "./foreign-keys.js";
 

@@ -1,7 +1,7 @@
 import { snakeCase } from "../../internal/names.js";
-import { splitName } from "../../migrations/names.js";
 import { shortName } from "../../orm/identifiers.js";
 import { camelWords, wordsOf } from "../../orm/model/words.js";
+import { splitName } from "../../orm/schema/names.js";
 import { escaped } from "../names.js";
 import { circles } from "./cycles.js";
 import type { Draft } from "./draft.js";

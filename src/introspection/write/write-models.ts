@@ -1,8 +1,8 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { splitName } from "../../migrations/names.js";
-import type { SchemaState, TableState } from "../../migrations/state.js";
-import { tidyState } from "../../migrations/tidy.js";
+import { splitName } from "../../orm/schema/names.js";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import { tidyState } from "../../orm/schema/tidy.js";
 import type { UnmanagedTable } from "../introspect.js";
 import { escaped, legible, shown } from "../names.js";
 import { type EnumSources, valuesCode, writableEnums } from "./column-type.js";

@@ -1,7 +1,7 @@
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
-import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../query/nodes.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
 import { isAggregate, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";

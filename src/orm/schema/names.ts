@@ -1,4 +1,4 @@
-import { qualified, quote, shortName } from "../orm/identifiers.js";
+import { qualified, quote, shortName } from "../identifiers.js";
 import type { IndexPart, IndexState, TableState } from "./state.js";
 
 /** The names of tables, and those that constraints and indexes have when nobody names them. */

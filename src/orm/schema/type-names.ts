@@ -1,4 +1,4 @@
-import { quote } from "../orm/identifiers.js";
+import { quote } from "../identifiers.js";
 import { quotedWords } from "./keywords.js";
 
 /**
