@@ -1,6 +1,6 @@
-import { primaryKeyName } from "../migrations/names.js";
-import type { ColumnState, SchemaState, TableState } from "../migrations/state.js";
-import { tidyState } from "../migrations/tidy.js";
+import { primaryKeyName } from "../orm/schema/names.js";
+import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
+import { tidyState } from "../orm/schema/tidy.js";
 import { describeForeignKey, describeIndex, describeKey, describeUnique } from "./describe.js";
 import { legible, shown } from "./names.js";
 

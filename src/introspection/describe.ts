@@ -1,5 +1,5 @@
-import { partOf } from "../migrations/names.js";
-import type { ForeignKeyState, IndexPart, IndexState, UniqueState } from "../migrations/state.js";
+import { partOf } from "../orm/schema/names.js";
+import type { ForeignKeyState, IndexPart, IndexState, UniqueState } from "../orm/schema/state.js";
 import { legible, shown } from "./names.js";
 
 /** Constraints and indexes in a few words, for people. Two are the same when their words are. */

@@ -1,8 +1,8 @@
 import type { Queries } from "../engines/db/database.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
-import { splitName } from "../migrations/names.js";
-import type { SchemaState } from "../migrations/state.js";
-import { mapValues, tidyState } from "../migrations/tidy.js";
+import { splitName } from "../orm/schema/names.js";
+import type { SchemaState } from "../orm/schema/state.js";
+import { mapValues, tidyState } from "../orm/schema/tidy.js";
 import { schemaNames, searchPath } from "./catalog.js";
 import { compareStates } from "./compare.js";
 import { isSystemSchema, readSchemas } from "./introspect.js";

@@ -1,5 +1,5 @@
 import { ValueError } from "../internal/value-error.js";
-import { joinName } from "../migrations/names.js";
+import { joinName } from "../orm/schema/names.js";
 
 /** A table or a type of the catalogs. */
 export interface CatalogEntry {

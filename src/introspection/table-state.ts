@@ -1,4 +1,4 @@
-import { usualPrimaryKeyName } from "../migrations/names.js";
+import { usualPrimaryKeyName } from "../orm/schema/names.js";
 import type {
   ColumnState,
   ForeignKeyState,
@@ -7,8 +7,8 @@ import type {
   IndexState,
   ReferentialRule,
   TableState,
-} from "../migrations/state.js";
-import { normalizeType } from "../migrations/type-names.js";
+} from "../orm/schema/state.js";
+import { normalizeType } from "../orm/schema/type-names.js";
 import type { ColumnRow, ConstraintRow, IndexPartRow, IndexRow } from "./catalog.js";
 import { type CatalogEntry, catalogName, hasDot } from "./names.js";
 import { withoutParentheses } from "./sql-text.js";

@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import type { SchemaState } from "../orm/schema/state.js";
+import type { DesiredSchema } from "../orm/schema/state-of-models.js";
+import { tidyState } from "../orm/schema/tidy.js";
 import {
   changeColumns,
   dropColumns,
@@ -8,17 +11,14 @@ import {
 } from "./autodetector/columns.js";
 import { changeEnums, createEnums, dropEnums } from "./autodetector/enums.js";
 import { addForeignKeys, dropForeignKeys } from "./autodetector/foreign-keys.js";
-import { journalFrom } from "./autodetector/journal.js";
+import { type Journal, journalFrom } from "./autodetector/journal.js";
 import { addParts, dropParts } from "./autodetector/parts.js";
-import { type Answers, asker, type Question } from "./autodetector/questions.js";
+import { type Answers, type Asker, asker, type Question } from "./autodetector/questions.js";
 import { renameColumns, renameEnums, renameEnumValues, renameParts, renameTables } from "./autodetector/renames.js";
 import { createTables, dropTables } from "./autodetector/tables.js";
 import { MigrationError } from "./errors.js";
 import { own } from "./lookup.js";
 import type { Operation } from "./operation.js";
-import type { SchemaState } from "./state.js";
-import type { DesiredSchema } from "./state-of-models.js";
-import { tidyState } from "./tidy.js";
 
 export type { Answers, Question, QuestionSubject } from "./autodetector/questions.js";
 
@@ -32,35 +32,64 @@ export interface DetectedChanges {
   readonly questions: readonly Question[];
 }
 
+/** Adds operations to the journal until one aspect of its state is that of the models. */
+type Pass = (journal: Journal, desired: DesiredSchema, ask: Asker) => void;
+
+/** A pass that needs only the state of the models. */
+const toState =
+  (pass: (journal: Journal, to: SchemaState, ask: Asker) => void): Pass =>
+  (journal, { state }, ask) =>
+    pass(journal, state, ask);
+
+/** The passes in the order in which they run. Each position has its reason. */
+const passes: readonly Pass[] = [
+  // Renames come first: every later pass compares by name, and a name must mean the same on both sides.
+  toState(renameEnums),
+  // By the name of the enum: after the enums.
+  toState(renameEnumValues),
+  renameTables,
+  // By the name of the table: after the tables.
+  renameColumns,
+  // Constraints and indexes are compared with their columns: after the columns.
+  toState(renameParts),
+  // Foreign keys depend on unique constraints, on keys and on types: they are dropped before any of these change.
+  toState(dropForeignKeys),
+  // Checks and indexes hold columns and types in place: dropped before columns and enums change.
+  toState(dropParts),
+  // Computed columns hold the columns that they are computed from in place.
+  toState(dropComputedColumns),
+  // Columns of a changed enum are converted with it: before the columns change to other types.
+  toState(changeEnums),
+  // New columns may be of a new enum.
+  toState(createEnums),
+  // A column of the primary key cannot become nullable.
+  toState(dropPrimaryKeys),
+  toState(changeColumns),
+  // The columns of the key must be there and not nullable: after the columns.
+  toState(setPrimaryKeys),
+  // Constraints and indexes need their columns. Foreign keys of new tables may need these constraints.
+  toState(addParts),
+  // New tables refer to tables that have reached their new columns and keys.
+  toState(createTables),
+  // All tables are there, and so is all that a foreign key refers to.
+  toState(addForeignKeys),
+  // Data is dropped last, when nothing refers to it: columns, then tables, then the enums of both.
+  toState(dropColumns),
+  toState(dropTables),
+  toState(dropEnums),
+];
+
 /** The operations that lead from one state to another. */
 export function detectChanges(
   from: SchemaState,
   desired: DesiredSchema,
   answers: Answers = new Map(),
 ): DetectedChanges {
-  const to = tidyState(desired.state);
+  const wanted: DesiredSchema = { ...desired, state: tidyState(desired.state) };
   const journal = journalFrom(tidyState(from));
   const ask = asker(answers);
-  renameEnums(journal, to, ask);
-  renameEnumValues(journal, to, ask);
-  renameTables(journal, { ...desired, state: to }, ask);
-  renameColumns(journal, { ...desired, state: to }, ask);
-  renameParts(journal, to);
-  dropForeignKeys(journal, to);
-  dropParts(journal, to);
-  dropComputedColumns(journal, to);
-  changeEnums(journal, to, ask);
-  createEnums(journal, to);
-  dropPrimaryKeys(journal, to);
-  changeColumns(journal, to, ask);
-  setPrimaryKeys(journal, to);
-  addParts(journal, to);
-  createTables(journal, to);
-  addForeignKeys(journal, to);
-  dropColumns(journal, to);
-  dropTables(journal, to);
-  dropEnums(journal, to);
-  checkReached(journal.state, to);
+  for (const pass of passes) pass(journal, wanted, ask);
+  checkReached(journal.state, wanted.state);
   return { operations: journal.operations, questions: ask.questions };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Operation } from "./operation.js";
-import { isOperation } from "./operations/is-operation.js";
+import { isOperation } from "./operations/define.js";
 
 /**
  * A checksum of what operations say, not of the text of their file: another formatting, a comment, or a file compiled from

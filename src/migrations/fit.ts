@@ -1,7 +1,7 @@
+import { partOf, primaryKeyName } from "../orm/schema/names.js";
+import type { ForeignKeyState, IndexState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { findColumn, has, own } from "./lookup.js";
-import { partOf, primaryKeyName } from "./names.js";
-import type { ForeignKeyState, IndexState, SchemaState, TableState } from "./state.js";
 
 /** Whether the parts of a schema fit together, before PostgreSQL is asked. */
 

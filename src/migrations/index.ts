@@ -11,6 +11,18 @@ export {
   type WriteModelsOptions,
   writeModels,
 } from "../introspection/index.js";
+export type {
+  ColumnState,
+  ForeignKeyState,
+  IndexMethod,
+  IndexPart,
+  IndexState,
+  ReferentialRule,
+  SchemaState,
+  TableState,
+  UniqueState,
+} from "../orm/schema/state.js";
+export { desiredSchema, stateOf } from "../orm/schema/state-of-models.js";
 export { detectChanges } from "./autodetector.js";
 export { defineConfig, type StoaConfig } from "./config.js";
 export { MigrationError } from "./errors.js";
@@ -29,16 +41,4 @@ export {
 export type { Migration, MigrationDefinition, Operation, Step } from "./operation.js";
 export { op } from "./operations.js";
 export type { Direction } from "./plan.js";
-export type {
-  ColumnState,
-  ForeignKeyState,
-  IndexMethod,
-  IndexPart,
-  IndexState,
-  ReferentialRule,
-  SchemaState,
-  TableState,
-  UniqueState,
-} from "./state.js";
-export { desiredSchema, stateOf } from "./state-of-models.js";
 export type { MigrationStatus } from "./status.js";

@@ -6,7 +6,7 @@ import { checksumOf } from "./checksum.js";
 import { MigrationError } from "./errors.js";
 import { exportsOf, importModule } from "./import-module.js";
 import type { Migration, MigrationDefinition } from "./operation.js";
-import { isOperation } from "./operations/is-operation.js";
+import { isOperation } from "./operations/define.js";
 
 /** A migration and the file that it stands in. */
 export interface LoadedMigration extends Migration {

@@ -1,6 +1,6 @@
 import { didYouMean } from "../internal/suggest.js";
+import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
-import type { ColumnState, SchemaState, TableState } from "./state.js";
 
 /** Reading and changing states. Names come from people: `constructor` is a table like any other. */
 

@@ -75,7 +75,7 @@ function asName(words: string): string {
   return words
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "");
+    .replace(/^_|_$/g, "");
 }
 
 function shortened(name: string, length: number): string {

@@ -1,7 +1,7 @@
 import { type Checks, is, readOptions, required } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { MigrationDefinition } from "./operation.js";
-import { isOperation } from "./operations/is-operation.js";
+import { isOperation } from "./operations/define.js";
 
 const checks: Checks<MigrationDefinition> = {
   dependsOn: is.strings,

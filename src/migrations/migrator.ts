@@ -1,5 +1,6 @@
 import type { Database, Queries, Session } from "../engines/db/database.js";
 import { type Checks, is, readOptions } from "../internal/options.js";
+import type { SchemaState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { execute } from "./executor.js";
 import { MigrationFailure } from "./failure.js";
@@ -10,7 +11,6 @@ import type { Migration, MigrationDefinition } from "./operation.js";
 import { chooseDown, chooseUp, type Direction, type PlannedMigration, planDown, planUp, stateAfter } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { scriptBetween, sqlScript, statementsOf } from "./sql-script.js";
-import type { SchemaState } from "./state.js";
 import { type MigrationStatus, statusOf } from "./status.js";
 
 export interface MigratorOptions {

@@ -1,5 +1,5 @@
 import type { Queries } from "../engines/db/database.js";
-import type { SchemaState } from "./state.js";
+import type { SchemaState } from "../orm/schema/state.js";
 
 /** One statement of SQL, or a function that works in the transaction of the migration, or on its connection. */
 export type Step = string | ((db: Queries) => Promise<void> | void);

@@ -1,8 +1,8 @@
+import { emptyState, type SchemaState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { type MigrationGraph, requireOneHead } from "./graph.js";
 import type { History } from "./history.js";
 import type { Migration, Operation, Step } from "./operation.js";
-import { emptyState, type SchemaState } from "./state.js";
 
 export type Direction = "up" | "down";
 

@@ -1,6 +1,6 @@
 import { MigrationError } from "./errors.js";
 import type { Operation } from "./operation.js";
-import { isOperation } from "./operations/is-operation.js";
+import { isOperation } from "./operations/define.js";
 
 /** Data and operations as source code, laid out as the formatter would. */
 

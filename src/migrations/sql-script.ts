@@ -68,5 +68,5 @@ function ended(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, " ");
+  return text.replace(/\s+/g, (space) => (/[\r\n]/.test(space) ? " " : space));
 }

@@ -1,6 +1,6 @@
 import { literal, quote } from "../orm/identifiers.js";
-import { reservedWords } from "./keywords.js";
-import { typeName } from "./type-names.js";
+import { reservedWords } from "../orm/schema/keywords.js";
+import { typeName } from "../orm/schema/type-names.js";
 
 /**
  * Looks into the SQL of checks, expressions and conditions for the columns that it speaks of. It knows strings, comments,

@@ -1,35 +1,28 @@
 import type { Database, Queries } from "../engines/db/database.js";
+import { boundDatabase } from "../engines/db/default-database.js";
 
-/** Which database models use when nobody says: `app.enableDatabase` binds its own when it starts. */
-let bound: Database | null = null;
 let strict = false;
-
-/** Binds all models to a database; null unbinds them. */
-export function bindDatabase(db: Database | null): void {
-  bound = db;
-}
-
-/** Unbinds the models from a database that is closed, unless they are bound to another by now. */
-export function unbindDatabase(db: Database): void {
-  if (bound === db) bound = null;
-}
 
 /** With true, reading a relation that was not loaded throws `LazyLoadError`, whatever the query. */
 export function strictRelations(value = true): void {
   strict = value;
 }
 
-/** The database, or the transaction that surrounds the caller. */
+export function strictByDefault(): boolean {
+  return strict;
+}
+
+/** The given database or the bound one; inside a transaction or session of it, that transaction or session. */
 export function connectionFor(given: Queries | null): Queries {
-  if (given !== null) return "current" in given ? (given as Database).current : given;
-  if (bound === null) {
+  const queries = given ?? boundDatabase();
+  if (queries === null) {
     throw new Error(
       "no database for models: call app.enableDatabase(...) or bindDatabase(db), or pass one with using(db)",
     );
   }
-  return bound.current;
+  return isDatabase(queries) ? queries.current : queries;
 }
 
-export function strictByDefault(): boolean {
-  return strict;
+function isDatabase(queries: Queries): queries is Database {
+  return queries.kind === "database";
 }

@@ -1,7 +1,7 @@
+export { bindDatabase } from "../engines/db/default-database.js";
 export type { ModelBody, PartialModelBody } from "./body/body-types.js";
 export { partial } from "./body/partial.js";
-export { bindDatabase, strictRelations } from "./database.js";
-export { createTables, createTablesSql, dropTables } from "./ddl.js";
+export { strictRelations } from "./database.js";
 export { DoesNotExist, FieldError, LazyLoadError, MultipleObjectsReturned } from "./errors.js";
 export {
   arrayAgg,
@@ -82,3 +82,4 @@ export type { BulkCreateOptions } from "./run/bulk.js";
 export type { HookContext, HookEvent } from "./run/hooks.js";
 export { JsonText } from "./run/json.js";
 export type { KeysetPage, Page } from "./run/paginate.js";
+export { createTables, createTablesSql, dropTables } from "./schema/create-tables.js";

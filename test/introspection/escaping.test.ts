@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { writeModels } from "../../src/introspection/index.js";
 import { escaped } from "../../src/introspection/names.js";
 import { withoutParentheses } from "../../src/introspection/sql-text.js";
-import type { SchemaState } from "../../src/migrations/state.js";
+import type { SchemaState } from "../../src/orm/schema/state.js";
 import fc from "../support/properties.js";
 
 const text = fc.oneof(

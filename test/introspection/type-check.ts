@@ -18,7 +18,7 @@ export async function typeErrors(modules: ReadonlyMap<string, string>): Promise<
       module: ts.ModuleKind.ESNext,
       moduleResolution: ts.ModuleResolutionKind.Bundler,
       types: ["node"],
-      typeRoots: [fileURLToPath(new URL("../../../node_modules/@types", import.meta.url))],
+      typeRoots: [fileURLToPath(new URL("../../node_modules/@types", import.meta.url))],
       strict: true,
       noUncheckedIndexedAccess: true,
       noImplicitOverride: true,

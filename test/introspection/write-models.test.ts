@@ -8,9 +8,9 @@ import {
   introspect,
   writeModels,
 } from "../../src/introspection/index.js";
-import { emptyState, type SchemaState } from "../../src/migrations/state.js";
-import { stateOf } from "../../src/migrations/state-of-models.js";
 import { createTables } from "../../src/orm/index.js";
+import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
+import { stateOf } from "../../src/orm/schema/state-of-models.js";
 import { bookshop } from "../orm/bookshop.js";
 import { service } from "../support/service.js";
 import { describePairs } from "./databases.js";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
 import { detectChanges } from "../../src/migrations/autodetector.js";
-import { emptyState, type SchemaState } from "../../src/migrations/state.js";
+import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import { engines } from "../engines/db/engines.js";
 import fc from "../support/properties.js";
 import { service } from "../support/service.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Answers, detectChanges } from "../../src/migrations/autodetector.js";
-import { emptyState, type SchemaState, type TableState } from "../../src/migrations/state.js";
-import { desiredSchema, stateOf } from "../../src/migrations/state-of-models.js";
 import { field, Model, type ModelConstructor } from "../../src/orm/index.js";
+import { emptyState, type SchemaState, type TableState } from "../../src/orm/schema/state.js";
+import { desiredSchema, stateOf } from "../../src/orm/schema/state-of-models.js";
 
 const id = { type: "integer", identity: true } as const;
 

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/engines/db/open-database.js";
 import { detectChanges } from "../../src/migrations/autodetector.js";
 import type { Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
-import { emptyState, type SchemaState } from "../../src/migrations/state.js";
+import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import { engines } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 import { fingerprint } from "./fingerprint.js";

@@ -4,7 +4,7 @@ import { MigrationError } from "../../src/migrations/errors.js";
 import { migration } from "../../src/migrations/migration.js";
 import type { MigrationDefinition, Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
-import { emptyState, type SchemaState, type TableState } from "../../src/migrations/state.js";
+import { emptyState, type SchemaState, type TableState } from "../../src/orm/schema/state.js";
 
 const id = { type: "integer", identity: true } as const;
 

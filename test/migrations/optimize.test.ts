@@ -3,7 +3,7 @@ import { detectChanges } from "../../src/migrations/autodetector.js";
 import type { Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
 import { optimize } from "../../src/migrations/optimize.js";
-import { emptyState, type SchemaState } from "../../src/migrations/state.js";
+import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import fc from "../support/properties.js";
 import { randomState } from "./random-states.js";
 

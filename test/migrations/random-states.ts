@@ -5,8 +5,8 @@ import type {
   SchemaState,
   TableState,
   UniqueState,
-} from "../../src/migrations/state.js";
-import { tidyState } from "../../src/migrations/tidy.js";
+} from "../../src/orm/schema/state.js";
+import { tidyState } from "../../src/orm/schema/tidy.js";
 import fc from "../support/properties.js";
 
 /** Schemas that PostgreSQL takes, small enough to have much in common: two of them are a change of every kind. */

@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../../src/engines/db/database.js";
 import type { Operation, Step } from "../../src/migrations/operation.js";
-import type { SchemaState } from "../../src/migrations/state.js";
+import type { SchemaState } from "../../src/orm/schema/state.js";
 
 /** Runs operations as one migration: in a transaction, unless one of them needs to be outside. Gives the state after them. */
 export async function runUp(db: Database, operations: readonly Operation[], from: SchemaState): Promise<SchemaState> {

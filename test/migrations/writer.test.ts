@@ -9,12 +9,12 @@ import { migration } from "../../src/migrations/migration.js";
 import { nameFor } from "../../src/migrations/migration-name.js";
 import type { MigrationDefinition, Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
-import { emptyState } from "../../src/migrations/state.js";
 import { writeMigration } from "../../src/migrations/writer.js";
+import { emptyState } from "../../src/orm/schema/state.js";
 import fc from "../support/properties.js";
 import { randomState } from "./random-states.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One of each, with texts that are hard to write. */
 const everything: readonly Operation[] = [

@@ -7,7 +7,7 @@ import type { LoadedMigration } from "../../migrations/load.js";
 import { nameFor } from "../../migrations/migration-name.js";
 import type { MigrationDefinition, Operation } from "../../migrations/operation.js";
 import { stateAfter } from "../../migrations/plan.js";
-import { desiredSchema } from "../../migrations/state-of-models.js";
+import { desiredSchema } from "../../orm/schema/state-of-models.js";
 import { writeMigration } from "../../migrations/writer.js";
 import { type CommandCall, defineCommand } from "../command.js";
 import { configOption, migrationsOption, modelsOption, type Project, readProject } from "../project.js";

@@ -91,6 +91,8 @@ export interface Subscription extends AsyncDisposable {
 /** The calls that run SQL: on the database each takes any free connection, on a transaction always its own. */
 export interface Queries {
   readonly engine: DatabaseEngine;
+  /** `database`: each call takes any free connection. `session` and `transaction`: all calls use one connection. */
+  readonly kind: "database" | "session" | "transaction";
 
   /** All rows, as objects. */
   fetch<R extends object = Row>(

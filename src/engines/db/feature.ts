@@ -3,10 +3,11 @@ import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
-import { bindDatabase, unbindDatabase } from "../../orm/database.js";
+
 import { engine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
+import { bindDatabase, unbindDatabase } from "./default-database.js";
 import { LazyDatabase } from "./lazy-database.js";
 
 export interface DatabaseFeature {

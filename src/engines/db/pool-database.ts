@@ -49,6 +49,7 @@ interface Core {
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
 export class PoolDatabase extends JobQueries implements Database {
+  readonly kind = "database";
   protected readonly place = "pool";
   readonly #core: Core;
 

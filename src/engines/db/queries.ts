@@ -32,6 +32,7 @@ export abstract class BaseQueries implements Queries {
   }
 
   abstract get engine(): DatabaseEngine;
+  abstract readonly kind: Queries["kind"];
   abstract transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T>;
   abstract script(text: string, options?: QueryOptions): Promise<void>;
   /** @internal Runs one statement; the result is what its kind says. */

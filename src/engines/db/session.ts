@@ -5,6 +5,7 @@ import { openTransaction, runTransaction, type TransactionSource } from "./trans
 
 /** A connection of the caller's own, outside of a transaction. */
 export class SessionScope extends ConnectionScope implements Session {
+  readonly kind = "session";
   protected readonly place = "session";
   protected readonly what = "session";
 

@@ -27,6 +27,7 @@ const rollbackPatience = 5000;
 
 /** An open transaction; inside another one, a savepoint. */
 export class TransactionScope extends ConnectionScope implements Transaction {
+  readonly kind = "transaction";
   readonly depth: number;
   protected readonly place = "transaction";
   protected readonly what = "transaction";

@@ -2,12 +2,16 @@ import { quote } from "../../orm/identifiers.js";
 
 /** The strings that a check allows a text column, when it is one that `field.enum` makes; else undefined. */
 export function choicesOf(check: string, column: string): string[] | undefined {
-  const [, subject, list, one] = /^(.+?) = (?:ANY \(ARRAY\[(.*)\]\)|('.*'::text))$/s.exec(check) ?? [];
-  if (subject !== column && subject !== quote(column)) return undefined;
-  const values = literals(list ?? one ?? "");
+  const subject = [column, quote(column)].find((each) => check.startsWith(`${each} = `));
+  if (subject === undefined) return undefined;
+  const allowed = check.slice(subject.length + 3);
+  const isList = allowed.startsWith(listStart) && allowed.endsWith("])");
+  const values = literals(isList ? allowed.slice(listStart.length, -2) : allowed);
   const usable = values?.every((value) => value !== "") && new Set(values).size === values.length;
   return usable ? values : undefined;
 }
+
+const listStart = "ANY (ARRAY[";
 
 /** Backslashes depend on a setting of the server. */
 function literals(list: string): string[] | undefined {

@@ -1,7 +1,7 @@
-import type { SchemaState } from "../../migrations/state.js";
-import { typeName } from "../../migrations/type-names.js";
 import { checkIdentifier } from "../../orm/identifiers.js";
 import type { ColumnKind } from "../../orm/meta.js";
+import type { SchemaState } from "../../orm/schema/state.js";
+import { typeName } from "../../orm/schema/type-names.js";
 import { escaped } from "../names.js";
 import { type Code, listCode, objectCode } from "./source.js";
 

@@ -1,5 +1,5 @@
-import type { ColumnState } from "../../migrations/state.js";
-import { normalizeType } from "../../migrations/type-names.js";
+import type { ColumnState } from "../../orm/schema/state.js";
+import { normalizeType } from "../../orm/schema/type-names.js";
 import { escaped } from "../names.js";
 import type { TypeSource } from "./column-type.js";
 

@@ -1,6 +1,6 @@
-import { splitName, usualCheckName } from "../../migrations/names.js";
-import type { ColumnState, TableState } from "../../migrations/state.js";
 import { checkIdentifier } from "../../orm/identifiers.js";
+import { splitName, usualCheckName } from "../../orm/schema/names.js";
+import type { ColumnState, TableState } from "../../orm/schema/state.js";
 import type { UnmanagedTable } from "../introspect.js";
 import { legible, shown } from "../names.js";
 import { choicesOf } from "./choices.js";

@@ -1,7 +1,7 @@
 import { snakeCase } from "../../internal/names.js";
-import { usualCheckName, usualIndexName, usualUniqueName } from "../../migrations/names.js";
-import type { IndexState } from "../../migrations/state.js";
 import { keyAttribute } from "../../orm/model/columns.js";
+import { usualCheckName, usualIndexName, usualUniqueName } from "../../orm/schema/names.js";
+import type { IndexState } from "../../orm/schema/state.js";
 import { escaped } from "../names.js";
 import { fieldCode } from "./column-type.js";
 import { defaultValueCode } from "./defaults.js";

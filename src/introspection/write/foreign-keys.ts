@@ -1,5 +1,5 @@
-import { usualForeignKeyName, usualUniqueName } from "../../migrations/names.js";
-import type { ForeignKeyState } from "../../migrations/state.js";
+import { usualForeignKeyName, usualUniqueName } from "../../orm/schema/names.js";
+import type { ForeignKeyState } from "../../orm/schema/state.js";
 import { describeForeignKey } from "../describe.js";
 import { shown } from "../names.js";
 import { defaultValueCode } from "./defaults.js";

@@ -1,9 +1,7 @@
-import { snakeCase } from "../../internal/names.js";
-import { splitName, usualForeignKeyName, usualIndexName } from "../../migrations/names.js";
-import { keyAttribute } from "../../orm/model/columns.js";
+import { joinColumns } from "../../orm/model/through.js";
+import { splitName, usualForeignKeyName, usualIndexName } from "../../orm/schema/names.js";
 import type { Draft } from "./draft.js";
 import type { ForeignKeys, ToOne } from "./foreign-keys.js";
-import { lowerFirst } from "./words.js";
 
 /** A table that holds nothing but pairs of keys: a many-to-many relation of the first one's model to the second's. */
 export interface JoinTable {
@@ -15,24 +13,18 @@ export interface JoinTable {
 }
 
 /** Undefined when the table holds more than pairs of keys. */
-export function joinTableOf(
-  draft: Draft,
-  { toOne, notes }: ForeignKeys,
-  classes: ReadonlyMap<string, string>,
-): JoinTable | undefined {
+export function joinTableOf(draft: Draft, { toOne, notes }: ForeignKeys): JoinTable | undefined {
   const [source, target] = draft.key.map((column) => toOne.get(column));
   const isPair = draft.managed && draft.key.length === 2 && Object.keys(draft.state.columns).length === 2;
   if (!isPair || source === undefined || target === undefined || notes.length > 0) return undefined;
   if (![source, target].every(({ target: { key }, to }) => key.length === 1 && key[0] === to)) return undefined;
-  return { draft, source, target, automatic: isAutomatic(draft, source, target, classes) };
+  return { draft, source, target, automatic: isAutomatic(draft, source, target) };
 }
 
-function isAutomatic(draft: Draft, source: ToOne, target: ToOne, classes: ReadonlyMap<string, string>): boolean {
+function isAutomatic(draft: Draft, source: ToOne, target: ToOne): boolean {
   const { state, table } = draft;
-  const self = source.target === target.target;
-  const columnFor = (side: string, { target: { table: other } }: ToOne): string =>
-    snakeCase(keyAttribute(self ? side : lowerFirst(classes.get(other)!)));
-  const columns = [columnFor("from", source), columnFor("to", target)];
+  const [from, to] = [source, target].map(({ target: other }) => splitName(other.table).name) as [string, string];
+  const columns = joinColumns(from, to, source.target === target.target);
   const names = Object.keys(state.columns);
   const index = usualIndexName(table, { on: [columns[1]!] });
   const indexes = Object.entries(state.indexes ?? {});

@@ -1,9 +1,9 @@
 import { didYouMean } from "../../internal/suggest.js";
 import { ValueError } from "../../internal/value-error.js";
-import { splitName } from "../../migrations/names.js";
 import { checkFieldName } from "../../orm/model/field-names.js";
+import { camelWords, pascalCase, singularWords, wordsOf } from "../../orm/model/words.js";
+import { splitName } from "../../orm/schema/names.js";
 import { shown } from "../names.js";
-import { camelWords, pascalCase, singularWords, wordsOf } from "./words.js";
 
 /** Names for classes and fields. Whatever a database calls its things, these are plain identifiers. */
 

@@ -1,9 +1,9 @@
-import { splitName } from "../../migrations/names.js";
 import { keyAttribute } from "../../orm/model/columns.js";
+import { camelWords, pascalCase, pluralWords, singularWords, wordsOf } from "../../orm/model/words.js";
+import { splitName } from "../../orm/schema/names.js";
 import type { Draft } from "./draft.js";
 import type { ToOne } from "./foreign-keys.js";
 import { FieldNames } from "./naming.js";
-import { camelWords, pascalCase, pluralWords, singularWords, wordsOf } from "./words.js";
 
 /** The fields of a model: those of its columns, by column, and the names that are taken. */
 export interface Properties {

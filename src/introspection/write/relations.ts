@@ -1,6 +1,7 @@
 import { snakeCase } from "../../internal/names.js";
-import { splitName } from "../../migrations/names.js";
 import { shortName } from "../../orm/identifiers.js";
+import { camelWords, wordsOf } from "../../orm/model/words.js";
+import { splitName } from "../../orm/schema/names.js";
 import { escaped } from "../names.js";
 import { circles } from "./cycles.js";
 import type { Draft } from "./draft.js";
@@ -9,7 +10,6 @@ import type { ForeignKeys, ToOne } from "./foreign-keys.js";
 import type { JoinTable } from "./join-tables.js";
 import { type Properties, pluralName, wayBackNames } from "./properties.js";
 import type { Code } from "./source.js";
-import { camelWords, wordsOf } from "./words.js";
 
 /** A relation that is no column of its model. */
 export interface RelationField {

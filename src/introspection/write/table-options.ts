@@ -1,6 +1,6 @@
-import { partOf, splitName, usualIndexName, usualUniqueName } from "../../migrations/names.js";
-import type { IndexPart, IndexState, UniqueState } from "../../migrations/state.js";
 import { quote } from "../../orm/identifiers.js";
+import { partOf, splitName, usualIndexName, usualUniqueName } from "../../orm/schema/names.js";
+import type { IndexPart, IndexState, UniqueState } from "../../orm/schema/state.js";
 import { describeIndex, describeUnique } from "../describe.js";
 import { escaped, shown } from "../names.js";
 import type { Draft } from "./draft.js";

@@ -1,8 +1,8 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { splitName } from "../../migrations/names.js";
-import type { SchemaState, TableState } from "../../migrations/state.js";
-import { tidyState } from "../../migrations/tidy.js";
+import { splitName } from "../../orm/schema/names.js";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import { tidyState } from "../../orm/schema/tidy.js";
 import type { UnmanagedTable } from "../introspect.js";
 import { escaped, legible, shown } from "../names.js";
 import { type EnumSources, valuesCode, writableEnums } from "./column-type.js";
@@ -66,7 +66,7 @@ function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, 
     [...foreignKeys.values()].flatMap(({ toOne }) => [...toOne.values()].map((each) => each.target)),
   );
   const joins = [...all.values()].flatMap((draft): JoinTable[] => {
-    const join = joinTableOf(draft, foreignKeys.get(draft.table)!, classes);
+    const join = joinTableOf(draft, foreignKeys.get(draft.table)!);
     return join === undefined ? [] : [{ ...join, automatic: join.automatic && !referredTo.has(draft) }];
   });
   const withoutClass = new Set(joins.filter(({ automatic }) => automatic).map(({ draft }) => draft.table));

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ColumnState, SchemaState, TableState } from "../../orm/schema/state.js";
 import { has, own } from "../lookup.js";
 import type { ColumnChanges } from "../operations/read.js";
 import { computedFrom } from "../operations/restore.js";
 import { op } from "../operations.js";
-import type { ColumnState, SchemaState, TableState } from "../state.js";
 import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 

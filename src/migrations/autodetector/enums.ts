@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import { has, own } from "../lookup.js";
 import { columnsOfEnum } from "../operations/recreate-enum.js";
 import { op } from "../operations.js";
 import { holdsText } from "../sql-text.js";
-import type { SchemaState, TableState } from "../state.js";
 import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ForeignKeyState, SchemaState, TableState } from "../../orm/schema/state.js";
 import { isUnique } from "../fit.js";
 import { has, own } from "../lookup.js";
 import { sameFamily } from "../operations/casts.js";
 import { op } from "../operations.js";
-import type { ForeignKeyState, SchemaState, TableState } from "../state.js";
 import type { Journal } from "./journal.js";
 
 /** Drops the foreign keys that are gone or different, and those that stand in the way of other changes. */

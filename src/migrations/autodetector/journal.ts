@@ -1,5 +1,5 @@
+import type { SchemaState } from "../../orm/schema/state.js";
 import type { Operation } from "../operation.js";
-import type { SchemaState } from "../state.js";
 
 /** The operations found so far, and the state after them. */
 export interface Journal {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import { has, own } from "../lookup.js";
 import { withoutColumn } from "../operations/restore.js";
 import { op } from "../operations.js";
-import type { SchemaState, TableState } from "../state.js";
 import type { Journal } from "./journal.js";
 
 /** Drops unique constraints, checks and indexes that are gone or different, unless they go with a column. */

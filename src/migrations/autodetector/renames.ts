@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { primaryKeyName } from "../../orm/schema/names.js";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import type { DesiredSchema } from "../../orm/schema/state-of-models.js";
 import { has, own } from "../lookup.js";
-import { primaryKeyName } from "../names.js";
 import { op } from "../operations.js";
-import type { SchemaState, TableState } from "../state.js";
-import type { DesiredSchema } from "../state-of-models.js";
 import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 

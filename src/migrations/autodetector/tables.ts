@@ -1,8 +1,8 @@
+import type { ForeignKeyState, SchemaState, TableState } from "../../orm/schema/state.js";
+import { tidyTable } from "../../orm/schema/tidy.js";
 import { isUnique } from "../fit.js";
 import { has, own } from "../lookup.js";
 import { op } from "../operations.js";
-import type { ForeignKeyState, SchemaState, TableState } from "../state.js";
-import { tidyTable } from "../tidy.js";
 import type { Journal } from "./journal.js";
 
 /** Creates the tables that are new, each after those it refers to. Foreign keys that form a circle are added later. */

@@ -1,5 +1,5 @@
 import { quote } from "../../orm/identifiers.js";
-import { baseType } from "../type-names.js";
+import { baseType } from "../../orm/schema/type-names.js";
 
 /** How values of one type become those of another. */
 

@@ -1,14 +1,14 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { quote } from "../../orm/identifiers.js";
+import { partOf, sqlName } from "../../orm/schema/names.js";
+import type { ColumnState, IndexState, SchemaState, TableState } from "../../orm/schema/state.js";
+import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
 import { MigrationError } from "../errors.js";
 import { checkReferrers, referrersOf } from "../fit.js";
 import { findColumn, findTable, has, put, renameKey, withTable } from "../lookup.js";
-import { partOf, sqlName } from "../names.js";
 import type { Operation } from "../operation.js";
 import { renameColumnIn } from "../sql-text.js";
-import type { ColumnState, IndexState, SchemaState, TableState } from "../state.js";
-import { mapValues, tidyTable } from "../tidy.js";
 import { define } from "./define.js";
 import { readColumn, readName, readQualifiedName } from "./read.js";
 import { partRenames, renamePartSql, renameParts, reversed } from "./rename-parts.js";

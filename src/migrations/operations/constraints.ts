@@ -1,3 +1,14 @@
+import { primaryKeyName, usualPrimaryKeyName } from "../../orm/schema/names.js";
+import {
+  addConstraintSql,
+  checkSql,
+  dropConstraintSql,
+  foreignKeySql,
+  primaryKeySql,
+  uniqueSql,
+} from "../../orm/schema/render.js";
+import type { ForeignKeyState, SchemaState, TableState, UniqueState } from "../../orm/schema/state.js";
+import { only, tidyTable } from "../../orm/schema/tidy.js";
 import { MigrationError } from "../errors.js";
 import {
   checkColumns,
@@ -8,11 +19,7 @@ import {
   constraintNames,
 } from "../fit.js";
 import { findTable, has, missing, own, put, renameKey, withTable } from "../lookup.js";
-import { primaryKeyName, usualPrimaryKeyName } from "../names.js";
 import type { Operation } from "../operation.js";
-import { addConstraintSql, checkSql, dropConstraintSql, foreignKeySql, primaryKeySql, uniqueSql } from "../render.js";
-import type { ForeignKeyState, SchemaState, TableState, UniqueState } from "../state.js";
-import { only, tidyTable } from "../tidy.js";
 import { define } from "./define.js";
 import { readForeignKey, readName, readNames, readQualifiedName, readText, readUnique } from "./read.js";
 import { renamePartSql } from "./rename-parts.js";

@@ -1,5 +1,5 @@
+import type { SchemaState } from "../../orm/schema/state.js";
 import type { Operation, Step } from "../operation.js";
-import type { SchemaState } from "../state.js";
 
 /** What an operation is made of: the statements are asked for with the states on both sides of it. */
 export interface Parts {
@@ -22,6 +22,13 @@ export function define(parts: Parts): Operation {
     up: (before) => parts.up(before, parts.apply(before)),
     down: (before) => parts.down(before, parts.apply(before)),
   };
+}
+
+/** True for what `op` makes: migrations are modules that anybody can write. */
+export function isOperation(value: unknown): value is Operation {
+  if (typeof value !== "object" || value === null) return false;
+  const { apply, up, down, source } = value as Partial<Operation>;
+  return [apply, up, down].every((each) => typeof each === "function") && Array.isArray(source);
 }
 
 /** Without arguments at the end that say nothing. */

@@ -1,13 +1,13 @@
 import { type Checks, is, isPlainObject, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { literal } from "../../orm/identifiers.js";
+import { sqlName } from "../../orm/schema/names.js";
+import { createEnumSql, createSchemaFor } from "../../orm/schema/render.js";
+import type { SchemaState } from "../../orm/schema/state.js";
+import { mapValues, only } from "../../orm/schema/tidy.js";
 import { MigrationError } from "../errors.js";
 import { findEnum, has, missing, renameKey, withEnum } from "../lookup.js";
-import { sqlName } from "../names.js";
 import type { Operation } from "../operation.js";
-import { createEnumSql, createSchemaFor } from "../render.js";
-import type { SchemaState } from "../state.js";
-import { mapValues, only } from "../tidy.js";
 import { define } from "./define.js";
 import { readQualifiedName } from "./read.js";
 import { columnsOfEnum, recreateEnum, staleDefault } from "./recreate-enum.js";

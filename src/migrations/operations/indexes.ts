@@ -1,10 +1,10 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
+import { type Concurrently, createIndexSql, dropIndexSql } from "../../orm/schema/render.js";
+import type { IndexState, SchemaState, TableState } from "../../orm/schema/state.js";
+import { tidyTable } from "../../orm/schema/tidy.js";
 import { checkIndex, checkNewName, checkReferrers } from "../fit.js";
 import { findTable, missing, own, put, renameKey, withTable } from "../lookup.js";
 import type { Operation } from "../operation.js";
-import { type Concurrently, createIndexSql, dropIndexSql } from "../render.js";
-import type { IndexState, SchemaState, TableState } from "../state.js";
-import { tidyTable } from "../tidy.js";
 import { define } from "./define.js";
 import { readIndex, readName, readQualifiedName } from "./read.js";
 import { renamePartSql } from "./rename-parts.js";

@@ -2,8 +2,7 @@ import type { Queries } from "../../engines/db/database.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Operation } from "../operation.js";
-import { define } from "./define.js";
-import { isOperation } from "./is-operation.js";
+import { define, isOperation } from "./define.js";
 
 export interface SqlOptions {
   /** What it does to the schema, told in operations: they are not run, only known. */

@@ -1,7 +1,7 @@
 import { type Check, type Checks, is, isPlainObject, readOptions, required, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkIdentifier } from "../../orm/identifiers.js";
-import { splitName } from "../names.js";
+import { splitName } from "../../orm/schema/names.js";
 import type {
   ColumnState,
   ForeignKeyState,
@@ -10,8 +10,16 @@ import type {
   ReferentialRule,
   TableState,
   UniqueState,
-} from "../state.js";
-import { mapValues, only, tidyColumn, tidyForeignKey, tidyIndex, tidyTable, tidyUnique } from "../tidy.js";
+} from "../../orm/schema/state.js";
+import {
+  mapValues,
+  only,
+  tidyColumn,
+  tidyForeignKey,
+  tidyIndex,
+  tidyTable,
+  tidyUnique,
+} from "../../orm/schema/tidy.js";
 
 /** What is written in a migration file, checked key by key and brought into the form of states. */
 

@@ -1,10 +1,10 @@
 import { literal, quote, shortName } from "../../orm/identifiers.js";
+import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
+import { createEnumSql } from "../../orm/schema/render.js";
+import type { ColumnState, SchemaState } from "../../orm/schema/state.js";
+import { baseType, typeName } from "../../orm/schema/type-names.js";
 import { findTable } from "../lookup.js";
-import { joinName, splitName, sqlName } from "../names.js";
-import { createEnumSql } from "../render.js";
 import { holdsText } from "../sql-text.js";
-import type { ColumnState, SchemaState } from "../state.js";
-import { baseType, typeName } from "../type-names.js";
 import { restoreStatements, withoutDependents } from "./restore.js";
 
 export interface EnumColumn {

@@ -1,7 +1,7 @@
+import type { ColumnState, TableState } from "../../orm/schema/state.js";
+import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
+import { baseType, typeName } from "../../orm/schema/type-names.js";
 import { mentions, renameTextIn, renameTypeIn } from "../sql-text.js";
-import type { ColumnState, TableState } from "../state.js";
-import { mapValues, tidyTable } from "../tidy.js";
-import { baseType, typeName } from "../type-names.js";
 
 /** PostgreSQL knows types and their values by number, so that all that speaks of them follows a rename: so do states. */
 

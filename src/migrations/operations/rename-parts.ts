@@ -1,5 +1,4 @@
 import { quote, shortName } from "../../orm/identifiers.js";
-import { constraintNames } from "../fit.js";
 import {
   checkEndings,
   splitName,
@@ -10,8 +9,9 @@ import {
   usualIndexName,
   usualPrimaryKeyName,
   usualUniqueName,
-} from "../names.js";
-import type { TableState } from "../state.js";
+} from "../../orm/schema/names.js";
+import type { TableState } from "../../orm/schema/state.js";
+import { constraintNames } from "../fit.js";
 
 /** A table under its name. */
 export interface NamedTable {

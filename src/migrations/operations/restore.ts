@@ -1,6 +1,5 @@
 import { quote } from "../../orm/identifiers.js";
-import { put } from "../lookup.js";
-import { partOf, primaryKeyName, sqlName } from "../names.js";
+import { partOf, primaryKeyName, sqlName } from "../../orm/schema/names.js";
 import {
   addConstraintSql,
   checkSql,
@@ -12,10 +11,11 @@ import {
   foreignKeySql,
   primaryKeySql,
   uniqueSql,
-} from "../render.js";
+} from "../../orm/schema/render.js";
+import type { ColumnState, IndexState, TableState } from "../../orm/schema/state.js";
+import { tidyTable } from "../../orm/schema/tidy.js";
+import { put } from "../lookup.js";
 import { mentions } from "../sql-text.js";
-import type { ColumnState, IndexState, TableState } from "../state.js";
-import { tidyTable } from "../tidy.js";
 
 /** Taking something from a table together with all that hangs on it, and putting back what is missing. */
 

@@ -1,13 +1,13 @@
 import { is, readOptions } from "../../internal/options.js";
 import { quote } from "../../orm/identifiers.js";
+import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
+import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../../orm/schema/render.js";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
 import { MigrationError } from "../errors.js";
 import { checkReferrers, checkTable } from "../fit.js";
 import { findTable, has, own, renameKey, withTable } from "../lookup.js";
-import { joinName, splitName, sqlName } from "../names.js";
 import type { Operation } from "../operation.js";
-import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../render.js";
-import type { SchemaState, TableState } from "../state.js";
-import { mapValues, tidyTable } from "../tidy.js";
 import { define } from "./define.js";
 import { readName, readQualifiedName, readTable } from "./read.js";
 import { partRenames, renamePartSql, renameParts, reversed } from "./rename-parts.js";

@@ -1,7 +1,7 @@
+import type { ColumnState, ForeignKeyState, IndexState, TableState } from "../../orm/schema/state.js";
+import { baseType } from "../../orm/schema/type-names.js";
 import { has } from "../lookup.js";
 import type { Operation } from "../operation.js";
-import type { ColumnState, ForeignKeyState, IndexState, TableState } from "../state.js";
-import { baseType } from "../type-names.js";
 
 /** Which operations can change places. Where it is not certain they cannot. */
 

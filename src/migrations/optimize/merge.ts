@@ -1,9 +1,15 @@
+import {
+  type ColumnState,
+  emptyState,
+  type ForeignKeyState,
+  type IndexState,
+  type UniqueState,
+} from "../../orm/schema/state.js";
 import type { Operation } from "../operation.js";
 import type { AlterOptions } from "../operations/alter-column.js";
 import type { FillOptions } from "../operations/columns.js";
 import type { ColumnChanges } from "../operations/read.js";
 import { op } from "../operations.js";
-import { type ColumnState, emptyState, type ForeignKeyState, type IndexState, type UniqueState } from "../state.js";
 
 /** What two operations amount to when the one follows the other directly; undefined when they stay two. */
 export function merge(first: Operation, second: Operation): readonly Operation[] | undefined {

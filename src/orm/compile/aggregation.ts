@@ -1,4 +1,4 @@
-import type { ConditionNode, ExpressionNode } from "../query/nodes.js";
+import type { ConditionNode, ExpressionNode } from "../nodes.js";
 import type { Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;

@@ -1,7 +1,7 @@
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
-import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../query/nodes.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
 import { isAggregate, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
@@ -40,6 +40,8 @@ export class Compiler implements Context {
   /** How each parameter was made. */
   readonly bindings: Binding[] = [];
   readonly #literalLimit: boolean;
+  /** The expressions compiled so far: by scope, then by path or node. */
+  readonly #expressions = new Map<Scope, Map<string | ExpressionNode, string>>();
   #aliases = 0;
   #lookup: ConditionNode | null = null;
 
@@ -76,8 +78,17 @@ export class Compiler implements Context {
     return `t${this.#aliases++}`;
   }
 
+  /**
+   * The same expression is the same text each time, with the same parameters: PostgreSQL sees that a value in ORDER BY
+   * is one of GROUP BY or DISTINCT only if both are written alike.
+   */
   expression(node: ExpressionNode, scope: Scope): string {
-    return compileExpression(node, scope, this);
+    let known = this.#expressions.get(scope);
+    if (known === undefined) this.#expressions.set(scope, (known = new Map()));
+    const key = node.type === "path" ? node.path : node;
+    let sql = known.get(key);
+    if (sql === undefined) known.set(key, (sql = compileExpression(node, scope, this)));
+    return sql;
   }
 
   condition(node: ConditionNode, scope: Scope): string {
@@ -177,8 +188,11 @@ export class Compiler implements Context {
   #groupBy(selection: Selection, scope: Scope): string {
     const keys = selection.fields.filter(({ expression }) => !isAggregate(expression, scope.annotations));
     if (keys.length === 0) return "";
-    // By position: an expression with parameters would not be seen as the same one.
-    return ` GROUP BY ${keys.map(({ name }) => selection.fields.findIndex((field) => field.name === name) + 1).join(", ")}`;
+    // A constant is no expression to group by; its position is.
+    const list = keys.map((key) =>
+      isConstant(key.expression, scope) ? selection.fields.indexOf(key) + 1 : this.expression(key.expression, scope),
+    );
+    return ` GROUP BY ${list.join(", ")}`;
   }
 
   #distinctOn(names: readonly string[], scope: Scope): string {
@@ -251,6 +265,11 @@ export class Compiler implements Context {
     if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
     return { text, params: this.params, plan: plan! };
   }
+}
+
+function isConstant(node: ExpressionNode, { annotations }: Scope): boolean {
+  if (node.type === "path") return Object.hasOwn(annotations, node.path) && annotations[node.path]!.type === "value";
+  return node.type === "value";
 }
 
 /** The columns to load: those asked for, and the keys by which relations are prefetched. Null for all. */

@@ -1,7 +1,7 @@
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { RelationMeta } from "../meta.js";
-import type { ConditionNode } from "../query/nodes.js";
+import type { ConditionNode } from "../nodes.js";
 import type { Context } from "./context.js";
 import { compileLookup } from "./lookups.js";
 import { encodeFor } from "./operands.js";

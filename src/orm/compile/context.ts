@@ -1,5 +1,5 @@
 import type { ColumnType } from "../meta.js";
-import type { ConditionNode, ExpressionNode, OrderNode, Query } from "../query/nodes.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
 import type { Scope } from "./scope.js";
 
 /** What the parts of the compiler ask of one another. One context makes one statement. */

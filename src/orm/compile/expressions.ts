@@ -2,7 +2,7 @@ import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
 import type { ColumnType } from "../meta.js";
-import type { CallNode, ExpressionNode } from "../query/nodes.js";
+import type { CallNode, ExpressionNode } from "../nodes.js";
 import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { encodeFor } from "./operands.js";

@@ -1,6 +1,6 @@
 import { quote } from "../identifiers.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
-import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../query/nodes.js";
+import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
 import { type Compiler, selectedColumns } from "./compiler.js";
 import type { Scope } from "./scope.js";
 

@@ -1,5 +1,5 @@
 import type { ColumnKind, ColumnType, ModelMeta } from "../meta.js";
-import type { ExpressionNode, Query, RelatedTree } from "../query/nodes.js";
+import type { ExpressionNode, Query, RelatedTree } from "../nodes.js";
 import { type Compiled, type Compiler, selectedColumns } from "./compiler.js";
 import { jsonValue, prefetchField } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";

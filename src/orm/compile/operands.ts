@@ -7,7 +7,7 @@ import {
 import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
 import type { ColumnMeta, ColumnType, ModelConstructor } from "../meta.js";
-import type { ExpressionNode, Query } from "../query/nodes.js";
+import type { ExpressionNode, Query } from "../nodes.js";
 
 /** What a lookup compares: SQL, and the type of its value when it is known. */
 export interface Left {

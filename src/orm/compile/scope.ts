@@ -2,7 +2,7 @@ import { didYouMean } from "../../internal/suggest.js";
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
-import type { ExpressionNode } from "../query/nodes.js";
+import type { ExpressionNode, Query } from "../nodes.js";
 
 /** A table in a statement, with the tables joined to it. Names are looked up here, and nowhere else. */
 export class Scope {
@@ -74,6 +74,11 @@ export class Scope {
     this.#children.set(relation.name, child);
     return child;
   }
+}
+
+/** A scope to look names up in; no statement is made of it. */
+export function namesOf({ meta, annotations }: Pick<Query, "meta" | "annotations">): Scope {
+  return new Scope(meta, () => "", null, annotations);
 }
 
 /** What a name leads to. `rest` are the parts after it: lookups, keys of JSON. */

@@ -1,5 +1,5 @@
 import type { ModelMeta } from "../meta.js";
-import type { ConditionNode, OrderNode, Query, RelatedTree } from "../query/nodes.js";
+import type { ConditionNode, OrderNode, Query, RelatedTree } from "../nodes.js";
 import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
 import { type CompiledJson, jsonStatement } from "./json.js";
 import type { JsonPlan } from "./json-plan.js";

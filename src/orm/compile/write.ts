@@ -2,7 +2,7 @@ import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
-import { type Query, rootQuery } from "../query/nodes.js";
+import { type Query, rootQuery } from "../nodes.js";
 import { type Compiled, Compiler } from "./compiler.js";
 import { encodeNamed, keyOfInstance, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
@@ -12,7 +12,7 @@ import { noField } from "./scope.js";
 export type Assignment = readonly [column: ColumnMeta, value: unknown];
 
 /** The columns that an object of values names, by field, attribute or relation. */
-export function assignments(meta: ModelMeta, values: object, purpose: "create" | "update"): Assignment[] {
+export function assignments(meta: ModelMeta, values: object): Assignment[] {
   const list: Assignment[] = [];
   const seen = new Set<ColumnMeta>();
   for (const key of Object.keys(values)) {
@@ -29,13 +29,7 @@ export function assignments(meta: ModelMeta, values: object, purpose: "create" |
     seen.add(column);
     list.push([column, value]);
   }
-  if (purpose === "create") for (const column of meta.columns) if (!seen.has(column)) pushDefault(list, column);
   return list;
-}
-
-/** A default that only the application knows. The others are left to the database. */
-function pushDefault(list: Assignment[], column: ColumnMeta): void {
-  if (column.default?.from === "function") list.push([column, column.default.make()]);
 }
 
 export function encodeColumn(meta: ModelMeta, column: ColumnMeta, value: unknown): unknown {

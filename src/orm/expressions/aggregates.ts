@@ -1,4 +1,4 @@
-import type { CallNode } from "../query/nodes.js";
+import type { CallNode } from "../nodes.js";
 import { type Expression, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
 
 /** Functions over many rows. Over a relation to many (`count("books")`) each is a subquery of its own, so that several do not multiply one another. */

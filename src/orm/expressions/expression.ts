@@ -1,7 +1,7 @@
 import { SqlFragment } from "../../engines/db/sql.js";
 import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
-import type { CallNode, ExpressionNode, OrderNode, Query } from "../query/nodes.js";
+import type { CallNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
 import { type Condition, conditionOf, type expressionMark } from "./q.js";
 
 declare const result: unique symbol;

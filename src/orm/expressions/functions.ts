@@ -1,5 +1,5 @@
 import { FieldError } from "../errors.js";
-import type { CallNode, ConditionNode, ExpressionNode } from "../query/nodes.js";
+import type { CallNode, ConditionNode, ExpressionNode } from "../nodes.js";
 import {
   checkPath,
   Expression,

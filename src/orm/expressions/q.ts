@@ -1,5 +1,5 @@
 import { FieldError } from "../errors.js";
-import type { ConditionNode, ExpressionNode } from "../query/nodes.js";
+import type { ConditionNode, ExpressionNode } from "../nodes.js";
 
 declare const lookups: unique symbol;
 /** On every expression, for the compiler: a column may be named `node`. */

@@ -42,7 +42,8 @@ export function float(value: unknown): number {
   throw wrongType("a number", value);
 }
 
-const decimalText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?$|^NaN$/;
+/** A digit can be matched in one way only: with `\d+\.?\d*` a long text that ends wrong takes quadratic time. */
+const decimalText = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?$|^NaN$/;
 
 export function decimal(value: unknown): string {
   if (typeof value === "bigint") return value.toString();

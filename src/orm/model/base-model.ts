@@ -13,7 +13,7 @@ import { modelBodyReader } from "../body/model-body.js";
 import { modelSchema } from "../body/model-schema.js";
 import { DoesNotExist, FieldError, MultipleObjectsReturned } from "../errors.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
-import { rootQuery } from "../query/nodes.js";
+import { rootQuery } from "../nodes.js";
 import { QuerySet } from "../query/queryset.js";
 import { LazyRelation } from "../relations/lazy.js";
 import { RelatedSet } from "../relations/related-set.js";

@@ -18,12 +18,7 @@ import { type ModelOptions, readIndex, readUnique } from "./options.js";
 import { relationOf } from "./relations.js";
 
 /** Builds what is known about a model, from what its class was made with. Reads the fields: getters among them run now. */
-export function buildMeta(
-  table: string,
-  fields: object,
-  options: Partial<ModelOptions>,
-  model: ModelConstructor,
-): Meta {
+export function buildMeta(table: string, fields: object, options: Partial<ModelOptions>, base: ModelConstructor): Meta {
   const columns: ColumnMeta[] = [];
   const relations = new Map<string, FieldSpec>();
   const checks: CheckMeta[] = [];
@@ -43,7 +38,7 @@ export function buildMeta(
       relations.set(name, spec);
     }
   }
-  return new Meta(table, columns, relations, checks, options, model);
+  return new Meta(table, columns, relations, checks, options, base);
 }
 
 export class Meta implements ModelMeta {
@@ -61,9 +56,12 @@ export class Meta implements ModelMeta {
   readonly renamedFrom: string | undefined;
   readonly automatic: boolean = false;
   model: ModelConstructor;
+  readonly #base: ModelConstructor;
   readonly #names = new Map<string, ColumnMeta>();
   readonly #specs: ReadonlyMap<string, FieldSpec>;
   #relations: Map<string, RelationMeta> | undefined;
+  /** The fields whose `relatedName` added a relation here, by that name. */
+  readonly #reverses = new Map<string, string>();
 
   constructor(
     table: string,
@@ -71,7 +69,7 @@ export class Meta implements ModelMeta {
     specs: ReadonlyMap<string, FieldSpec>,
     checks: readonly CheckMeta[],
     options: Partial<ModelOptions>,
-    model: ModelConstructor,
+    base: ModelConstructor,
   ) {
     this.table = table;
     this.schema = options.schema;
@@ -87,11 +85,13 @@ export class Meta implements ModelMeta {
     this.comment = options.comment;
     this.managed = options.managed !== false;
     this.renamedFrom = options.renamedFrom;
-    this.model = model;
+    this.model = base;
+    this.#base = base;
   }
 
+  /** The name of the class; until the class that extends `base` is known, that of the table. */
   get name(): string {
-    return this.model.name || this.table;
+    return this.model === this.#base ? this.table : this.model.name || this.table;
   }
 
   get relations(): ReadonlyMap<string, RelationMeta> {
@@ -111,12 +111,17 @@ export class Meta implements ModelMeta {
     return this.#specs;
   }
 
-  /** Adds the way back that another model's `relatedName` asks for; false when it is declared already. */
-  addReverse(name: string, relation: () => RelationMeta): boolean {
+  /** Adds the reverse relation that `relatedName` of another model's field names; false if this model declares it itself. */
+  addReverse(name: string, owner: string, relation: () => RelationMeta): boolean {
     checkFieldName(this.table, name);
-    if (this.column(name)) throw new ValueError(`relatedName '${name}' is the name of a column of ${this.name}`);
+    if (this.column(name)) throw new ValueError(`relatedName '${name}' of ${owner} is a column of ${this.name}`);
+    const other = this.#reverses.get(name);
+    if (other === owner) return false;
+    if (other !== undefined)
+      throw new ValueError(`relatedName '${name}' on ${this.name} is used by ${other} and by ${owner}`);
     if (this.relations.has(name)) return false;
     this.#relations!.set(name, relation());
+    this.#reverses.set(name, owner);
     return true;
   }
 
@@ -176,7 +181,8 @@ export class Meta implements ModelMeta {
     const words = parts.map((part) => ("column" in part ? part.column : part.expression.replace(/\W+/g, "_")));
     return {
       name:
-        given.name ?? shortName(`${this.table}_${words.join("_").replace(/_+$/, "")}_${given.unique ? "key" : "idx"}`),
+        given.name ??
+        shortName(`${this.table}_${words.join("_").replace(/(?<!_)_+$/, "")}_${given.unique ? "key" : "idx"}`),
       parts,
       unique: given.unique === true,
       method: given.method ?? "btree",

@@ -86,9 +86,17 @@ export function foreignColumn(owner: string, name: string, index: number, spec: 
   };
 }
 
-/** The metadata of the model that a relation's thunk gives. */
+/** The module of a relation's target is not evaluated yet: circular imports give `undefined` in CommonJS. */
+export class TargetNotLoaded extends ValueError {}
+
+/** The metadata of the model that a relation's function returns. */
 export function targetMeta(owner: string, target: () => unknown): ModelMeta {
   const model = target();
+  if (model === undefined) {
+    throw new TargetNotLoaded(
+      `the relation ${owner} does not lead to a model: its function returned undefined, as it does before the other module is loaded`,
+    );
+  }
   if (typeof model !== "function" || !("meta" in model)) {
     throw new ValueError(`the relation ${owner} does not lead to a model: its function must return a model's class`);
   }

@@ -1,10 +1,11 @@
 import { ValueError } from "../../internal/value-error.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { buildMeta, type Meta } from "./build-meta.js";
+import { TargetNotLoaded } from "./columns.js";
 import type { ModelOptions } from "./options.js";
 import { backOf } from "./relations.js";
 
-/** What `Model` was called with. */
+/** The arguments of `Model`. */
 export interface Declaration {
   readonly table: string;
   readonly fields: object;
@@ -18,6 +19,8 @@ const built = new WeakMap<object, Meta>();
 const metas = new WeakMap<object, ModelMeta>();
 /** Base classes whose `relatedName`s are not yet on the other models. */
 const pending = new Set<object>();
+/** Base classes whose `relatedName`s cannot be added, with the reason. */
+const faults = new WeakMap<object, unknown>();
 
 export function declare(base: object, declaration: Declaration): void {
   declarations.set(base, declaration);
@@ -25,28 +28,42 @@ export function declare(base: object, declaration: Declaration): void {
 }
 
 /**
- * The metadata of a model's class. It is built when it is first asked for: by then all modules are loaded, and relations
- * can be followed.
+ * The metadata of a model's class. It is built on first use: by then all modules are loaded, and relations can be
+ * followed.
  */
 export function metaFor(model: object, define: DefineRelation): ModelMeta {
   const known = metas.get(model);
   if (known && pending.size === 0) return known;
   const meta = known ?? register(model, define);
   settle(define);
+  const base = baseOf(model);
+  // Thrown again by every use of this model, and by no use of another.
+  if (faults.has(base)) {
+    metas.delete(model);
+    throw faults.get(base);
+  }
   return meta;
 }
 
 function register(model: object, define: DefineRelation): ModelMeta {
   const base = baseOf(model);
   const meta = build(base, define);
-  const first = Object.getPrototypeOf(model) === base && (meta.model as unknown as object) === base;
-  if (first) meta.model = model as unknown as ModelConstructor;
-  const own = first || model === base ? meta : meta.withModel(model as unknown as ModelConstructor);
+  // A class that extends a model's class may be used before that class is.
+  if ((meta.model as unknown as object) === base) meta.model = classBelow(base, model) as unknown as ModelConstructor;
+  const isOwn = model === base || model === (meta.model as unknown as object);
+  const own = isOwn ? meta : meta.withModel(model as unknown as ModelConstructor);
   metas.set(model, own);
   return own;
 }
 
-/** The class that `Model` made, of which this one is a descendant. */
+/** The class that extends what `Model` returned directly, above `model` or `model` itself. */
+function classBelow(base: object, model: object): object {
+  let each = model;
+  while (each !== base && Object.getPrototypeOf(each) !== base) each = Object.getPrototypeOf(each);
+  return each;
+}
+
+/** The class that `Model` returned and that this one extends, directly or not. */
 function baseOf(model: object): object {
   for (let each: object | null = model; each !== null; each = Object.getPrototypeOf(each)) {
     if (declarations.has(each)) return each;
@@ -64,7 +81,7 @@ function build(base: object, define: DefineRelation): Meta {
   return meta;
 }
 
-/** Puts the ways back named by `relatedName` on the models they lead to. */
+/** Adds the reverse relations named by `relatedName` to the models they lead to. */
 function settle(define: DefineRelation): void {
   if (settling) return;
   settling = true;
@@ -83,9 +100,11 @@ function settleOne(base: object, define: DefineRelation): void {
     addBacks(build(base, define), define);
     pending.delete(base);
   } catch (error) {
-    // A module that is not loaded yet will be when a model is next asked for. Any other fault is that model's own: it is
-    // thrown where the model is used, not where another one is.
-    if (!(error instanceof ReferenceError)) pending.delete(base);
+    // A module that is not loaded yet will be when a model is next used. Any other fault belongs to this model: it is
+    // thrown where this model is used, not where another one is.
+    if (error instanceof ReferenceError || error instanceof TargetNotLoaded) return;
+    pending.delete(base);
+    faults.set(base, error);
   }
 }
 
@@ -95,7 +114,8 @@ function addBacks(meta: Meta, define: DefineRelation): void {
     if (relatedName === undefined) continue;
     const relation = meta.relations.get(name) as RelationMeta;
     const target = baseOf(relation.target.model);
-    if (build(target, define).addReverse(relatedName, () => backOf(relation, relatedName))) {
+    const owner = [meta.schema, meta.table, name].filter((part) => part !== undefined).join(".");
+    if (build(target, define).addReverse(relatedName, owner, () => backOf(relation, relatedName))) {
       define((target as { prototype: object }).prototype, relatedName);
     }
   }

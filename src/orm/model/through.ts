@@ -4,6 +4,7 @@ import type { ManyToManyOptions } from "../fields/definition.js";
 import { qualified, shortName } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { foreignColumn, targetMeta } from "./columns.js";
+import { singularWords, wordsOf } from "./words.js";
 
 /** The table between the two sides of a many-to-many relation: the model named by `through`, or one made for it. */
 export function throughTable(
@@ -43,6 +44,17 @@ function keyTo(
   );
 }
 
+/**
+ * The two columns of a table between models, in the singular of the tables that they lead to: `product_id` and `tag_id`
+ * between `products` and `tags`. Tables, not classes, give the names: a class that only extends what `Model` returned is
+ * unknown until it is first used, and names must not depend on which model is used first.
+ */
+export function joinColumns(source: string, target: string, self: boolean): readonly [string, string] {
+  const [from, to] = [source, target].map((table) => singularWords(wordsOf(table)).join("_")) as [string, string];
+  if (self || from === to || from === "" || to === "") return ["from_id", "to_id"];
+  return [shortName(`${from}_id`), shortName(`${to}_id`)];
+}
+
 function automaticTable(
   source: ModelMeta,
   target: ModelMeta,
@@ -50,17 +62,17 @@ function automaticTable(
   table: string | undefined,
 ): NonNullable<RelationMeta["through"]> {
   const tableName = table ?? shortName(`${source.table}_${snakeCase(name)}`);
-  const self = source.sqlName === target.sqlName;
-  const make = (side: string, index: number, to: ModelMeta): ColumnMeta =>
-    foreignColumn(tableName, side, index, {
+  const make = (column: string, index: number, to: ModelMeta): ColumnMeta =>
+    foreignColumn(tableName, column.replace(/_id$/, ""), index, {
       form: "toOne",
       target: () => to.model,
       one: false,
       // The first column leads the primary key's index already.
-      options: { primaryKey: true, index: false },
+      options: { column, primaryKey: true, index: false },
     });
-  const sourceColumn = make(self ? "from" : lowerFirst(source.name), 0, source);
-  const targetColumn = make(self ? "to" : lowerFirst(target.name), 1, target);
+  const [from, to] = joinColumns(source.table, target.table, source.sqlName === target.sqlName);
+  const sourceColumn = make(from, 0, source);
+  const targetColumn = make(to, 1, target);
   const columns = [sourceColumn, targetColumn];
   const meta: ModelMeta = {
     name: tableName,
@@ -96,8 +108,4 @@ function automaticTable(
     },
   };
   return { meta, sourceColumn, targetColumn, own: true };
-}
-
-function lowerFirst(name: string): string {
-  return name.charAt(0).toLowerCase() + name.slice(1);
 }

@@ -1,14 +1,22 @@
 import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
-import { Compiler } from "../compile/compiler.js";
-import { noField, resolvePath, shown, splitPath } from "../compile/scope.js";
+import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode, type Subqueryable } from "../expressions/expression.js";
 import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames } from "../fields/types.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
+import type {
+  ConditionNode,
+  ExpressionNode,
+  LockNode,
+  OrderNode,
+  PrefetchNode,
+  Query,
+  RelatedTree,
+  Selection,
+} from "../nodes.js";
 import { fromClient } from "./client-values.js";
-import type { ConditionNode, LockNode, OrderNode, PrefetchNode, Query, RelatedTree, Selection } from "./nodes.js";
 import type { ColumnName } from "./row-types.js";
 
 /** Each gives a new query. What can be wrong is found here, before anything is sent. */
@@ -27,7 +35,7 @@ export function filterFrom(
 ): Query {
   const entries =
     Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
-  const scope = new Compiler().scope(query);
+  const scope = namesOf(query);
   const children = entries.map(([key, value]): ConditionNode => {
     if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
     return { type: "lookup", key, value: fromClient(scope, key, value) };
@@ -48,12 +56,12 @@ function checkOrder(query: Query, path: string): void {
   let known = knownOrders.get(query.meta);
   if (known === undefined) knownOrders.set(query.meta, (known = new Set()));
   if (known.has(path)) return;
-  checkPathExists(new Compiler().scope(query), path, query);
+  checkPathExists(namesOf(query), path, query);
   const special = query.selection !== null || Object.hasOwn(query.annotations, path.split("__", 1)[0]!);
   if (!special && known.size < mostOrders) known.add(path);
 }
 
-function checkPathExists(scope: ReturnType<Compiler["scope"]>, path: string, query: Query): void {
+function checkPathExists(scope: Scope, path: string, query: Query): void {
   const names = query.selection?.fields.map((field) => field.name) ?? [];
   if (names.includes(path)) return;
   const found = resolvePath(scope, path);
@@ -78,7 +86,7 @@ export function orderFrom(
 }
 
 export function distinct(query: Query, names: readonly string[]): Query {
-  const scope = new Compiler().scope(query);
+  const scope = namesOf(query);
   for (const name of names) checkPathExists(scope, name, query);
   return { ...query, distinct: names.length === 0 ? true : names };
 }
@@ -89,6 +97,8 @@ export function annotate(query: Query, given: Readonly<Record<string, unknown>>)
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
     checkAlias(query.meta, name);
+    if (query.meta.column(name) || query.meta.relations.has(name))
+      throw new FieldError(`the annotation '${name}' has the name of a field of ${query.meta.name}`);
     if (!(expression instanceof Expression))
       throw new FieldError(`the annotation '${name}' must be an expression such as count("books")`);
     annotations[name] = expression.node;
@@ -100,19 +110,30 @@ export function annotate(query: Query, given: Readonly<Record<string, unknown>>)
   return { ...query, annotations, selection: { ...query.selection, fields, grouped } };
 }
 
-/** A name of the application's own in a result: it may not hide a field, nor be anything but a plain name. */
-export function checkAlias(meta: ModelMeta, name: string): void {
+/** The aggregates of `aggregate()`. They are the whole result, so that they may have the names of fields. */
+export function aggregates(
+  query: Query,
+  given: Readonly<Record<string, unknown>>,
+): readonly (readonly [name: string, node: ExpressionNode])[] {
+  return Object.entries(given).map(([name, expression]) => {
+    checkAlias(query.meta, name);
+    if (!(expression instanceof Expression))
+      throw new FieldError(`the aggregate '${name}' must be an expression such as sum("price")`);
+    return [name, expression.node] as const;
+  });
+}
+
+/** The name of a computed value: a plain name, as that of a field is. */
+function checkAlias(meta: ModelMeta, name: string): void {
   try {
     checkFieldName(meta.table, name);
   } catch {
     throw new FieldError(`${shown(name)} cannot be the name of an annotation`);
   }
-  if (meta.column(name) || meta.relations.has(name))
-    throw new FieldError(`the annotation '${name}' has the name of a field of ${meta.name}`);
 }
 
 export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
-  const scope = new Compiler().scope(query);
+  const scope = namesOf(query);
   const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
   const fields = (names.length === 0 ? all : names).map((name) => {
     splitPath(name);

@@ -9,13 +9,18 @@ import type { Expression, Ordering, Subqueryable } from "../expressions/expressi
 import { orderNode } from "../expressions/expression.js";
 import { type Condition, conditionOf } from "../expressions/q.js";
 import type { FieldsOf } from "../fields/types.js";
+import type { LockNode, Query } from "../nodes.js";
 import type { BulkCreateOptions } from "../run/bulk.js";
+import * as bulk from "../run/bulk.js";
 import { type JsonText, queryJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import { checkCount, type KeysetPage, type Page } from "../run/paginate.js";
+import { create as createInstance } from "../run/persist.js";
+import * as races from "../run/races.js";
+import * as read from "../run/read.js";
+import * as write from "../run/write.js";
 import type { Prefetch } from "./builders.js";
 import * as build from "./builders.js";
-import type { LockNode, Query } from "./nodes.js";
 import type {
   CheckedExpression,
   CheckedOrder,
@@ -24,10 +29,8 @@ import type {
   OwnNames,
   PathValue,
 } from "./path-types.js";
-import * as read from "./read.js";
 import type { ColumnName, CreateInput, RelationPath, ToOnePath, UpdateInput, WithRelated } from "./row-types.js";
 import type { CheckedCondition } from "./where-types.js";
-import * as write from "./write.js";
 
 type Hint<T extends string> = T | (string & Record<never, never>);
 type Annotations = Readonly<Record<string, Expression<unknown, string>>>;
@@ -268,7 +271,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
   async aggregate<const E extends Annotations>(
     aggregates: E & { readonly [K in keyof E]: CheckedExpression<FieldsOf<M>, A, E[K]> },
   ): Promise<Annotated<M, A, E>> {
-    return (await read.aggregate(this.query, aggregates)) as Annotated<M, A, E>;
+    return (await read.aggregate(this.query, build.aggregates(this.query, aggregates))) as Annotated<M, A, E>;
   }
 
   /** Rows by the value of a unique field, the primary key by default. */
@@ -321,12 +324,12 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
   // Writing
 
   async create(values: CreateInput<M>): Promise<M> {
-    return (await write.create(this.query, values as object)) as M;
+    return (await createInstance(this.query.meta, values as object, this.query.db)) as M;
   }
 
   /** Inserts many rows with one statement. With `onConflict: "ignore"` only the new ones come back. */
   async bulkCreate(items: readonly (CreateInput<M> | M)[], options: BulkCreateOptions = {}): Promise<M[]> {
-    return (await write.bulkCreate(this.query, items as readonly object[], options)) as M[];
+    return (await bulk.bulkCreate(this.query.meta, items as readonly object[], options, this.query.db)) as M[];
   }
 
   /** Writes fields of many instances with one statement. */
@@ -335,7 +338,8 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     fields: readonly (ColumnName<M> & string)[],
     options: { readonly batchSize?: number } = {},
   ): Promise<number> {
-    return write.bulkUpdate(this.query, instances as readonly object[], fields, options.batchSize);
+    const { meta, db } = this.query;
+    return bulk.bulkUpdate(meta, instances as readonly object[], fields, options.batchSize, db);
   }
 
   /** The row that matches, or a new one of the lookups and `defaults`: `[row, created]`. Right under races where the lookups are unique. */
@@ -343,7 +347,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     where: C & CheckedCondition<M, A, C>,
     defaults: UpdateInput<M> = {} as UpdateInput<M>,
   ): Promise<[row: M, created: boolean]> {
-    return (await write.getOrCreate(this.query, where, defaults)) as [M, boolean];
+    return (await races.getOrCreate(this.#narrowed(where), where, defaults)) as [M, boolean];
   }
 
   /** Updates the row that matches with `defaults`, or makes it of lookups, `defaults` and `create`. */
@@ -352,7 +356,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     defaults: UpdateInput<M>,
     create: UpdateInput<M> = {} as UpdateInput<M>,
   ): Promise<[row: M, created: boolean]> {
-    return (await write.updateOrCreate(this.query, where, defaults, create)) as [M, boolean];
+    return (await races.updateOrCreate(this.#narrowed(where), where, defaults, create)) as [M, boolean];
   }
 
   /** Updates all rows with one statement; returns how many. Calls no hooks. */

@@ -4,7 +4,7 @@ import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
-import { type ConditionNode, rootQuery } from "../query/nodes.js";
+import { type ConditionNode, rootQuery } from "../nodes.js";
 import { QuerySet } from "../query/queryset.js";
 import type { CreateInput, KeyOf } from "../query/row-types.js";
 import { metaOf, save } from "../run/persist.js";

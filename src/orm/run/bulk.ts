@@ -4,7 +4,6 @@ import { noField } from "../compile/scope.js";
 import {
   type Assignment,
   arrayTypeOf,
-  assignments,
   type ConflictClause,
   conflictSql,
   encodeColumn,
@@ -16,7 +15,7 @@ import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { absorb } from "./hydrate.js";
-import { metaOf } from "./persist.js";
+import { insertValues, metaOf } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
 
 export interface BulkCreateOptions {
@@ -36,6 +35,7 @@ export async function bulkCreate(
   options: BulkCreateOptions,
   db: Queries | null,
 ): Promise<object[]> {
+  if (items.length === 0) return [];
   const instances = items.map((item) => (item instanceof meta.model ? item : new meta.model(item)));
   const batchSize = batchSizeFor(meta, options.batchSize);
   const made: object[] = [];
@@ -57,12 +57,7 @@ interface Prepared {
 function bySameColumns(meta: ModelMeta, instances: readonly object[]): Prepared[][] {
   const groups = new Map<string, Prepared[]>();
   for (const instance of instances) {
-    const own: Values = {};
-    for (const column of meta.columns) {
-      const value = (instance as Values)[column.attribute];
-      if (value !== undefined && column.generated === undefined) own[column.attribute] = value;
-    }
-    const values = assignments(meta, own, "create").toSorted(([a], [b]) => a.index - b.index);
+    const values = insertValues(instance, meta).toSorted(([a], [b]) => a.index - b.index);
     const shape = values.map(([column]) => column.index).join(",");
     const group = groups.get(shape);
     if (group) group.push({ instance, values });
@@ -149,6 +144,7 @@ export async function bulkUpdate(
   batchSize: number | undefined,
   db: Queries | null,
 ): Promise<number> {
+  if (instances.length === 0) return 0;
   if (fields.length === 0) throw new ValueError("bulkUpdate needs at least one field");
   const columns = fields.map((name) => {
     const column = meta.column(name);

@@ -3,7 +3,7 @@ import { toResponseSymbol } from "../../http/to-response.js";
 import { compileJson } from "../compile/statement-cache.js";
 import { connectionFor } from "../database.js";
 import type { ModelMeta } from "../meta.js";
-import type { PrefetchNode, Query, RelatedTree } from "../query/nodes.js";
+import type { PrefetchNode, Query, RelatedTree } from "../nodes.js";
 import { JsonRows } from "./json-rows.js";
 import { load } from "./load.js";
 import { stateOf, type Values } from "./state.js";

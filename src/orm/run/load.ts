@@ -6,7 +6,7 @@ import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
-import { type PrefetchNode, type Query, relatedQuery } from "../query/nodes.js";
+import { type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 

@@ -1,10 +1,10 @@
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
-import { Compiler, orderOf } from "../compile/compiler.js";
-import { resolvePath } from "../compile/scope.js";
+import { orderOf } from "../compile/compiler.js";
+import { namesOf, resolvePath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import { orderNode } from "../expressions/expression.js";
 import type { ColumnMeta } from "../meta.js";
-import type { ConditionNode, OrderNode, Query } from "../query/nodes.js";
+import type { ConditionNode, OrderNode, Query } from "../nodes.js";
 import type { Values } from "./state.js";
 
 /** How many rows to give, or to leave out: an integer of at least 0. */
@@ -42,7 +42,7 @@ interface KeyPart {
 
 /** The columns of an order, made unique by the primary key. */
 export function keyParts(query: Query): KeyPart[] {
-  const scope = new Compiler().scope(query);
+  const scope = namesOf(query);
   const parts = orderOf(query).map((node): KeyPart => {
     const { expression, descending, nulls } = node as OrderNode;
     const found = expression.type === "path" ? resolvePath(scope, expression.path) : undefined;

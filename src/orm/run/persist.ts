@@ -12,7 +12,7 @@ import {
 import { connectionFor } from "../database.js";
 import { DoesNotExist, FieldError } from "../errors.js";
 import type { ColumnMeta, ModelConstructor, ModelMeta } from "../meta.js";
-import { type ConditionNode, type Query, rootQuery } from "../query/nodes.js";
+import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
@@ -48,17 +48,32 @@ export async function save(instance: object, options: SaveOptions = {}): Promise
 }
 
 async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
-  const { text, params } = insertStatement(meta, assignments(meta, columnValues(instance, meta), "create"));
+  const { text, params } = insertStatement(meta, insertValues(instance, meta));
   const { rows } = await connectionFor(db).fetchArrays(text, params);
   absorb(instance, rows[0]!, returningPlan(meta), db);
 }
 
-/** The values of columns that an instance has, and none of its other properties. */
-function columnValues(instance: object, meta: ModelMeta): Values {
-  const values: Values = {};
+/** The columns that an insert of an instance writes, with the defaults that only the application knows. */
+export function insertValues(instance: object, meta: ModelMeta): Assignment[] {
+  return writableValues(instance, meta).concat(missingDefaults(instance, meta));
+}
+
+/** The columns that an instance has a value for and that can be written. */
+function writableValues(instance: object, meta: ModelMeta): Assignment[] {
+  const values: Assignment[] = [];
   for (const column of meta.columns) {
     const value = (instance as Values)[column.attribute];
-    if (value !== undefined && column.generated === undefined) values[column.attribute] = value;
+    if (value !== undefined && column.generated === undefined) values.push([column, value]);
+  }
+  return values;
+}
+
+/** Defaults of the database are left to the database. */
+function missingDefaults(instance: object, meta: ModelMeta): Assignment[] {
+  const values: Assignment[] = [];
+  for (const column of meta.columns) {
+    if (column.default?.from === "function" && (instance as Values)[column.attribute] === undefined)
+      values.push([column, column.default.make()]);
   }
   return values;
 }
@@ -98,19 +113,11 @@ function named(instance: object, meta: ModelMeta, fields: readonly string[]): As
 /** What differs from the database. Lists, bytes and JSON may have changed in place, so that they always count. */
 function changed(instance: object, meta: ModelMeta): Assignment[] {
   const state = stateOf(instance);
-  const changes: Assignment[] = [];
-  for (const column of meta.columns) {
-    const value = (instance as Values)[column.attribute];
-    if (
-      value === undefined ||
-      column.generated !== undefined ||
-      (column.autoNow && value === savedValue(state, column))
-    )
-      continue;
-    const mutable = typeof value === "object" && value !== null && !(value instanceof Date);
-    if (mutable || value !== savedValue(state, column)) changes.push([column, value]);
-  }
-  return changes;
+  return writableValues(instance, meta).filter(([column, value]) => {
+    const differs = value !== savedValue(state, column);
+    if (column.autoNow) return differs;
+    return differs || (typeof value === "object" && value !== null && !(value instanceof Date));
+  });
 }
 
 /** A query for the row of an instance, by the key under which it is in the database. */
@@ -165,7 +172,7 @@ export function missing(meta: ModelMeta, what: string): Error {
 
 /** Sets values of an instance from an object: columns, and relations with their instances. */
 export function assign(instance: object, meta: ModelMeta, values: object): void {
-  for (const [column, value] of assignments(meta, values, "update")) {
+  for (const [column, value] of assignments(meta, values)) {
     const isInstance = typeof value === "object" && value !== null && "meta" in value.constructor;
     (instance as Values)[column.attribute] = isInstance ? keyValue(meta, column, value) : value;
     if (isInstance) setRelated(instance, column.name, value);

@@ -1,13 +1,13 @@
 import type { Queries } from "../../engines/db/database.js";
-import { assignments, insertStatement, returningPlan } from "../compile/write.js";
+import { insertStatement, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
-import type { Query } from "../query/nodes.js";
+import type { Query } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
 import { load } from "./load.js";
-import { assign, save } from "./persist.js";
+import { assign, insertValues, save } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
 
 /**
@@ -73,12 +73,7 @@ async function one(query: Query): Promise<object | undefined> {
 async function insertUnlessThere(meta: ModelMeta, values: object, db: Queries | null): Promise<object | null> {
   const instance = new meta.model(values);
   await runHooks(instance, "beforeSave", { created: true });
-  const own: Values = {};
-  for (const column of meta.columns) {
-    const value = (instance as Values)[column.attribute];
-    if (value !== undefined && column.generated === undefined) own[column.attribute] = value;
-  }
-  const { text, params } = insertStatement(meta, assignments(meta, own, "create"), { columns: [], update: undefined });
+  const { text, params } = insertStatement(meta, insertValues(instance, meta), { columns: [], update: undefined });
   const { rows } = await connectionFor(db).fetchArrays(text, params);
   if (rows[0] === undefined) return null;
   absorb(instance, rows[0], returningPlan(meta), db);

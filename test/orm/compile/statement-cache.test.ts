@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compileJson, compileSelect } from "../../../src/orm/compile/statement-cache.js";
-import { F, field, Model } from "../../../src/orm/index.js";
+import { F, FieldError, field, Model } from "../../../src/orm/index.js";
 
 const makeModel = () =>
   class Thing extends Model("things", { id: field.auto(), size: field.int(), name: field.text() }) {};
@@ -51,5 +51,22 @@ describe("statements of the same shape", () => {
     expect(page(20).text).toMatch(/ LIMIT 20 OFFSET \$1$/);
     expect(page(40).text).toBe(page(20).text);
     expect(page(40).params).toEqual([40]);
+  });
+
+  it("are not found by a key that is written as the shape of two lookups", () => {
+    const { objects } = makeModel();
+    const pair = compileSelect(objects.filter({ size: 1, name: "a" }).query);
+    expect(pair.params).toEqual([1, "a"]);
+    const forged = { "size\n?vname": 1 } as never;
+    expect(() => compileSelect(objects.filter(forged).query)).toThrow(FieldError);
+    const inOne = { type: "and", children: [{ type: "lookup", key: "size\n?vname", value: 1 }] } as const;
+    expect(() => compileSelect({ ...objects.query, where: [inOne] })).toThrow(FieldError);
+  });
+
+  it("are not shared by expressions, which are part of the text", () => {
+    const { objects } = makeModel();
+    const one = compileSelect(objects.filter({ size: F("id") }).query);
+    const other = compileSelect(objects.filter({ size: F("size") }).query);
+    expect(other.text).not.toBe(one.text);
   });
 });

@@ -25,18 +25,25 @@ export const intervalCheck: Check = (value) => {
 
 const number = "-?\\d+(?:[.,]\\d*)?";
 const isoForm = new RegExp(`^P(?:${number}[YMWD])*(?:T(?:${number}[HMS])*)?$`);
-/** Only the last amount may have a fraction. */
-const earlyFraction = /[.,].*\d[YMWDHMS].*\d/;
 const isoPart = /T|(-?\d+(?:[.,]\d*)?)([YMWDHS])/g;
 
 /** `P1Y2M3W4DT5H6M7.8S`, with a sign at any amount, as PostgreSQL writes it. */
 function readIso(text: string): Duration | undefined {
-  if (!isoForm.test(text) || !/\d/.test(text) || earlyFraction.test(text)) return undefined;
+  if (!isoForm.test(text) || !/\d/.test(text)) return undefined;
   const duration: Duration = [0, 0, 0, 0];
   let inTime = false;
+  // Only the last amount may have a fraction. A point without digits after it (`1.D`) does not end the duration yet.
+  let pointSeen = false;
+  let ended = false;
   for (const [part, amount, unit] of text.matchAll(isoPart)) {
-    if (part === "T") inTime = true;
-    else add(duration, Number(amount!.replace(",", ".")), unit!, inTime);
+    if (part === "T") {
+      inTime = true;
+      continue;
+    }
+    if (ended) return undefined;
+    pointSeen ||= /[.,]/.test(amount!);
+    ended = pointSeen && !/[.,]$/.test(amount!);
+    add(duration, Number(amount!.replace(",", ".")), unit!, inTime);
   }
   return duration;
 }

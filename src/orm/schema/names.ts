@@ -1,4 +1,4 @@
-import { qualified, quote, shortName } from "../orm/identifiers.js";
+import { qualified, quote, shortName } from "../identifiers.js";
 import type { IndexPart, IndexState, TableState } from "./state.js";
 
 /** The names of tables, and those that constraints and indexes have when nobody names them. */
@@ -46,7 +46,9 @@ export function usualForeignKeyName(table: string, columns: readonly string[]): 
 
 export function usualIndexName(table: string, index: Pick<IndexState, "on" | "unique">): string {
   const words = index.on.map((part) => partOf(part).column ?? partOf(part).expression!.replace(/\W+/g, "_"));
-  return shortName(`${splitName(table).name}_${words.join("_").replace(/_+$/, "")}_${index.unique ? "key" : "idx"}`);
+  return shortName(
+    `${splitName(table).name}_${words.join("_").replace(/(?<!_)_+$/, "")}_${index.unique ? "key" : "idx"}`,
+  );
 }
 
 /** What a check on one column is called: by hand, and as the choices of a text enum. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openDatabase } from "../../src/engines/db/open-database.js";
-import { baseType, normalizeType, typeName } from "../../src/migrations/type-names.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { baseType, normalizeType, typeName } from "../../../src/orm/schema/type-names.js";
 
 describe("the name of a type", () => {
   it.each([

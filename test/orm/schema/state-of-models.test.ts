@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { desiredSchema, stateOf } from "../../src/migrations/state-of-models.js";
-import { field, Model } from "../../src/orm/index.js";
-import { bookshop } from "../orm/bookshop.js";
+import { field, Model } from "../../../src/orm/index.js";
+import { desiredSchema, stateOf } from "../../../src/orm/schema/state-of-models.js";
+import { bookshop } from "../bookshop.js";
 
 describe("the schema that models ask for", () => {
   it("has the tables, those between included, with all their parts", () => {

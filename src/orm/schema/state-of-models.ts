@@ -1,8 +1,8 @@
-import { snakeCase } from "../internal/names.js";
-import { ValueError } from "../internal/value-error.js";
-import { shortName } from "../orm/identifiers.js";
-import type { ColumnMeta, ColumnType, IndexMeta, ModelMeta } from "../orm/meta.js";
-import { keyAttribute } from "../orm/model/columns.js";
+import { snakeCase } from "../../internal/names.js";
+import { ValueError } from "../../internal/value-error.js";
+import { shortName } from "../identifiers.js";
+import type { ColumnMeta, ColumnType, IndexMeta, ModelMeta } from "../meta.js";
+import { keyAttribute } from "../model/columns.js";
 import { defaultSql } from "./default-sql.js";
 import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
 import type { ColumnState, ForeignKeyState, IndexState, SchemaState, TableState, UniqueState } from "./state.js";

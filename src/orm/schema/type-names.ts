@@ -1,4 +1,4 @@
-import { quote } from "../orm/identifiers.js";
+import { quote } from "../identifiers.js";
 import { quotedWords } from "./keywords.js";
 
 /**
@@ -7,10 +7,15 @@ import { quotedWords } from "./keywords.js";
  * `timestamp(3) with time zone`, `"status"` is `status`, `"Status"` stays.
  */
 export function normalizeType(given: string): string {
-  const text = given.trim();
-  const dimensions = /(?:\s*\[\s*\d*\s*\])+$/.exec(text)?.[0] ?? "";
-  const name = scalarType(text.slice(0, text.length - dimensions.length).trim());
-  return name + "[]".repeat(dimensions.split("[").length - 1);
+  let text = given.trim();
+  let dimensions = "";
+  while (text.endsWith("]")) {
+    const start = text.lastIndexOf("[");
+    if (start === -1 || !/^\d*$/.test(text.slice(start + 1, -1).trim())) break;
+    text = text.slice(0, start).trimEnd();
+    dimensions += "[]";
+  }
+  return scalarType(text) + dimensions;
 }
 
 /** The name of a type as it stands in a column definition: quoted where it must be. */
@@ -23,7 +28,11 @@ export function typeName(name: string): string {
 
 /** The type of an array's items, and of anything else the type itself, without what stands in parentheses. */
 export function baseType(type: string): string {
-  return type.replace(/(\[\])+$/, "").replace(/\s*\([^)]*\)/, "");
+  let item = type;
+  while (item.endsWith("[]")) item = item.slice(0, -2);
+  const start = item.indexOf("(");
+  const end = item.indexOf(")", start);
+  return start === -1 || end === -1 ? item : item.slice(0, start).trimEnd() + item.slice(end + 1);
 }
 
 function scalarType(text: string): string {

@@ -1,5 +1,5 @@
-import { literal } from "../orm/identifiers.js";
-import type { ColumnMeta } from "../orm/meta.js";
+import { literal } from "../identifiers.js";
+import type { ColumnMeta } from "../meta.js";
 import { normalizeType } from "./type-names.js";
 
 /** The default that the database knows; undefined for a function, which only the application can call. */

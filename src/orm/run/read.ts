@@ -3,10 +3,10 @@ import type { RowPlan } from "../compile/row-plan.js";
 import { noField, singleKey } from "../compile/scope.js";
 import { connectionFor, strictByDefault } from "../database.js";
 import { FieldError, MultipleObjectsReturned } from "../errors.js";
-import { Expression } from "../expressions/expression.js";
 import type { ModelMeta } from "../meta.js";
-import { decodeExtra, hydrate } from "../run/hydrate.js";
-import { load, prefetch, valuesReader } from "../run/load.js";
+import type { ExpressionNode, Query } from "../nodes.js";
+import { decodeExtra, hydrate } from "./hydrate.js";
+import { load, prefetch, valuesReader } from "./load.js";
 import {
   checkCount,
   type KeysetPage,
@@ -15,11 +15,9 @@ import {
   keysetOrder,
   type Page,
   writeCursor,
-} from "../run/paginate.js";
-import { missing } from "../run/persist.js";
-import type { Values } from "../run/state.js";
-import { checkAlias } from "./builders.js";
-import type { Query } from "./nodes.js";
+} from "./paginate.js";
+import { missing } from "./persist.js";
+import type { Values } from "./state.js";
 
 /** Two are enough to know that there is more than one; with a certain primary key there cannot be more. */
 export function atMostTwo(query: Query): Query {
@@ -65,10 +63,8 @@ export async function first(query: Query): Promise<unknown> {
 export async function count(query: Query): Promise<number> {
   if (query.empty) return 0;
   const compiler = new Compiler();
-  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null });
-  const { text } = isSimple(bare)
-    ? { text: simpleCount(compiler, bare) }
-    : { text: `SELECT count(*) FROM (${inner(compiler, bare)}) c` };
+  const bare = bareRows(query);
+  const text = isSimple(bare) ? simpleCount(compiler, bare) : `SELECT count(*) FROM (${inner(compiler, bare)}) c`;
   return Number(await connectionFor(query.db).fetchval(text, compiler.params));
 }
 
@@ -93,29 +89,26 @@ function inner(compiler: Compiler, query: Query): string {
   return compiler.assemble(query, compiler.scope(query), "1");
 }
 
-/** An order decides which rows a limit or DISTINCT ON keeps; otherwise it does not matter for counting. */
-function unordered(query: Query): Query {
-  const keep = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
-  return keep ? query : { ...query, orderBy: [], reversed: false };
+/** The rows without what is loaded with them. Their order matters only where a limit or DISTINCT ON cuts rows off. */
+function bareRows(query: Query): Query {
+  const bare: Query = { ...query, related: {}, prefetch: [], lock: null };
+  const keepsOrder = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
+  return keepsOrder ? bare : { ...bare, orderBy: [], reversed: false };
 }
 
 export async function exists(query: Query): Promise<boolean> {
   if (query.empty) return false;
   const compiler = new Compiler();
-  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null });
-  const text = `SELECT EXISTS (${inner(compiler, bare.limit === null ? bare : { ...bare })})`;
+  const text = `SELECT EXISTS (${inner(compiler, bareRows(query))})`;
   return (await connectionFor(query.db).fetchval(text, compiler.params)) === true;
 }
 
-export async function aggregate(query: Query, given: Readonly<Record<string, unknown>>): Promise<Values> {
-  const entries = Object.entries(given).map(([name, expression]) => {
-    checkAlias({ ...query.meta, column: () => undefined, relations: new Map() }, name);
-    if (!(expression instanceof Expression))
-      throw new FieldError(`the aggregate '${name}' must be an expression such as sum("price")`);
-    return [name, expression.node] as const;
-  });
+export async function aggregate(
+  query: Query,
+  entries: readonly (readonly [name: string, node: ExpressionNode])[],
+): Promise<Values> {
   const compiler = new Compiler();
-  const bare = unordered({ ...query, related: {}, prefetch: [], lock: null, selection: null });
+  const bare = bareRows({ ...query, selection: null });
   const scope = compiler.scope(bare);
   scope.grouped = true;
   const types = entries.map(([, node]) => compiler.typeOf(node, scope));
@@ -177,7 +170,7 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
   if (query.empty) return;
   const size = checkCount("batch", batch) || defaultBatch;
   const connection = connectionFor(query.db);
-  if (connection.engine === "pglite" && !("depth" in connection)) {
+  if (connection.engine === "pglite" && connection.kind !== "transaction") {
     yield* await load(query);
     return;
   }

@@ -1,6 +1,6 @@
-import type { Queries } from "../../engines/db/database.js";
-import type { SqlFragment } from "../../engines/db/sql.js";
-import type { ModelMeta, RelationMeta } from "../meta.js";
+import type { Queries } from "../engines/db/database.js";
+import type { SqlFragment } from "../engines/db/sql.js";
+import type { ModelMeta, RelationMeta } from "./meta.js";
 
 /** A query as data: immutable, made by querysets and expressions, read by the compiler. */
 

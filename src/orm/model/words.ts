@@ -1,6 +1,6 @@
-/** English names from those of tables and columns. */
+/** English words in the names of tables and columns. */
 
-/** The words of a name, in small letters: of `created_at`, `createdAt` and `Created At` the same two. Letters that are not ASCII lose their marks, or are left out. */
+/** The words of a name in lower case: the same two for `created_at`, `createdAt` and `Created At`. Marks on letters are removed, other letters outside ASCII are dropped. */
 export function wordsOf(name: string): string[] {
   return name
     .normalize("NFKD")
@@ -17,15 +17,12 @@ export function pascalCase(words: readonly string[]): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
-export function lowerFirst(name: string): string {
+export function camelWords(words: readonly string[]): string {
+  const name = pascalCase(words);
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 
-export function camelWords(words: readonly string[]): string {
-  return lowerFirst(pascalCase(words));
-}
-
-/** The words with the last one in the singular: `order_lines` is a table of things that are an order line each. */
+/** The words with the last one in the singular: `order_lines` gives `order line`. */
 export function singularWords(words: readonly string[]): string[] {
   return words.map((word, index) => (index === words.length - 1 ? singular(word) : word));
 }

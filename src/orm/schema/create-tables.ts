@@ -1,4 +1,5 @@
-import { sqlName } from "../migrations/names.js";
+import type { ModelConstructor, ModelMeta } from "../meta.js";
+import { sqlName } from "./names.js";
 import {
   addConstraintSql,
   commentStatements,
@@ -7,9 +8,8 @@ import {
   createTableSql,
   foreignKeySql,
   indexStatements,
-} from "../migrations/render.js";
-import { stateOf } from "../migrations/state-of-models.js";
-import type { ModelConstructor, ModelMeta } from "./meta.js";
+} from "./render.js";
+import { stateOf } from "./state-of-models.js";
 
 /** The schema of models made at once, without migrations. */
 

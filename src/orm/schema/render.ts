@@ -1,4 +1,4 @@
-import { literal, quote } from "../orm/identifiers.js";
+import { literal, quote } from "../identifiers.js";
 import { columnList, partOf, primaryKeyName, splitName, sqlIndexName, sqlName } from "./names.js";
 import type { ColumnState, ForeignKeyState, IndexState, TableState, UniqueState } from "./state.js";
 import { tidyUnique } from "./tidy.js";
