@@ -13,6 +13,7 @@ const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
   ["types", () => runNode(bin.tsc, ["--noEmit"])],
   ["import cycles", () => runNode(join(root, "scripts/check-cycles.mjs"), [])],
+  ["regular expressions", () => runNode(join(root, "scripts/check-expressions.mjs"), [])],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };

@@ -28,7 +28,7 @@ describe("developmentPage", () => {
     const page = developmentPage(requestOf(), thrown());
     expect(page).toContain("<h1>TypeError</h1>");
     expect(page).toContain("the fixture &lt;b&gt;failed&lt;/b&gt;");
-    expect(page).toContain("test/errors/fixtures/thrower.ts<b>:2</b>");
+    expect(page).toContain("test/error-pages/fixtures/thrower.ts<b>:2</b>");
     expect(page).toMatch(/<div class="hit"><i>2<\/i><span> {2}throw new TypeError/);
     expect(page).toContain("export function fail(): never {");
     expect(page).toMatch(/<summary>\d+ frames? in [^<]*node_modules/);
