@@ -11,7 +11,6 @@ import { type RouteDefinition, settingsOf, toMiddleware } from "../route/route.j
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
 import type { RouteTable } from "../routing/table.js";
-import type { ResponseValidationError } from "../validation/response-error.js";
 import type { OnDemand } from "./on-demand.js";
 
 /** A route in the table; its pipeline is compiled at start. */
@@ -27,8 +26,6 @@ export interface CompileParts {
   readonly container: Container;
   readonly onError: OnError;
   readonly requestTimeout: number;
-  /** Told of a result that breaks its schema and is sent all the same; null when that is an error. */
-  readonly onInvalidResponse: ((error: ResponseValidationError) => void) | null;
   /** What routes with schemas need; there when there is one. */
   readonly validation: OnDemand["validation"];
   /** Makes the endpoint of a WebSocket route. */
@@ -62,7 +59,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
   if (options.response !== undefined && parts.validation !== null) {
-    handler = parts.validation.respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+    handler = parts.validation.respondingTo(handler, options.response, owner);
   }
   const streams = options.stream === true || websocket;
   const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);

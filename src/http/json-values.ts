@@ -40,7 +40,7 @@ class Walk {
     if (this.#ancestors.has(value)) throw new ValueError(`${path} is circular, which has no JSON`);
     if (isThenable(value) && (toResponseSymbol in value || !hasJson(value))) {
       // Keeps the place among the other keys.
-      setOwn(holder, key, null);
+      setOwn<unknown>(holder, key, null);
       this.#pending.push({ path, value, settle: (settled) => putLater(holder, key, path, settled) });
       return;
     }

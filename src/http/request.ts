@@ -25,6 +25,7 @@ export interface RequestSlots {}
 /** The application as far as a request needs to know it. */
 interface RequestApp {
   readonly logger: Logger;
+  readonly debug?: boolean;
   readonly bodyLimit: number;
   clientAddress(request: Request): string;
   /** Scheme and host as trusted proxies have them; null where none are trusted. */

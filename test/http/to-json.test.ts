@@ -13,8 +13,11 @@ class Lazily implements PromiseLike<unknown> {
   }
 
   // biome-ignore lint/suspicious/noThenProperty: querysets have one
-  then<A, B>(resolve?: ((value: unknown) => A) | null, reject?: ((error: unknown) => B) | null): Promise<A | B> {
-    return Promise.resolve(this.#rows).then(resolve, reject) as Promise<A | B>;
+  then<A, B>(
+    resolve?: ((value: unknown) => A | PromiseLike<A>) | null,
+    reject?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return Promise.resolve(this.#rows).then(resolve, reject);
   }
 
   toJSON(): never {
