@@ -15,6 +15,7 @@ const checks = [
   ["types", () => runNode(bin.tsc, ["--noEmit"])],
   ["import cycles", () => runNode(join(root, "scripts/check-cycles.mjs"), [])],
   ["floors", () => runNode(join(root, "scripts/check-floors.mjs"), [])],
+  ["regular expressions", () => runNode(join(root, "scripts/check-expressions.mjs"), [])],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };

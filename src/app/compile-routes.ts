@@ -10,7 +10,7 @@ import { forRoute, type Middleware, type RouteInfo, toMiddleware } from "../pipe
 import { type RouteDefinition, settingsOf } from "../route/definition.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
-import type { ResponseValidationError } from "../validation/response-error.js";
+
 import type { OnDemand } from "./on-demand.js";
 
 /** A route in the table; its pipeline is compiled at start. */
@@ -26,8 +26,6 @@ export interface CompileParts {
   readonly container: Container;
   readonly onError: OnError;
   readonly requestTimeout: number;
-  /** Told of a result that breaks its schema and is sent all the same; null when that is an error. */
-  readonly onInvalidResponse: ((error: ResponseValidationError) => void) | null;
   /** Loaded where a route has schemas of its input. */
   readonly validation: OnDemand["validation"];
   /** Loaded where a route has a schema of its response. */
@@ -63,7 +61,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
   if (options.response !== undefined && parts.responses !== null) {
-    handler = parts.responses.respondingTo(handler, options.response, owner, parts.onInvalidResponse);
+    handler = parts.responses.respondingTo(handler, options.response, owner);
   }
   const streams = options.stream === true || websocket;
   const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);

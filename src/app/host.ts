@@ -165,7 +165,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   };
 
   async #compile(): Promise<void> {
-    const { debug, env, requestTimeout } = this.#settings;
+    const { debug, requestTimeout } = this.#settings;
     this.#prepareMiddleware();
     await this.#stores.warn(this);
     const onDemand = await loadOnDemand(this.routes, debug);
@@ -176,7 +176,6 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       container: this.container,
       onError: createOnError(this.exceptions, this, errorPage?.developmentPage ?? null),
       requestTimeout,
-      onInvalidResponse: env === "production" ? (error: Error) => this.logger.error(error.message, { error }) : null,
       ...onDemand,
       websocket: (route: RouteDefinition) =>
         websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, openSockets(this)),

@@ -35,25 +35,32 @@ function withoutMessage(stack: string, message: string): string {
   return at === -1 ? stack : stack.slice(at + message.length);
 }
 
-const frameLine = /^\s+at (?:(.*) \((.*)\)|(?:async )?(.*))$/;
 const position = /^(.*?)(?::(\d+))?(?::(\d+))?$/;
 
+/** `    at call (file:line:column)`, or without the call and its parentheses. */
 function parseFrame(line: string): StackFrame | undefined {
-  const match = line.length > maxLineLength ? null : frameLine.exec(line.trimEnd());
-  if (!match) return undefined;
-  const [, call = "", inner, bare] = match;
-  const [, where = "", row, column] = position.exec(inner ?? bare ?? "") ?? [];
+  const text = line.trim();
+  if (line.length > maxLineLength || !line.startsWith(" ") || !text.startsWith("at ")) return undefined;
+  const opening = text.endsWith(")") ? text.lastIndexOf(" (") : -1;
+  const call = opening === -1 ? "" : text.slice("at ".length, opening);
+  const place = opening === -1 ? text.slice("at ".length) : text.slice(opening + 2, -1);
+  const [, where = "", row, column] = position.exec(place.replace(/^async /, "")) ?? [];
   const file = filePath(where);
   return { call, file, line: number(row), column: number(column), owner: ownerOf(file) };
 }
 
 function filePath(where: string): string {
-  if (!where.startsWith("file://")) return where.replace(/\?.*$/, "");
+  if (!where.startsWith("file://")) return before(where, "?");
   try {
-    return fileURLToPath(where.replace(/[?#].*$/, ""));
+    return fileURLToPath(before(before(where, "?"), "#"));
   } catch {
     return where;
   }
+}
+
+function before(text: string, mark: string): string {
+  const at = text.indexOf(mark);
+  return at === -1 ? text : text.slice(0, at);
 }
 
 function number(digits: string | undefined): number | undefined {

@@ -12,33 +12,33 @@ import {
   toCheck,
 } from "./guard.js";
 
-/** A guard that may be made with or without `new`. */
+/** A guard that can be made with or without `new`. */
 interface GuardMaker<Args extends readonly unknown[]> {
   (...args: Args): GuardObject;
   new (...args: Args): GuardObject;
 }
 
-/** Lets through whoever an authentication middleware has recognised; else 401. */
+/** Lets authenticated requests pass: those with JWT claims, a user or an API key in the context. Others get 401. */
 export const Authenticated: GuardMaker<[]> = maker(() => early("Authenticated", requireIdentity));
 
-/** Lets through whose claims hold one of the roles (`role` or `roles`). */
+/** Lets requests pass whose claims contain at least one of the roles (`role` or `roles`). Others get 403. */
 export const Role: GuardMaker<[...roles: string[]]> = maker((...roles) =>
   claimGuard("Role", roles, ["role", "roles"], (held) => roles.some((role) => held.has(role))),
 );
 
-/** Lets through whose claims hold all of the permissions (`permission` or `permissions`). */
+/** Lets requests pass whose claims contain all of the permissions (`permission` or `permissions`). Others get 403. */
 export const Permission: GuardMaker<[...permissions: string[]]> = maker((...permissions) =>
   claimGuard("Permission", permissions, ["permission", "permissions"], (held) =>
     permissions.every((permission) => held.has(permission)),
   ),
 );
 
-/** Lets through whose token carries all of the scopes (`scope`, space-separated, `scopes` or `scp`). */
+/** Lets requests pass whose token has all of the scopes (`scope`, separated by spaces, `scopes` or `scp`). Others get 403. */
 export const Scope: GuardMaker<[...scopes: string[]]> = maker((...scopes) =>
   claimGuard("Scope", scopes, ["scope", "scopes", "scp"], (held) => scopes.every((scope) => held.has(scope))),
 );
 
-/** Lets through what all of the guards let through; the first refusal is the answer. */
+/** Lets requests pass that all of the guards let pass. The first guard that rejects decides the response. */
 export const And: GuardMaker<[...guards: Guard[]]> = maker((...guards) => {
   const checks = checksOf("And", guards);
   return combined("And", guards, async (request) => {
@@ -50,7 +50,7 @@ export const And: GuardMaker<[...guards: Guard[]]> = maker((...guards) => {
   });
 });
 
-/** Lets through what one of the guards lets through; else the last refusal is the answer. */
+/** Lets requests pass that at least one of the guards lets pass. Else the last guard decides the response. */
 export const Or: GuardMaker<[...guards: Guard[]]> = maker((...guards) => {
   const checks = checksOf("Or", guards);
   return combined("Or", guards, async (request) => {
@@ -63,7 +63,7 @@ export const Or: GuardMaker<[...guards: Guard[]]> = maker((...guards) => {
   });
 });
 
-/** Lets through what the guard refuses. A guard that breaks, rather than refuses, still lets nothing through. */
+/** Lets requests pass that the guard rejects. If the guard throws an unexpected error, the request is rejected. */
 export const Not: GuardMaker<[guard: Guard]> = maker((guard) => {
   const [check] = checksOf("Not", [guard]);
   return combined("Not", [guard], async (request) => (await verdictOf(check!, request)) !== true);
@@ -104,12 +104,12 @@ function heldIn(request: Request, claims: readonly string[]): ReadonlySet<string
   return held;
 }
 
-/** True, or why not. Errors that are no refusals go through, so that a broken guard is never taken for one. */
+/** True, or the reason for the rejection. Unexpected errors are thrown on, so that they are never taken for one. */
 async function verdictOf(check: GuardFunction, request: Request): Promise<true | GuardError> {
   try {
     const result = check(request);
     const value: GuardResult = isPromise(result) ? ((await result) as GuardResult) : result;
-    if (value === undefined || value === true) return true;
+    if (value === true) return true;
     return typeof value === "string" ? new ForbiddenError(value) : new ForbiddenError();
   } catch (error) {
     if (error instanceof GuardError) return error;

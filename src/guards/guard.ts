@@ -1,25 +1,31 @@
 import { ForbiddenError, HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
+import { ValueError } from "../internal/value-error.js";
 import { isPromise } from "../pipeline/compile.js";
 import type { Middleware } from "../pipeline/middleware.js";
 
-/** true or nothing lets the request through; false refuses it with 403, a string too, as the message. */
-export type GuardResult = boolean | string | undefined | void;
+/**
+ * `true` lets the request pass. `false` rejects it with 403, and so does a string, which is the message. A guard that
+ * returns nothing is a mistake: 500 that names the guard in debug mode, else 403.
+ */
+export type GuardResult = boolean | string;
 
+/** A guard that is a function. */
 export type GuardFunction = (request: Request) => GuardResult | Promise<GuardResult>;
 
+/** A guard that is an object. */
 export interface GuardObject {
-  /** What it is called where guards are listed. Default: the name of its class. */
+  /** The name in lists and messages. Default: the name of its class. */
   readonly name?: string;
-  /** Looks at no more than the head and the context, so it may run before the body is read. */
+  /** True if the guard reads only the head of the request and the context. It can then run before the body is read. */
   readonly early?: boolean;
   check(request: Request): GuardResult | Promise<GuardResult>;
 }
 
-/** Decides whether a request may pass. */
+/** A check that lets a request pass or rejects it. */
 export type Guard = GuardFunction | GuardObject;
 
-/** Guards as one stage of the pipeline: all must let the request through, in the order given. */
+/** Guards as one stage of the pipeline: the request passes if all of them let it pass, in the order given. */
 export function guardStage(guards: readonly Guard[]): Middleware {
   const checks = guards.map(toCheck);
   return {
@@ -30,15 +36,32 @@ export function guardStage(guards: readonly Guard[]): Middleware {
   };
 }
 
+/** The check of a guard. It throws if the guard returns nothing, which must not open the route. */
 export function toCheck(guard: Guard): GuardFunction {
-  return typeof guard === "function" ? guard : (request) => guard.check(request);
+  const name = guardName(guard);
+  const returned = (result: GuardResult | undefined): GuardResult => {
+    if (result === undefined) throw new SilentGuardError(name);
+    return result;
+  };
+  return (request) => {
+    const result = typeof guard === "function" ? guard(request) : guard.check(request);
+    return isPromise(result) ? result.then((value) => returned(value as GuardResult)) : returned(result);
+  };
+}
+
+class SilentGuardError extends ValueError {
+  constructor(name: string) {
+    super(
+      `the guard '${name}' returned nothing: return true to let the request pass, or false or a message to reject it`,
+    );
+  }
 }
 
 export function isGuard(value: unknown): value is Guard {
   return typeof value === "function" || typeof (value as GuardObject | null)?.check === "function";
 }
 
-/** What a guard is called where guards are listed. */
+/** The name of a guard in lists and messages. */
 export function guardName(guard: Guard): string {
   return (
     guard.name || (typeof guard === "object" && guard.constructor !== Object ? guard.constructor.name : "") || "guard"
@@ -73,13 +96,17 @@ function runOne(check: GuardFunction, request: Request): void | Promise<void> {
 }
 
 function judge(result: GuardResult): void {
-  if (result === undefined || result === true) return;
+  if (result === true) return;
   throw typeof result === "string" ? new ForbiddenError(result) : new ForbiddenError();
 }
 
-/** A guard that breaks does not let anything through: what is not an answer of its own becomes 403, and is logged. */
+/**
+ * The error of a request whose guard threw. Errors that are no response of the guard's own are logged and become 403; a
+ * guard that returns nothing is shown to its developer in debug mode.
+ */
 function refusal(request: Request, error: unknown): unknown {
   if (error instanceof HttpError) return error;
+  if (error instanceof SilentGuardError && request.host?.debug === true) return error;
   request.host?.logger.error(`a guard of ${request.method} ${request.path} failed`, { error });
   return new ForbiddenError(undefined, { cause: error });
 }

@@ -1,10 +1,10 @@
 import { httpError } from "../errors/http-error.js";
 import { utf8Of } from "../internal/encoding.js";
-import { formText, multipartBoundary } from "./multipart.js";
+import { checkFormText, formText, multipartBoundary } from "./multipart.js";
 import { type MultipartLimits, MultipartParser } from "./multipart-parser.js";
 import { parseParameters } from "./parameters.js";
 import type { PartHead } from "./part-head.js";
-import { Query } from "./query.js";
+import { decodePairs } from "./query.js";
 
 /** A file sent with a form. */
 export class FormFile {
@@ -108,14 +108,20 @@ export function parseForm(contentType: string | undefined, bytes: Uint8Array, li
 }
 
 function parseUrlencoded(bytes: Uint8Array, limits: MultipartLimits | undefined): Form {
-  const text = formText(bytes);
+  checkFormText(bytes);
   const maxFields = limits?.maxParts ?? 1000;
   let fields = 1;
-  for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {
+  for (let at = bytes.indexOf(ampersand); at !== -1; at = bytes.indexOf(ampersand, at + 1)) {
     if (++fields > maxFields) throw httpError("PAYLOAD_TOO_LARGE", "The form has more fields than allowed.");
   }
-  return new Form([...new Query(text)]);
+  // A copy, because the bytes are decoded in place.
+  const pairs = decodePairs(Buffer.from(bytes), bytes.length);
+  const entries: [string, string][] = [];
+  for (let i = 0; i < pairs.length; i += 2) entries.push([pairs[i]!, pairs[i + 1]!]);
+  return new Form(entries);
 }
+
+const ampersand = 0x26;
 
 function parseMultipart(boundary: string, bytes: Uint8Array, limits: MultipartLimits | undefined): Form {
   const parser = new MultipartParser(boundary, limits);

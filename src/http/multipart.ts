@@ -52,8 +52,13 @@ export function multipartBoundary(contentType: string | undefined): string {
 
 /** Text of a form; a form is UTF-8 (RFC 7578 section 5.1.2). */
 export function formText(bytes: Uint8Array): string {
-  if (!isUtf8(bytes)) throw httpError("MALFORMED_FORM", "A field of the form is not valid UTF-8.");
+  checkFormText(bytes);
   return utf8Of(bytes);
+}
+
+/** Throws 400 unless the bytes are UTF-8. */
+export function checkFormText(bytes: Uint8Array): void {
+  if (!isUtf8(bytes)) throw httpError("MALFORMED_FORM", "A field of the form is not valid UTF-8.");
 }
 
 /** RFC 2046 section 5.1.1. */

@@ -24,6 +24,7 @@ export interface RequestSlots {}
 /** The part of the application that a request uses. The contract of features merges the rest of it into this interface. */
 export interface RequestHost {
   readonly logger: Logger;
+  readonly debug: boolean;
   bodyLimit: number;
   /** Determines the client's address. */
   addressOf: (request: Request) => string;

@@ -1,19 +1,18 @@
 import { onDemand } from "../internal/on-demand.js";
 import { ValueError } from "../internal/value-error.js";
 import { FileBody } from "./file-body.js";
+import { findUnsettled, type Pending } from "./json-values.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";
-import { toJson } from "./to-json.js";
+import { plainJson, stringify } from "./to-json.js";
+import { toResponseSymbol } from "./to-response-symbol.js";
 
 const withFiles = onDemand(() => import("./send-file.js"));
 const withWeb = onDemand(() => import("./web.js"));
 
-/**
- * A value that knows how it is answered carries a method under this symbol; querysets and models do, so that the
- * pipeline never needs to know them.
- */
-export const toResponseSymbol: unique symbol = Symbol.for("stoa.toResponse");
+export { toResponseSymbol };
 
+/** A value that makes its own response. */
 export interface Answerable {
   [toResponseSymbol](request: Request): Response | Promise<Response>;
 }
@@ -41,7 +40,7 @@ export function toResponse(request: Request, value: unknown, status: number): Re
 function fromObject(request: Request, value: object, status: number): Response | Promise<Response> {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype) {
-    return jsonResponse(toJson(value)!, status || 200);
+    return fromJson(request, value, status);
   }
   if (value instanceof Response) return fromResponse(request, value);
   if (toResponseSymbol in value) return withStatus((value as Answerable)[toResponseSymbol](request), status);
@@ -56,7 +55,34 @@ function fromObject(request: Request, value: object, status: number): Response |
   }
   if (Symbol.asyncIterator in value) return Response.stream(value as BodyStream, status || 200);
   if (value instanceof Error) throw value;
-  return jsonResponse(toJson(value) ?? "null", status || 200);
+  return fromJson(request, value, status);
+}
+
+function fromJson(request: Request, value: object, status: number): Response | Promise<Response> {
+  const text = plainJson(value);
+  return text === null ? fromUnsettled(request, value, status) : jsonResponse(text ?? "null", status || 200);
+}
+
+/** Promises are awaited and querysets are run, wherever they are in the result. */
+function fromUnsettled(request: Request, value: object, status: number): Response | Promise<Response> {
+  const { copy, pending } = findUnsettled(value);
+  const finish = (): Response => jsonResponse(stringify(copy.value) ?? "null", status || 200);
+  return pending.length === 0 ? finish() : settleAll(request, pending).then(finish);
+}
+
+async function settleAll(request: Request, pending: readonly Pending[]): Promise<void> {
+  let left = pending;
+  while (left.length > 0) {
+    const values = await Promise.all(left.map(({ value }) => settledValue(request, value)));
+    left = left.flatMap((each, index) => each.settle(values[index]));
+  }
+}
+
+async function settledValue(request: Request, value: PromiseLike<unknown>): Promise<unknown> {
+  if (!(toResponseSymbol in value)) return value;
+  const { body } = await (value as unknown as Answerable)[toResponseSymbol](request);
+  if (typeof body !== "string") throw new ValueError("a result holds a value that makes a response without JSON");
+  return JSON.parse(body);
 }
 
 /** A handler may keep a response and return it again, so what middleware adds for one answer goes to a copy. */

@@ -1,53 +1,84 @@
 import { Response } from "../http/response.js";
+import { toJson } from "../http/to-json.js";
 import { toResponseSymbol } from "../http/to-response.js";
 import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { isPromise } from "../pipeline/compile.js";
 import type { AnyHandler } from "../pipeline/endpoint.js";
-import { isDescribed } from "./body-validator.js";
+import { isDescribed, jsonSchemaSymbol } from "./body-validator.js";
+import { declaredOnly } from "./declared-only.js";
 import { toIssues } from "./issues.js";
+import { jsonSchemaOf } from "./json-schema.js";
 import { ResponseValidationError } from "./response-error.js";
-import { isStandardSchema, type SchemaResult } from "./standard-schema.js";
+import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
 /**
- * The handler of a route with a `response` schema: it returns what the schema makes of the result. A result that breaks
- * the schema is an error, unless there is a `report` to make: then the result is sent as it is.
+ * The handler of a route with a `response` schema. It returns what the schema makes of the result, and no property that
+ * the schema does not declare. A result that does not fit is an error in every mode: sent as it is, it could hold what
+ * the schema was written to keep back.
  */
-export function respondingTo(
-  handler: AnyHandler,
-  schema: unknown,
-  owner: string,
-  report: ((error: ResponseValidationError) => void) | null,
-): AnyHandler {
-  if (!isStandardSchema(schema)) {
-    if (isDescribed(schema)) return handler;
-    throw new ValueError(`'response' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);
-  }
-  const standard = schema["~standard"];
-  const settle = (result: SchemaResult<unknown>, value: unknown): unknown => {
-    if (!result.issues) return result.value;
-    const error = new ResponseValidationError(owner, toIssues("response", result.issues, value));
-    if (!report) throw error;
-    report(error);
-    return value;
-  };
-  const check = (value: unknown): unknown => {
-    if (isFinished(value)) return value;
-    const result = standard.validate(value);
-    return result instanceof Promise ? result.then((settled) => settle(settled, value)) : settle(result, value);
-  };
+export function respondingTo(handler: AnyHandler, schema: unknown, owner: string): AnyHandler {
+  const check = isStandardSchema(schema) ? schemaCheck(schema, owner) : describedCheck(schema, owner);
   return (request, injected) => {
     const value = handler(request, injected);
     return isPromise(value) && !(toResponseSymbol in value) ? value.then(check) : check(value);
   };
 }
 
-/** What says itself how it is sent: a response, bytes, a stream, a model; and an error, which is thrown. */
+type ResultCheck = (value: unknown) => unknown;
+
+function schemaCheck(schema: StandardSchema, owner: string): ResultCheck {
+  const standard = schema["~standard"];
+  const prune = pruneOf(schema);
+  const settle = (result: SchemaResult<unknown>, value: unknown): unknown => {
+    if (!result.issues) return prune(result.value);
+    throw new ResponseValidationError(owner, toIssues("response", result.issues, value));
+  };
+  const check = (value: unknown): unknown => {
+    const result = standard.validate(value);
+    return result instanceof Promise ? result.then((settled) => settle(settled, value)) : settle(result, value);
+  };
+  /** The schema may be written for the JSON of a model, or for its properties. */
+  const checkModel = async (value: unknown): Promise<unknown> => {
+    const rows = await value;
+    const result = await standard.validate(JSON.parse(toJson(rows) ?? "null"));
+    return result.issues ? check(rows) : prune(result.value);
+  };
+  return (value) => {
+    if (isFinished(value)) return value;
+    return isAnswerable(value) ? checkModel(value) : check(value);
+  };
+}
+
+/** Libraries that drop properties which a schema does not declare, unless it says otherwise. */
+const stripping: ReadonlySet<string> = new Set(["zod", "valibot"]);
+
+function pruneOf(schema: StandardSchema): (value: unknown) => unknown {
+  const json = stripping.has(schema["~standard"].vendor) ? undefined : jsonSchemaOf(schema, "output");
+  return json ? declaredOnly(json) : (value) => value;
+}
+
+/** A model tells which properties a response has. Its instances and querysets are written by the model itself. */
+function describedCheck(schema: unknown, owner: string): ResultCheck {
+  if (!isDescribed(schema)) {
+    throw new ValueError(`'response' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);
+  }
+  const prune = declaredOnly(schema[jsonSchemaSymbol]("output").schema);
+  return (value) => {
+    if (isFinished(value) || isAnswerable(value)) return value;
+    return Array.isArray(value) ? value.map((item) => (isAnswerable(item) ? item : prune(item))) : prune(value);
+  };
+}
+
+function isAnswerable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && toResponseSymbol in value;
+}
+
+/** Values that are sent as they are: a response, bytes, a stream; and an error, which is thrown. */
 function isFinished(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return (
     value instanceof Response ||
-    toResponseSymbol in value ||
     value instanceof globalThis.Response ||
     value instanceof Uint8Array ||
     value instanceof ArrayBuffer ||

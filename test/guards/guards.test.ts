@@ -11,7 +11,7 @@ import {
   Scope,
   UnauthorizedError,
 } from "stoa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 async function statusOf(guard: Guard, context: Record<string, unknown> = {}): Promise<number> {
   return (await answerOf(guard, context)).status;
@@ -26,9 +26,8 @@ async function answerOf(guard: Guard, context: Record<string, unknown> = {}): Pr
 }
 
 describe("a guard", () => {
-  it("lets through with true or nothing, sync or async", async () => {
+  it("lets the request pass with true, sync or async", async () => {
     expect(await statusOf(() => true)).toBe(200);
-    expect(await statusOf(() => undefined)).toBe(200);
     expect(await statusOf(async () => true)).toBe(200);
     expect(await statusOf({ check: () => true })).toBe(200);
   });
@@ -55,7 +54,46 @@ describe("a guard", () => {
     expect(await statusOf(() => Promise.reject(new ForbiddenError()))).toBe(403);
   });
 
-  it("that breaks lets nothing through", async () => {
+  const silent: [string, Guard][] = [
+    ["isAdmin", function isAdmin() {} as never],
+    ["isLater", async function isLater() {} as never],
+    [
+      "Office",
+      new (class Office {
+        check() {}
+      })() as never,
+    ],
+    ["isAdmin", And(() => true, function isAdmin() {} as never)],
+    ["isAdmin", Or(function isAdmin() {} as never, () => true)],
+    ["isAdmin", Not(function isAdmin() {} as never)],
+  ];
+
+  it.each(silent)("that returns nothing is 500 in debug mode, naming %s and what to return", async (name, guard) => {
+    const response = await answerOf(guard);
+    expect(response.status).toBe(500);
+    expect(((await response.json()) as { error: string }).error).toContain(
+      `the guard '${name}' returned nothing: return true to let the request pass`,
+    );
+  });
+
+  it.each(silent)("that returns nothing is 403 in production, with a log line that names %s", async (name, guard) => {
+    vi.stubEnv("STOA_ENV", "production");
+    try {
+      const errors: unknown[] = [];
+      const app = new App();
+      app.logger = {
+        ...app.logger,
+        error: (_text: string, fields: { error: unknown }) => errors.push(fields.error),
+      } as never;
+      app.get("/", { guards: [guard] }, () => "in");
+      expect((await app.request("/")).status).toBe(403);
+      expect(errors.map(String)).toEqual([expect.stringContaining(`the guard '${name}' returned nothing`)]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  it("that throws rejects the request", async () => {
     expect(
       await statusOf(() => {
         throw new TypeError("bug");

@@ -1,9 +1,12 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
 import { type Form, FormFile, parseForm } from "../../src/http/form.js";
 import type { MultipartLimits } from "../../src/http/multipart.js";
 import { boundary, contentType, fieldPart, filePart, multipartBody, type RawPart } from "./multipart-body.js";
 
+const run = promisify(execFile);
 const urlencoded = "application/x-www-form-urlencoded";
 
 function parse(...parts: RawPart[]): Form {
@@ -64,6 +67,20 @@ describe("a url-encoded form", () => {
       code: "PAYLOAD_TOO_LARGE",
     });
     expect(refusal(() => parseForm(urlencoded, Buffer.from("a&b&c"), { maxParts: 2 })).status).toBe(413);
+  });
+});
+
+describe("a url-encoded form as large as the body limit", () => {
+  it("takes a few times its size in memory, whatever it holds", async () => {
+    const program = `
+      import { parseForm } from ${JSON.stringify(new URL("../../src/http/form.ts", import.meta.url).href)};
+      for (const unit of ["%z", "%", "+", "%ff", "%41", "é%z", "=", "a"]) {
+        const bytes = Buffer.from(unit.repeat(Math.floor(9_900_000 / Buffer.byteLength(unit))));
+        process.stdout.write(String(parseForm("application/x-www-form-urlencoded", bytes).size));
+      }
+    `;
+    const node = ["--max-old-space-size=96", "--import", "tsx", "--input-type=module", "--eval", program];
+    expect((await run(process.execPath, node)).stdout).toBe("11111111");
   });
 });
 

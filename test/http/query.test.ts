@@ -3,7 +3,7 @@ import { Query } from "../../src/http/query.js";
 import fc from "../support/properties.js";
 
 describe("the query", () => {
-  it("gives the first value, every value, and whether there is one", () => {
+  it("gives the first value and all values of a name", () => {
     const query = new Query("a=1&b=2&a=3");
     expect(query.get("a")).toBe("1");
     expect(query.getAll("a")).toEqual(["1", "3"]);
@@ -23,6 +23,28 @@ describe("the query", () => {
   it.each<[string, [string, string][]]>([
     ["", []],
     ["&&", []],
+    [
+      "%&&+",
+      [
+        ["%", ""],
+        [" ", ""],
+      ],
+    ],
+    ["%41=", [["A", ""]]],
+    [
+      "%41=&=+",
+      [
+        ["A", ""],
+        ["", " "],
+      ],
+    ],
+    [
+      "%3D%26=%26&%4",
+      [
+        ["=&", "&"],
+        ["%4", ""],
+      ],
+    ],
     ["a", [["a", ""]]],
     ["a=", [["a", ""]]],
     ["=b", [["", "b"]]],
@@ -51,11 +73,25 @@ describe("the query", () => {
   });
 
   it("agrees with URLSearchParams on any text", () => {
+    const piece = fc.constantFrom(
+      "a",
+      "b",
+      "=",
+      "&",
+      "+",
+      "%",
+      "%41",
+      "%C3",
+      "%a9",
+      "%zz",
+      "%4",
+      "%2B%26%3D",
+      "?",
+      "x".repeat(600),
+    );
     const text = fc.oneof(
       fc.string({ unit: "grapheme" }),
-      fc
-        .array(fc.constantFrom("a", "b", "=", "&", "+", "%", "%41", "%C3", "%a9", "%zz", "?"), { maxLength: 20 })
-        .map((a) => a.join("")),
+      fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join("")),
     );
     fc.assert(
       fc.property(text, (query) => {
@@ -63,12 +99,33 @@ describe("the query", () => {
         // characters above ASCII beside an escape that is not UTF-8.
         fc.pre(!query.startsWith("?") && (!query.includes("%") || /^[\x00-\x7f]*$/.test(query)));
         expect([...new Query(query)]).toEqual([...new URLSearchParams(query)]);
+        expect([...new Query(`?${query}`, 1)]).toEqual([...new URLSearchParams(query)]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("reads any valid UTF-8 beside escapes of any bytes", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), fc.uint8Array({ maxLength: 12 }), (text, bytes) => {
+        const escapes = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+        const literal = text.replace(/[&=+%]/g, "");
+        const expected = literal + Buffer.from(bytes).toString("utf8");
+        fc.pre(literal !== "");
+        expect([...new Query(`${literal}${escapes}=${literal}${escapes}`)]).toEqual([[expected, expected]]);
       }),
       { numRuns: 500 },
     );
   });
 
-  it("pollutes nothing", () => {
+  it("does not search the whole text again for each name without a value", () => {
+    // Quadratic, this takes minutes.
+    expect(new Query("a&".repeat(500_000)).size).toBe(500_000);
+    expect(new Query("%61&".repeat(500_000)).size).toBe(500_000);
+    expect(new Query(`${"a&".repeat(500_000)}=`).size).toBe(500_001);
+  });
+
+  it("turns names of prototype members into plain keys", () => {
     const query = new Query("__proto__[x]=1&__proto__=2&constructor=3&__proto__=4");
     const object = query.toJSON();
     expect(Object.getPrototypeOf(object)).toBeNull();

@@ -50,6 +50,10 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
       expect(await answer(handler)).toEqual({ status: 200, type: "application/json", body: expected });
     }
     expect(await answer(async () => ({ books: await books.json() }))).toMatchObject({ body: { books: expected } });
+    expect(await answer(() => ({ page: 1, shelves: [{ books }] }))).toMatchObject({
+      status: 200,
+      body: { page: 1, shelves: [{ books: expected }] },
+    });
     expect(await answer(() => books.json(), 202)).toMatchObject({ status: 202, body: expected });
   });
 

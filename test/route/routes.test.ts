@@ -176,7 +176,7 @@ describe("blueprints", () => {
   it("put their prefix, middleware and guards around their routes, nested ones too", async () => {
     const order: string[] = [];
     const trace = (name: string) => ({ before: () => void order.push(name) });
-    const guard = (name: string) => () => void order.push(name);
+    const guard = (name: string) => () => order.push(name) > 0;
     const inner = new Blueprint("/books/{id}", { middleware: [trace("inner")], guards: [guard("inner guard")] });
     inner.get("/pages/{page}", { guards: [guard("route guard")], middleware: [trace("route")] }, (request) => ({
       ...request.params,

@@ -1,4 +1,5 @@
-import { Response as Answer, App, createLogger } from "stoa";
+import { type } from "arktype";
+import { Response as Answer, App, createLogger, jsonSchemaSymbol, toResponseSymbol } from "stoa";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 
@@ -43,15 +44,51 @@ describe("a response with a schema", () => {
     },
   );
 
-  it("that the result breaks is logged in production, and the result sent as it is", async () => {
+  it("that the result breaks is 500 in production, with a log line that does not hold the result", async () => {
     const { get, lines } = app("production", () => ({ title: secret.length, password: secret }));
-    expect(await (await get()).json()).toEqual({ title: secret.length, password: secret });
+    const response = await get();
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ error: "Internal Server Error", status: 500 });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("the response of GET /books/{id} breaks its schema");
     expect(lines[0]).not.toContain(secret);
   });
 
-  it("is not asked of what says itself how it is sent", async () => {
+  it("holds no property that the schema does not declare, where the library keeps them", async () => {
+    const Shelf = type({ name: "string", books: type({ title: "string", "year?": "number" }).array(), "+": "ignore" });
+    const shelf = { name: "a", books: [{ title: "Emma", password: secret }], password: secret };
+    const { get } = app("production", () => shelf, Shelf as never);
+    expect(await (await get()).json()).toEqual({ name: "a", books: [{ title: "Emma" }] });
+    const Open = type({ name: "string", "[string]": "string" });
+    expect(await (await app("production", () => ({ name: "a", b: "c" }), Open as never).get()).json()).toEqual({
+      name: "a",
+      b: "c",
+    });
+  });
+
+  it("of a model holds no property that the model does not send", async () => {
+    const model = { [jsonSchemaSymbol]: () => ({ name: "Book", schema: { properties: { id: {}, title: {} } } }) };
+    const row = { id: 1, title: "Emma", password: secret };
+    expect(await (await app("production", () => row, model as never).get()).json()).toEqual({ id: 1, title: "Emma" });
+    expect(await (await app("production", async () => [row], model as never).get()).json()).toEqual([
+      { id: 1, title: "Emma" },
+    ]);
+  });
+
+  it("is also held against values that make their own response", async () => {
+    const row = { title: "Emma", at: new Date(0), password: secret };
+    const model = { ...row, [toResponseSymbol]: () => Answer.json(row) };
+    expect(await (await app("production", () => model).get()).json()).toEqual({ title: "Emma", at: row.at.toJSON() });
+    const AsJson = z.array(z.object({ title: z.string(), at: z.string() }));
+    // biome-ignore lint/suspicious/noThenProperty: querysets have one
+    const rows = { then: (done: (rows: unknown) => void) => done([row]), [toResponseSymbol]: () => Answer.json([row]) };
+    expect(await (await app("production", () => rows, AsJson).get()).json()).toEqual([
+      { title: "Emma", at: row.at.toJSON() },
+    ]);
+    expect((await app("production", () => rows).get()).status).toBe(500);
+  });
+
+  it("is not held against responses, bytes and streams", async () => {
     const finished = [
       () => Answer.json({ error: "no" }, 404),
       () => new Response("web"),

