@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { isAbortOf } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
@@ -151,7 +152,7 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   bodyFailed(error: unknown): void {
     this.#sender = null;
-    this.#owner.report(error);
+    if (this.#request === null || !isAbortOf(this.#request, error)) this.#owner.report(error);
     this.message.socket.destroy();
   }
 
