@@ -17,6 +17,8 @@ export interface RunSettings {
 export interface RunTarget {
   readonly dispatch: Dispatch;
   readonly logger: Logger;
+  /** Called with the code of each request that the transport refuses before the application sees it; for metrics. */
+  refused?(code: string): void;
   /** Called once, before `start`. */
   configure(settings: RunSettings): void;
   /** Freezes the routes and runs the startup hooks; rejects when one fails. */

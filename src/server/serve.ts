@@ -1,4 +1,5 @@
 import { createNetTransport } from "./net/transport.js";
+import { Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import { listenError } from "./start-error.js";
@@ -7,6 +8,8 @@ import type { ListenAddress, Transport, TransportFactory } from "./transport.js"
 /** An application that listens, in this process. */
 export interface Service {
   readonly address: ListenAddress;
+  /** Requests that were refused before the application saw them. */
+  readonly refusals: Refusals;
   /** Answers what is in flight, ends the rest, runs the shutdown hooks. False when something did not end as it should. */
   close(seconds: number): Promise<boolean>;
 }
@@ -17,15 +20,20 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
   target.configure(plan.settings);
   await target.start();
+  const refusals = new Refusals(target.logger);
   const transport = createTransport(target.dispatch, {
     ...plan.limits,
     tls,
     onError: (error) => target.logger.error("a response could not be completed", { error }),
+    onRefusal: (error) => {
+      refusals.add(error);
+      target.refused?.(error.code);
+    },
   });
   try {
     const address = await transport.listen(plan.address);
     let closing: Promise<boolean> | undefined;
-    return { address, close: (seconds) => (closing ??= close(target, transport, seconds)) };
+    return { address, refusals, close: (seconds) => (closing ??= close(target, transport, seconds)) };
   } catch (error) {
     await stop(target);
     throw listenError(error, plan.address);

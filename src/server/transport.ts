@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
+import type { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 
@@ -48,8 +49,10 @@ export const defaultLimits: ServerLimits = {
 
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
-  /** Told of what goes wrong beyond a request: a body that throws while it is sent, a fault of our own. */
+  /** Called with errors outside of a handler: a body that throws while it is sent, a fault of our own. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Called for each request that is refused before the application sees it, or that the application cannot answer. */
+  readonly onRefusal?: ((error: HttpError) => void) | undefined;
 }
 
 export interface ListenAddress {

@@ -1,5 +1,6 @@
 import { createServer, type Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { HttpError } from "../../errors/http-error.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
@@ -118,6 +119,10 @@ class NetTransport implements Transport, ConnectionHost {
 
   report(error: unknown): void {
     this.#options.onError?.(error);
+  }
+
+  refused(error: HttpError): void {
+    this.#options.onRefusal?.(error);
   }
 
   left(connection: Connection): void {

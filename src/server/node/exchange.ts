@@ -22,6 +22,8 @@ export interface ExchangeOwner {
   readonly draining: boolean;
   readonly bodyMemory: BodyMemory;
   report(error: unknown): void;
+  /** A request is refused by the transport itself. */
+  refused(error: HttpError): void;
   began(exchange: NodeExchange): void;
   over(exchange: NodeExchange): void;
 }
@@ -99,6 +101,7 @@ export class NodeExchange implements BodyHost, SenderHost {
   /** Answers with an error of the transport's own and closes the connection; what the application says is too late. */
   refuse(error: HttpError): void {
     this.#keep = false;
+    this.#owner.refused(error);
     this.answer(problemResponse(error));
     this.#request?.abort(error);
   }

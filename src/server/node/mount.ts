@@ -41,6 +41,7 @@ class MountOwner implements ExchangeOwner, UpgradeOwner {
     this.#onError?.(error);
   }
 
+  refused(): void {}
   began(): void {}
   over(): void {}
   upgraded(_socket: Duplex): void {}
