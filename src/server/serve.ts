@@ -10,7 +10,7 @@ export interface Service {
   readonly address: ListenAddress;
   /** Requests that were refused before the application saw them. */
   readonly refusals: Refusals;
-  /** Answers what is in flight, ends the rest, runs the shutdown hooks. False when something did not end as it should. */
+  /** Waits for requests in flight, ends the rest, runs the shutdown hooks. False if one of these failed. */
   close(seconds: number): Promise<boolean>;
 }
 
@@ -46,7 +46,7 @@ async function loadNodeTransport(): Promise<TransportFactory> {
 
 async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {
   const end = performance.now() + seconds * 1000;
-  // The shutdown hooks need their share even when a client never lets go of its connection.
+  // The shutdown hooks need their share even when a client never closes its connection.
   const share = Math.min(1000, seconds * 200);
   target.beginDrain();
   await turns(3);
@@ -59,7 +59,7 @@ async function close(target: RunTarget, transport: Transport, seconds: number): 
 }
 
 /**
- * Lets the event loop come round: to accept connections that the system holds for it, to read them, to begin answering.
+ * Lets the event loop come round: to accept connections that the system holds for it, to read them, to begin their requests.
  * After a loop that was busy there are such, and closing the listener would reset them.
  */
 async function turns(count: number): Promise<void> {
@@ -76,7 +76,7 @@ async function stop(target: RunTarget): Promise<boolean> {
   }
 }
 
-/** What the promise gives, `true` when that is nothing, or undefined when it takes too long. */
+/** The value of the promise, `true` if it has none, or undefined if it takes too long. */
 async function within(milliseconds: number, promise: Promise<boolean | void>): Promise<boolean | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

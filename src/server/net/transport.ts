@@ -151,7 +151,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
-    // Loaded where it is used: it takes longer than all the rest of a start.
+    // Loaded only when it is used: it takes longer than all the rest of a start.
     const { createServer: createTlsServer } = await import("node:tls");
     const server = createTlsServer(
       {
@@ -190,9 +190,9 @@ class NetTransport implements Transport, ConnectionHost {
 }
 
 /**
- * Takes what a socket received before it goes through the stream: nobody waits there for it, and the way through costs a
- * tenth of a small request. Only while the stream is empty and flowing, so that nothing overtakes; all else goes its way and
- * comes as a `data` event, as everything would on a Node whose sockets hand over their bytes otherwise.
+ * Takes the bytes that a socket received before they go through the stream, which costs a tenth of a small request. This
+ * is done only while the stream is empty and flowing, so that no bytes overtake others. All other bytes come as a `data`
+ * event, as they all would on a Node whose sockets hand over their bytes in another way.
  */
 function pushReceived(this: Connected & Socket, chunk: Buffer | null, encoding?: BufferEncoding): boolean {
   if (chunk === null || this.readableLength > 0 || this.isPaused()) {
@@ -211,7 +211,7 @@ function onData(this: Connected, chunk: Buffer): void {
   }
 }
 
-/** What another stream gives may belong to whoever wrote it; we take chunked bodies apart in place. */
+/** Bytes of another stream may belong to their writer, and chunked bodies are decoded in place: so they are copied. */
 function onForeignData(this: Connected, chunk: Buffer): void {
   onData.call(this, Buffer.from(chunk));
 }

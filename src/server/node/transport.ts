@@ -13,7 +13,7 @@ import { createRequestListener, createUpgradeListener, type UpgradeOwner } from 
 
 export { createNodeListener, createNodeUpgradeListener } from "./mount.js";
 
-/** The server on node:http: slower than our own, for those who want Node's parser or instruments made for it. */
+/** The server on node:http: slower than our own, for users of Node's parser or of instruments made for it. */
 export const createNodeTransport: TransportFactory = (dispatch, options) => new NodeTransport(dispatch, options);
 
 class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
@@ -133,7 +133,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #attach(server: Server): void {
-    // Node drops what is beyond this count without a word, so it must not count.
+    // Node drops fields beyond this count silently, so the count is disabled.
     server.maxHeadersCount = 0;
     server.timeout = 0;
     const secure = this.#options.tls !== null;
@@ -171,7 +171,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
       this.#refuseConnection(socket, errorOf(error));
       return;
     }
-    // What came behind, or in the body of, a request that is being answered: its answer is still owed.
+    // The bad bytes stand behind, or in the body of, a request that still waits for its response.
     const last = [...exchanges].at(-1)!;
     if (last.receiving) last.bodyBroken(errorOf(error));
     else last.makeLast();
