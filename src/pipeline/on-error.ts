@@ -1,6 +1,7 @@
 import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
+import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
@@ -48,11 +49,15 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
   }
 
   function render(request: Request, error: unknown, handler: "sync" | "async"): Response | Promise<Response> {
-    if (!isInstance(error, HttpError)) {
-      settings.logger.error(`${request.method} ${request.path} failed`, { error });
-    } else if (error.status >= 500 && error.code !== "CIRCUIT_OPEN") {
+    if (isInstance(error, HttpError)) {
       // A circuit is logged when it opens, not once more for every request that it refuses.
-      settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error });
+      if (error.status >= 500 && error.code !== "CIRCUIT_OPEN") {
+        settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error });
+      }
+    } else if (isAbortOf(request, error)) {
+      settings.logger.debug(`${request.method} ${request.path} was aborted`);
+    } else {
+      settings.logger.error(`${request.method} ${request.path} failed`, { error });
     }
     return renderError(request, error, { debug: settings.debug, handler, page });
   }

@@ -12,7 +12,7 @@ export function urlOf(address: ListenAddress, secure: boolean): string {
   return `${secure ? "https" : "http"}://${host}:${address.port}`;
 }
 
-/** Says that the server listens: one log line in production, so that what reads the log can parse it; else a banner. */
+/** Says that the server listens: one log line in production, so that programs can parse the log; else a banner. */
 export function announce(target: RunTarget, plan: RunPlan, address: ListenAddress, links: Links): void {
   const url = urlOf(address, plan.tls !== null);
   const { env, debug, workers } = plan.settings;

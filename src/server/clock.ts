@@ -19,7 +19,7 @@ export class Clock {
     this.#onTick = onTick;
   }
 
-  /** How many ticks must have passed for so many seconds to be over. */
+  /** The number of ticks after which so many seconds are over. */
   ticksFor(seconds: number): number {
     return Math.ceil((seconds * 1000) / this.#interval);
   }

@@ -49,7 +49,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { options, help };
 }
 
-/** A value given as text, for one of the options that take one; `source` is what an error names. */
+/** A value given as text, for one of the options that take one; an error names `source`. */
 export function readText(source: string, name: keyof Steering, text: string): string | number {
   const numeric = name === "port" || name === "workers";
   const value = numeric && /^\d+$/.test(text) ? Number(text) : text;
@@ -58,7 +58,7 @@ export function readText(source: string, name: keyof Steering, text: string): st
   return value;
 }
 
-/** `undefined` for what is neither yes nor no. */
+/** `undefined` for text that is neither yes nor no. */
 export function readSwitch(text: string): boolean | undefined {
   if (/^(1|true|yes|on)$/i.test(text)) return true;
   return /^(0|false|no|off)$/i.test(text) ? false : undefined;

@@ -4,8 +4,8 @@ const limit = 5;
 const settled = 2_000;
 
 /**
- * Tells a worker that died once from a program that cannot live: deaths before or soon after the start are counted, and
- * the wait before the next start grows with them.
+ * Distinguishes a worker that died once from a program that cannot run: deaths before or soon after the start are
+ * counted, and the wait before the next start grows with them.
  */
 export class CrashLoop {
   #deaths: number[] = [];

@@ -3,7 +3,7 @@ import { readSwitch, readText, type Steering } from "./command-line.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says of the server; an empty variable counts as absent. */
+/** The server's options from the environment; an empty variable counts as absent. */
 export function readEnvironment(variables: Environment): Partial<Steering> {
   const options: Record<string, unknown> = {};
   const texts = [

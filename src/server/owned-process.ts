@@ -82,7 +82,7 @@ async function drained(starting: Promise<Service>, seconds: number): Promise<boo
   }
 }
 
-/** While reloading nobody wants to wait for a client that holds on. */
+/** While reloading, a client that keeps its connection open is not waited for. */
 function shutdownSeconds(plan: RunPlan, link: ParentLink | null): number {
   return link?.role === "reload" ? Math.min(1, plan.shutdownTimeout) : plan.shutdownTimeout;
 }

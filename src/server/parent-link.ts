@@ -1,7 +1,7 @@
 import type { Links } from "./banner.js";
 import type { ListenAddress } from "./transport.js";
 
-/** What a process tells the supervisor or the reloader that started it. */
+/** The messages of a process to the supervisor or the reloader that started it. */
 export type ChildMessage =
   | { readonly stoa: "ready"; readonly address: ListenAddress; readonly links: Links }
   /** It could not start; `code` is true when a change of the program's code may help. */
@@ -10,12 +10,12 @@ export type ChildMessage =
   | { readonly stoa: "leaving" }
   | { readonly stoa: "publish"; readonly topic: string; readonly data: unknown };
 
-/** How a process was started by one of our own. */
+/** The way in which one of our own processes started this one. */
 export interface ChildRole {
   readonly role: "worker" | "reload";
-  /** The port that the others have, where any free one was asked for. */
+  /** The port that the others have, if any free one was requested. */
   readonly port: number | null;
-  /** Whether it takes the place of one that served before. */
+  /** True if it replaces one that served before. */
   readonly again: boolean;
 }
 
@@ -32,7 +32,7 @@ export function childEnvironment(role: ChildRole): Record<string, string> {
   return { [variable]: JSON.stringify(role) };
 }
 
-/** The link to the parent, or null in a process that somebody else started. */
+/** The link to the parent, or null in a process that another program started. */
 export const parentLink: ParentLink | null = openLink();
 
 export function isChildMessage(message: unknown): message is ChildMessage {
@@ -41,7 +41,7 @@ export function isChildMessage(message: unknown): message is ChildMessage {
 
 function openLink(): ParentLink | null {
   const text = process.env[variable];
-  // What this process starts in turn is not the parent's child.
+  // A process that this one starts in turn is not the parent's child.
   delete process.env[variable];
   if (text === undefined || !process.send) return null;
   const role = JSON.parse(text) as ChildRole;

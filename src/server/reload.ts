@@ -11,7 +11,7 @@ const patience = 2_000;
 
 /**
  * Runs the program in a child process and again whenever a source file changes. This process serves nothing and lives
- * until it is told to stop: what follows `run` in the program happens in the child only.
+ * until it is stopped: the code behind `run` in the program runs in the child only.
  */
 export function reloadForever(port: number): Promise<never> {
   const script = process.argv[1];
@@ -28,7 +28,7 @@ export function reloadForever(port: number): Promise<never> {
 class Reloader {
   #port: number;
   #child: ChildProcess | null = null;
-  /** Whether a child has ever served. */
+  /** True if a child has ever served. */
   #served = false;
   #next: "start" | "exit" | null = null;
   #exitCode = 0;

@@ -27,20 +27,20 @@ export interface RunFields extends Steering, ServerLimits {
   readonly requestTimeout: number;
   /** Seconds from the signal to stop until the process is gone, whatever clients do. */
   readonly shutdownTimeout: number;
-  /** Whether to show the address and the rest once the server listens. */
+  /** Show the address and the rest once the server listens. */
   readonly banner: boolean;
   /**
-   * Whether the process belongs to the server (the default): it reads the command line, handles signals, prints why it
+   * True (the default) if the process belongs to the server: it reads the command line, handles signals, prints why it
    * cannot start, and exits. With `false` it does none of that: `run` rejects when the start fails and the caller
    * closes.
    */
   readonly exit: boolean;
 }
 
-/** What `run` takes, each option in either spelling; null and undefined count as not given. */
+/** The options of `run`, each in either spelling; null and undefined count as not given. */
 export type RunOptions = EitherSpelling<{ readonly [K in keyof RunFields]?: RunFields[K] | null | undefined }>;
 
-/** Everything decided about how to run. */
+/** The options of a run, all decided. */
 export interface RunPlan {
   readonly settings: RunSettings;
   readonly address: ListenAddress;
@@ -100,7 +100,7 @@ export function planRun(
   };
 }
 
-/** Up to what a timer can count. */
+/** Up to the longest time of a timer. */
 const seconds = is.number(0, 2_147_483);
 const someSeconds = is.number(0.001, 2_147_483);
 const checks: Checks<RunFields> = {

@@ -1,11 +1,11 @@
 import type { Logger } from "../internal/logger.js";
 import type { Dispatch } from "./transport.js";
 
-/** How a server was asked to behave, as far as the application cares. */
+/** The settings of a run that the application uses. */
 export interface RunSettings {
   readonly env: "development" | "production";
   readonly debug: boolean;
-  /** Whether each request is logged; undefined when nobody said: then when the application enabled it. */
+  /** True if each request is logged; undefined if not given: then the application decides. */
   readonly logs: boolean | undefined;
   /** Seconds a handler may take before 504. */
   readonly requestTimeout: number;
@@ -13,10 +13,12 @@ export interface RunSettings {
   readonly workers: number;
 }
 
-/** What is served: the application, as the server sees it. */
+/** The application, as the server sees it. */
 export interface RunTarget {
   readonly dispatch: Dispatch;
   readonly logger: Logger;
+  /** Called with the code of each request that the transport refuses before the application sees it; for metrics. */
+  refused?(code: string): void;
   /** Called once, before `start`. */
   configure(settings: RunSettings): void;
   /** Freezes the routes and runs the startup hooks; rejects when one fails. */

@@ -3,8 +3,8 @@ import type { ListenAddress } from "./transport.js";
 /** A server that listens. */
 export interface RunningServer {
   readonly address: ListenAddress;
-  /** Where a client on this machine finds it. */
+  /** The address for a client on this machine. */
   readonly url: string;
-  /** Drains: requests in flight are answered, then the shutdown hooks run. */
+  /** Drains: requests in flight get their response, then the shutdown hooks run. */
   close(): Promise<void>;
 }

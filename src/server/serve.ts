@@ -1,4 +1,5 @@
 import { createNetTransport } from "./net/transport.js";
+import { Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import { listenError } from "./start-error.js";
@@ -7,7 +8,9 @@ import type { ListenAddress, Transport, TransportFactory } from "./transport.js"
 /** An application that listens, in this process. */
 export interface Service {
   readonly address: ListenAddress;
-  /** Answers what is in flight, ends the rest, runs the shutdown hooks. False when something did not end as it should. */
+  /** Requests that were refused before the application saw them. */
+  readonly refusals: Refusals;
+  /** Waits for requests in flight, ends the rest, runs the shutdown hooks. False if one of these failed. */
   close(seconds: number): Promise<boolean>;
 }
 
@@ -17,15 +20,20 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
   target.configure(plan.settings);
   await target.start();
+  const refusals = new Refusals(target.logger);
   const transport = createTransport(target.dispatch, {
     ...plan.limits,
     tls,
     onError: (error) => target.logger.error("a response could not be completed", { error }),
+    onRefusal: (error) => {
+      refusals.add(error);
+      target.refused?.(error.code);
+    },
   });
   try {
     const address = await transport.listen(plan.address);
     let closing: Promise<boolean> | undefined;
-    return { address, close: (seconds) => (closing ??= close(target, transport, seconds)) };
+    return { address, refusals, close: (seconds) => (closing ??= close(target, transport, seconds)) };
   } catch (error) {
     await stop(target);
     throw listenError(error, plan.address);
@@ -38,7 +46,7 @@ async function loadNodeTransport(): Promise<TransportFactory> {
 
 async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {
   const end = performance.now() + seconds * 1000;
-  // The shutdown hooks need their share even when a client never lets go of its connection.
+  // The shutdown hooks need their share even when a client never closes its connection.
   const share = Math.min(1000, seconds * 200);
   target.beginDrain();
   await turns(3);
@@ -51,7 +59,7 @@ async function close(target: RunTarget, transport: Transport, seconds: number): 
 }
 
 /**
- * Lets the event loop come round: to accept connections that the system holds for it, to read them, to begin answering.
+ * Lets the event loop come round: to accept connections that the system holds for it, to read them, to begin their requests.
  * After a loop that was busy there are such, and closing the listener would reset them.
  */
 async function turns(count: number): Promise<void> {
@@ -67,7 +75,7 @@ async function stop(target: RunTarget): Promise<boolean> {
   }
 }
 
-/** What the promise gives, `true` when that is nothing, or undefined when it takes too long. */
+/** The value of the promise, `true` if it has none, or undefined if it takes too long. */
 async function within(milliseconds: number, promise: Promise<boolean | void>): Promise<boolean | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -10,7 +10,7 @@ const stopSignals: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
  */
 const echo = 100;
 
-/** Calls back for every signal to stop; `count` tells an impatient second one. Returns a function that lets go. */
+/** Calls back for every signal to stop; `count` is 2 for the second one. Returns a function that removes the listener. */
 export function onStopSignal(callback: (signal: StopSignal, count: number) => void): () => void {
   let count = 0;
   let last = Number.NEGATIVE_INFINITY;
@@ -40,12 +40,12 @@ export function onParentSignal(callback: () => void): () => void {
   };
 }
 
-/** What a shell reports for a process that a signal ended. */
+/** The exit code that a shell reports for a process that a signal ended. */
 export function exitCodeOf(signal: StopSignal): number {
   return 128 + nodeOs().constants.signals[signal];
 }
 
-/** A closed or broken output must not end a server: what cannot be written is lost. */
+/** A closed or broken output must not end a server: lines that cannot be written are lost. */
 export function survivesBrokenOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }

@@ -6,7 +6,7 @@ export class StartError extends Error {
   override name = "StartError";
 }
 
-/** The system's refusal of an address, in words that tell what to do. */
+/** The system's refusal of an address, with advice. */
 export function listenError(error: unknown, address: ListenAddress): StartError {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const message = address.path === undefined ? hostProblem(code, address) : pathProblem(code, address.path);
@@ -59,7 +59,7 @@ function pathProblem(code: string, path: string): string | undefined {
   }
 }
 
-/** The place in the program's own files where an error was made. */
+/** The place in the program's own files at which an error was made. */
 function origin(error: unknown): string {
   if (!(error instanceof Error) || typeof error.stack !== "string") return "";
   const frame = error.stack

@@ -11,7 +11,7 @@ import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "./signals.js";
 import { listenError, StartError } from "./start-error.js";
 import type { ListenAddress } from "./transport.js";
 
-/** Somebody else's node:cluster (a process manager) has made this process a worker: it must not have its own. */
+/** The node:cluster of a process manager has made this process a worker: it must not have workers of its own. */
 export function isForeignWorker(): boolean {
   return cluster.isWorker;
 }
@@ -46,7 +46,7 @@ class Supervisor {
   readonly #emptied = deferred<void>();
   #running = false;
   #stopping = false;
-  /** Whether every worker that ended did so as it should. */
+  /** True if every worker that ended did so as it should. */
   #clean = true;
 
   constructor(target: RunTarget, plan: RunPlan, port: number | null) {
@@ -65,7 +65,7 @@ class Supervisor {
     return this.#started.promise;
   }
 
-  /** Lets every worker drain, then kills what is left. False when one did not end as it should. */
+  /** Lets every worker drain, then kills those that are left. False if one did not end as it should. */
   async stop(): Promise<boolean> {
     if (!this.#stopping) {
       this.#stopping = true;
@@ -87,7 +87,7 @@ class Supervisor {
     closeUntakenConnection(charge.worker);
     charge.worker.on("message", (message: unknown) => this.#hear(charge, message));
     charge.worker.once("exit", (code: number | null, signal: string | null) => this.#bury(charge, code, signal));
-    // The channel of a process that is just dying breaks; its exit tells all there is to know.
+    // The channel of a process that is just dying breaks; its exit is seen anyway.
     charge.worker.on("error", () => {});
   }
 
@@ -143,7 +143,7 @@ class Supervisor {
     this.#pending.add(timer);
   }
 
-  /** Before the server runs, whoever started it is told; after that there is nobody but the process. */
+  /** Before the server runs, its starter gets the error; after that, the process ends with it. */
   #giveUp(reason: string): void {
     if (this.#stopping) return;
     const error = new StartError(reason);

@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
+import type { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 
 /**
- * What a transport is given: it never sees the application. The answer comes at once where nothing had to wait. The
- * function never throws and never rejects; the body of what it returns is a string, bytes, a stream or null (files have
- * been resolved).
+ * The application, as a transport sees it. The response comes at once if nothing had to wait. The function never throws
+ * and never rejects; the body of the response is a string, bytes, a stream or null (files have been resolved).
  */
 export type Dispatch = (request: Request) => Response | Promise<Response>;
 
@@ -15,11 +15,11 @@ export interface ServerLimits {
   readonly headTimeout: number;
   /** Seconds without progress of an expected body: 1 KiB more of it, or its end. */
   readonly bodyTimeout: number;
-  /** Seconds for a body that is read into memory to arrive, from the call that reads it; a streamed one has no such limit. */
+  /** Seconds for a body to arrive that is read into memory, from the call that reads it. None for a streamed body. */
   readonly bodyTotalTimeout: number;
   /** Seconds a connection may wait for its next request. */
   readonly keepAliveTimeout: number;
-  /** Seconds without the client taking a byte of an answer. */
+  /** Seconds without the client taking a byte of a response. */
   readonly writeTimeout: number;
   /** Open connections at once; further ones are closed. 0 for no limit. */
   readonly maxConnections: number;
@@ -48,8 +48,10 @@ export const defaultLimits: ServerLimits = {
 
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
-  /** Told of what goes wrong beyond a request: a body that throws while it is sent, a fault of our own. */
+  /** Called with errors outside of a handler: a body that throws while it is sent, a fault of our own. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Called for each request that is refused before the application sees it, or in place of its response. */
+  readonly onRefusal?: ((error: HttpError) => void) | undefined;
 }
 
 export interface ListenAddress {
@@ -66,8 +68,8 @@ export interface Transport {
   /** Serves one connection that was accepted elsewhere (tests, an outer server). */
   accept(socket: Duplex): void;
   /**
-   * Accepts nothing more, closes idle connections, lets requests in flight be answered (with `Connection: close`), and
-   * resolves when the last connection is closed. Connections that were upgraded are not waited for.
+   * Accepts nothing more, closes idle connections, waits for requests in flight (their responses say `Connection: close`),
+   * and resolves when the last connection is closed. Connections that were upgraded are not waited for.
    */
   drain(): Promise<void>;
   /** Ends every connection at once, upgraded ones too. */

@@ -2,7 +2,7 @@ import { statSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 
 /**
- * Removes a socket file on which nobody listens: what a killed server leaves behind would otherwise keep the next one
+ * Removes a socket file on which no process listens: the file of a killed server would otherwise keep the next one
  * from starting. Anything else at that path is left alone.
  */
 export async function clearStaleSocket(path: string): Promise<void> {

@@ -5,7 +5,7 @@ const sourceFile = /\.(?:[cm]?[jt]s|[jt]sx|json|env)$|^\.env(?:\.|$)/;
 const skippedFolders = new Set(["node_modules", "coverage", "dist", "build", "out"]);
 
 /**
- * Tells of changed source files below the given folders, those of one moment together. One watcher per folder: the
+ * Reports changed source files below the given folders, those of one moment together. One watcher per folder: the
  * recursive mode of `fs.watch` loses events on Linux in Node 20.
  */
 export class FileWatcher {

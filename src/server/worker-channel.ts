@@ -1,15 +1,15 @@
 import { parentLink } from "./parent-link.js";
 
-/** Words between the workers of one server, through their supervisor. Data travels as JSON. */
+/** Messages between the workers of one server, through their supervisor. Data travels as JSON. */
 export interface WorkerChannel {
-  /** Whether there are others to talk to. */
+  /** True if there are other workers. */
   readonly open: boolean;
   /**
-   * Sends to every other worker that serves; nobody listens where a process serves alone. Resolves when it is on its
+   * Sends to every other worker that serves; a process that serves alone sends to none. Resolves when it is on its
    * way, which matters to a process that is about to exit; never rejects.
    */
   publish(topic: string, data: unknown): Promise<void>;
-  /** Hears what the others publish. Returns a function that ends it. */
+  /** Calls back with the messages of the others. Returns a function that ends it. */
   subscribe(topic: string, listener: (data: unknown) => void): () => void;
 }
 

@@ -211,6 +211,28 @@ describe.each(transports)("a streamed answer of the %s transport", (_name, facto
     expect(errors).toHaveLength(1);
   });
 
+  it.each(["end", "destroy"] as const)("that stops because its client has left (%s) is no error", async (way) => {
+    let isStopped = false;
+    const { client, errors, transport } = await start(factory, (request) =>
+      Response.stream(
+        (async function* () {
+          yield "begun";
+          try {
+            await new Promise((_, reject) => request.onAbort(reject));
+          } finally {
+            isStopped = true;
+          }
+        })(),
+      ),
+    );
+    const connection = await client(get("/"));
+    await connection.until((text) => text.includes("begun"));
+    connection.socket[way]();
+    await expect.poll(() => isStopped).toBe(true);
+    await expect.poll(() => transport.connections).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
   it("that fails breaks the connection, and is reported", async () => {
     const { exchange, errors } = await start(factory, () => {
       return new Response(

@@ -45,6 +45,8 @@ export interface Started {
   readonly transport: Transport;
   readonly address: ListenAddress;
   readonly errors: unknown[];
+  /** The codes of requests that the transport refused. */
+  readonly refusals: string[];
   /** Connects and sends. */
   client(bytes?: string | Uint8Array): Promise<Client>;
   /** Connects, sends, and reads until the server closes. */
@@ -58,16 +60,18 @@ export async function start(
   listen: ListenAddress = { host: "127.0.0.1", port: 0 },
 ): Promise<Started> {
   const errors: unknown[] = [];
+  const refusals: string[] = [];
   const transport = factory(dispatch, {
     ...defaultLimits,
     tls: null,
     onError: (error) => errors.push(error),
+    onRefusal: (error) => refusals.push(error.code),
     ...options,
   });
   const address = await transport.listen(listen);
   cleanups.push(() => transport.destroy());
   const client = (bytes?: string | Uint8Array) => openClient(address, bytes);
-  return { transport, address, errors, client, exchange: async (bytes) => (await client(bytes)).readToEnd() };
+  return { transport, address, errors, refusals, client, exchange: async (bytes) => (await client(bytes)).readToEnd() };
 }
 
 export async function openClient(address: ListenAddress, bytes?: string | Uint8Array): Promise<Client> {

@@ -110,7 +110,7 @@ export class BodyBuffer implements IncomingBody {
     this.#wakeUp();
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not wanted. */
   drop(): void {
     this.#user = DROPPED;
     this.#queue = null;

@@ -12,7 +12,7 @@ export interface SenderHost {
 
 /** Sends a body in parts, each when the client has taken the one before. */
 export interface BodySender {
-  /** Sends the head, and with it what can be had at once. */
+  /** Sends the head, and with it the part of the body that is there at once. */
   start(): void;
   /** The socket has room again. */
   drained(): void;
@@ -32,7 +32,7 @@ export class LargeBodySender implements BodySender {
   readonly #encoding: BufferEncoding;
   #sent = 0;
 
-  /** `ascii` tells of a string that each character of it is one byte. */
+  /** `ascii` is true for a string of which each character is one byte. */
   constructor(socket: Sink, host: SenderHost, head: string, body: string | Uint8Array, ascii: boolean) {
     this.#socket = socket;
     this.#host = host;
@@ -73,7 +73,7 @@ export class LargeBodySender implements BodySender {
   }
 }
 
-/** How the receiver knows where a streamed body ends. */
+/** The way in which the receiver finds the end of a streamed body. */
 export type StreamFraming = "chunked" | "length" | "close";
 
 /**
@@ -85,7 +85,7 @@ export class StreamSender implements BodySender {
   readonly #host: SenderHost;
   readonly #framing: StreamFraming;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
-  /** What leaves with the next write, a character for each byte: at first the head. */
+  /** The text that leaves with the next write, a character for each byte: at first the head. */
   #gathered: string;
   #flushIsDue = false;
   #begun: boolean;
@@ -135,7 +135,7 @@ export class StreamSender implements BodySender {
     this.drained();
   }
 
-  /** Sends what is gathered. */
+  /** Sends the gathered text. */
   flush(): void {
     this.#flushIsDue = false;
     if (this.#gathered === "" || this.#cancelled) return;
@@ -145,7 +145,7 @@ export class StreamSender implements BodySender {
     this.#behind = !this.#socket.write(text, "latin1");
   }
 
-  /** Whether the body was sent to its end. */
+  /** Resolves to true if the body was sent to its end. */
   async #run(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#iterator.next();
@@ -178,7 +178,7 @@ export class StreamSender implements BodySender {
       }
       return;
     }
-    // Corked, what stands around the piece leaves in the same system call.
+    // Corked, the text before and behind the piece leaves in the same system call.
     this.#socket.cork();
     this.flush();
     this.#write(piece);
@@ -200,7 +200,7 @@ export class StreamSender implements BodySender {
     this.flush();
   }
 
-  /** Gathers what stands before a piece of this size. */
+  /** Gathers the text that stands before a piece of this size. */
   #announce(size: number): void {
     if (this.#framing === "length") {
       this.#left -= size;

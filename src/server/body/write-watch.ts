@@ -1,10 +1,10 @@
-/** The part of a socket that tells how much of what was written has been taken. */
+/** The part of a socket that shows how many of the written bytes have been taken. */
 export interface WatchedSocket {
   readonly writableLength: number;
   readonly bytesWritten?: number;
 }
 
-/** Notices, by looking once a tick, that a client has stopped taking what is sent to it. */
+/** Notices, by looking once a tick, that a client has stopped taking bytes. */
 export class WriteWatch {
   readonly #socket: WatchedSocket;
   #taken = 0;

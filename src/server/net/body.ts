@@ -18,7 +18,7 @@ export class NetBody extends BodyBuffer {
     this.awaitsContinue = awaitsContinue;
   }
 
-  /** Takes the bytes that belong to the body and returns where they end; -1 when the coding is malformed. */
+  /** Takes the bytes that belong to the body and returns their end; -1 if the coding is malformed. */
   consume(bytes: Buffer, start: number, end: number): number {
     const decoder = this.#decoder;
     if (decoder) {

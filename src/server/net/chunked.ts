@@ -1,7 +1,7 @@
 const CR = 0x0d;
 const LF = 0x0a;
 
-// What the next byte is part of.
+// The part that the next byte belongs to.
 const SIZE_FIRST = 0;
 const SIZE = 1;
 const EXTENSION = 2;
@@ -25,7 +25,7 @@ const quoted = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\t\\x20-\\x7e])*
 /** RFC 9112 section 7.1.1. */
 const extension = new RegExp(`^(?:;${blank}${token}(?:${blank}=${blank}(?:${token}|${quoted}))?)+$`);
 const trailerLine = new RegExp(`^${token}:[\\t\\x20-\\x7e\\x80-\\xff]*$`);
-/** RFC 9110 section 6.5.1 bans them from trailers; somebody else might believe them. */
+/** RFC 9110 section 6.5.1 bans them from trailers; another server might believe them. */
 const framingField = /^(?:content-length|transfer-encoding):/i;
 
 /**
@@ -33,7 +33,7 @@ const framingField = /^(?:content-length|transfer-encoding):/i;
  * given, so that any number of chunks costs one piece per packet. Extensions and trailers are checked, bounded and dropped.
  */
 export class ChunkedDecoder {
-  /** Where the data of the last call ends; it begins where the call began. */
+  /** The end of the data of the last call; the data begins at the start of the call. */
   dataEnd = 0;
   malformed = false;
   #state = SIZE_FIRST;
@@ -47,7 +47,7 @@ export class ChunkedDecoder {
     return this.#state === DONE;
   }
 
-  /** Returns up to where the bytes were used: all of them unless the body is done or malformed. */
+  /** Returns the end of the bytes that were used: all of them unless the body is done or malformed. */
   decode(bytes: Buffer, start: number, end: number): number {
     let pos = start;
     let out = start;

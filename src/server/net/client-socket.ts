@@ -26,6 +26,6 @@ export interface ClientSocket extends Sink {
   resume(): unknown;
   /** Closes at once. */
   destroy(): unknown;
-  /** Closes at once and lets the client see an error; throws where there are no resets. */
+  /** Closes at once and lets the client see an error; throws if the socket has no resets. */
   resetAndDestroy?(): unknown;
 }

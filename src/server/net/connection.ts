@@ -1,6 +1,7 @@
 import { failureResponse } from "../../error-pages/failure.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { ErrorCode } from "../../errors/table.js";
+import { isAbortOf } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import type { BodyHost } from "../body/body-buffer.js";
@@ -44,7 +45,7 @@ export const maxHeld: number = 64 * 1024;
 /** The rest of an unwanted body, up to which reading it is cheaper than making the client connect anew. */
 const maxDiscard = 64 * 1024;
 
-/** One client's connection: reads a request, has it answered, and only then reads the one behind it. */
+/** One client's connection: reads a request, gets its response, and only then reads the request behind it. */
 export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
   readonly socket: ClientSocket;
   readonly secure: boolean;
@@ -55,7 +56,7 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
   #phase: Phase = FRESH;
   /** The body that is still arriving; only in REQUEST and SKIPPING. */
   #body: NetBody | null = null;
-  /** The size at which the head that is held is parsed again, whether a line ended or not. */
+  /** The size at which the head that is held is parsed again, even without the end of a line. */
   #parseAgainAt = 0;
   /** The tick at which the phase began, or last made progress. */
   #since: number;
@@ -126,7 +127,7 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
     }
   }
 
-  /** The client has taken what was sent. */
+  /** The client has taken the bytes that were sent. */
   drained(): void {
     this.#writer.drained();
     if (this.#phase === BEHIND && !this.#writer.behind) {
@@ -253,7 +254,8 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
   }
 
   responseFailed(error: unknown, begun: boolean): void {
-    this.#host.report(error);
+    const { request } = this.#exchange;
+    if (request === null || !isAbortOf(request, error)) this.#host.report(error);
     if (begun) cutOff(this.socket, this.#exchange.old && !this.secure);
     else this.#exchange.respond(failureResponse());
   }
@@ -331,7 +333,7 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
     else if (this.#phase !== REQUEST && this.#phase < UPGRADING && this.#held.bytes === null) this.#close();
   }
 
-  /** Makes a request of the head just parsed and has it answered; returns where its bytes end. */
+  /** Makes a request of the head just parsed and starts its exchange; returns the end of its bytes. */
   #begin(bytes: Buffer, headEnd: number, end: number): number {
     const { parser, clock } = this.#host;
     const exchange = this.#exchange;

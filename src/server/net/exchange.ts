@@ -14,6 +14,8 @@ export interface ExchangeHost {
   /** No further requests are taken: responses say so. */
   readonly draining: boolean;
   report(error: unknown): void;
+  /** A request is refused by the transport itself. */
+  refused(error: HttpError): void;
 }
 
 /** The connection, as far as an exchange uses it. */
@@ -84,6 +86,7 @@ export class Exchange {
   refuse(error: HttpError): void {
     const request = this.#request;
     this.keepAlive = false;
+    this.#host.refused(error);
     this.#writer.send(problemResponse(error), request?.method === "HEAD", false, false);
     request?.abort(error);
   }

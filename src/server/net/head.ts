@@ -50,7 +50,7 @@ export const REFUSED = -1;
 export class HeadParser {
   error: ErrorCode = "MALFORMED_REQUEST";
   method = "";
-  /** The path of the target; all of it where it is no path. */
+  /** The path of the target; the whole target if it is no path. */
   path = "";
   /** The query, with its question mark, begins and ends here. */
   searchStart = 0;
@@ -87,11 +87,11 @@ export class HeadParser {
     this.#maxFields = limits.maxHeaders;
   }
 
-  /** Returns where the head ends, or INCOMPLETE, or REFUSED. */
+  /** Returns the end of the head, or INCOMPLETE, or REFUSED. */
   parse(bytes: Buffer, start: number, end: number): number {
     let pos = start;
     this.parseAgainAt = this.#maxTarget;
-    // RFC 9112 section 2.2: an empty line before the request line is ignored; one is what old clients were seen to send.
+    // RFC 9112 section 2.2: an empty line before the request line is ignored; old clients were seen to send one.
     if (bytes[pos] === CR) {
       if (pos + 1 === end) return INCOMPLETE;
       if (bytes[pos + 1] !== LF) return this.#refuse("MALFORMED_REQUEST");

@@ -2,7 +2,7 @@ import { scanAddition } from "./head.js";
 
 const smallest = 4 * 1024;
 
-/** Bytes received that cannot be used yet: the beginning of a head, or requests behind one that is being answered. */
+/** Bytes received that cannot be used yet: the beginning of a head, or requests behind one that waits for its response. */
 export class HeldBytes {
   start = 0;
   end = 0;

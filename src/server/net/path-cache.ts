@@ -2,9 +2,9 @@ const slots = 256;
 const longest = 64;
 
 /**
- * Paths of late, so that one which is asked for again costs no new string: making one takes a call out of
+ * Recent paths, so that a path that is requested again costs no new string: making one takes a call out of
  * JavaScript, and its hash has to be worked out anew to find the route. Gains 60 to 80 ns of the 550 that the framework
- * takes for a small request. What clients can have it keep is bounded: 256 texts of 64 bytes.
+ * takes for a small request. Its size is bounded: 256 texts of 64 bytes.
  */
 export class PathCache {
   readonly #texts: string[] = new Array<string>(slots).fill("");

@@ -23,7 +23,7 @@ export class PreparedHeads {
 
   /** `date` is the Date line; empty when the response has its own. */
   get(status: number, type: string | null, date: string): string {
-    // Most servers send the same kind of answer again and again.
+    // Most servers send the same kind of response again and again.
     let head = this.#last;
     if (head === null || head.status !== status || head.type !== type) {
       head = this.#byType.get(type)?.find((prepared) => prepared.status === status) ?? this.#prepare(status, type);
@@ -42,7 +42,7 @@ export class PreparedHeads {
     const line = `HTTP/1.1 ${status} ${reasonPhrase(status)}\r\n`;
     const lines = type === null ? line : `${line}Content-Type: ${type}\r\n`;
     const head = { status, type, lines, date: "", dated: "" };
-    // A type can be made up for each response (a boundary in it), so what is kept is bounded.
+    // A type can be made up for each response (a boundary in it), so the number of prepared heads is bounded.
     if (++this.#count > maxPrepared) {
       this.#count = 1;
       this.#byType.clear();
@@ -54,15 +54,15 @@ export class PreparedHeads {
   }
 }
 
-/** The same text in one piece: what was put together from parts is copied anew by every write that it is part of. */
+/** The same text in one piece: text that was joined from parts is copied again by every write. */
 export function flat(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
-/** The fields of a response as lines, and what those among them mean that are the transport's to send. */
+/** The fields of a response as lines, and the meaning of those that the transport sends itself. */
 export class FieldLines {
   text = "";
-  /** What the application says the length is; -1 when it says nothing. */
+  /** The length that the application gives; -1 without one. */
   length = -1;
   /** The application gives its own Date. */
   dated = false;

@@ -16,7 +16,7 @@ export interface WriterContext {
 
 /** The connection, as far as a writer uses it. */
 export interface WriterHost {
-  /** The response has been handed to the socket. `keep` is false when it told the client that the connection closes. */
+  /** The response has been handed to the socket. `keep` is false if it told the client that the connection closes. */
   responded(keep: boolean): void;
   /** The body could not be completed. `begun` is false while the head has not left. */
   responseFailed(error: unknown, begun: boolean): void;
@@ -29,7 +29,7 @@ const maxJoined = 16 * 1024;
 /** A body is given to the socket whole up to this size. */
 const maxWhole = 256 * 1024;
 
-/** Writes the responses of one connection: where it can, head and body in one write. */
+/** Writes the responses of one connection: if it can, head and body in one write. */
 export class ResponseWriter implements SenderHost {
   readonly #socket: ClientSocket;
   readonly #context: WriterContext;
@@ -247,7 +247,7 @@ function lengthLine(size: number): string {
   return (lengthLines[size] ??= flat(`Content-Length: ${size}\r\n\r\n`));
 }
 
-/** RFC 9110 section 8.6: no Content-Length with 1xx and 204; with 304 and HEAD it tells of the body that is not sent. */
+/** RFC 9110 section 8.6: no Content-Length with 1xx and 204; with 304 and HEAD it is that of the body that is not sent. */
 function emptyLength(status: number, isHead: boolean, length: number): string {
   if (status === 204 || status < 200) return "\r\n";
   if ((status === 304 || isHead) && length !== -1) return lengthLine(length);

@@ -1,5 +1,6 @@
 import { createServer, type Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { HttpError } from "../../errors/http-error.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
@@ -120,6 +121,10 @@ class NetTransport implements Transport, ConnectionHost {
     this.#options.onError?.(error);
   }
 
+  refused(error: HttpError): void {
+    this.#options.onRefusal?.(error);
+  }
+
   left(connection: Connection): void {
     this.#open.delete(connection);
     this.#checkEmpty();
@@ -146,7 +151,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
-    // Loaded where it is used: it takes longer than all the rest of a start.
+    // Loaded only when it is used: it takes longer than all the rest of a start.
     const { createServer: createTlsServer } = await import("node:tls");
     const server = createTlsServer(
       {
@@ -185,9 +190,9 @@ class NetTransport implements Transport, ConnectionHost {
 }
 
 /**
- * Takes what a socket received before it goes through the stream: nobody waits there for it, and the way through costs a
- * tenth of a small request. Only while the stream is empty and flowing, so that nothing overtakes; all else goes its way and
- * comes as a `data` event, as everything would on a Node whose sockets hand over their bytes otherwise.
+ * Takes the bytes that a socket received before they go through the stream, which costs a tenth of a small request. This
+ * is done only while the stream is empty and flowing, so that no bytes overtake others. All other bytes come as a `data`
+ * event, as they all would on a Node whose sockets hand over their bytes in another way.
  */
 function pushReceived(this: Connected & Socket, chunk: Buffer | null, encoding?: BufferEncoding): boolean {
   if (chunk === null || this.readableLength > 0 || this.isPaused()) {
@@ -206,7 +211,7 @@ function onData(this: Connected, chunk: Buffer): void {
   }
 }
 
-/** What another stream gives may belong to whoever wrote it; we take chunked bodies apart in place. */
+/** Bytes of another stream may belong to their writer, and chunked bodies are decoded in place: so they are copied. */
 function onForeignData(this: Connected, chunk: Buffer): void {
   onData.call(this, Buffer.from(chunk));
 }

@@ -13,7 +13,7 @@ const visible = /^[\x21\x22\x24-\x7e]+$/;
 const absolute = /^https?:\/\/([^/?]+)(.*)$/i;
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The request target in origin form, or why the request is refused: what node:http lets through and we do not. */
+/** The request target in origin form, or the error of a request that node:http accepts and we refuse. */
 export function checkRequest(message: IncomingMessage, limits: HeadLimits): { target: string } | ErrorCode {
   const url = message.url ?? "";
   if (!methods.has(message.method ?? "")) return "NOT_IMPLEMENTED";

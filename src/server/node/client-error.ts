@@ -4,9 +4,9 @@ import { type HttpError, httpError } from "../../errors/http-error.js";
 import { reasonPhrase } from "../../http/status.js";
 
 const lingerMilliseconds = 2000;
-const answered = new WeakSet<Duplex>();
+const refused = new WeakSet<Duplex>();
 
-/** What node:http found wrong, by its codes. */
+/** The error for what node:http found wrong, by its codes. */
 export function errorOf(error: Error & { code?: string; rawPacket?: Buffer }): HttpError {
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
@@ -25,10 +25,10 @@ export function errorOf(error: Error & { code?: string; rawPacket?: Buffer }): H
   }
 }
 
-/** Answers what node:http could not read as a request, and closes the connection. */
-export function refuseConnection(socket: Duplex, error: HttpError): void {
-  if (!socket.writable || answered.has(socket)) return;
-  answered.add(socket);
+/** Refuses bytes that node:http could not read as a request, and closes the connection; false if that is done already. */
+export function refuseConnection(socket: Duplex, error: HttpError): boolean {
+  if (!socket.writable || refused.has(socket)) return false;
+  refused.add(socket);
   const body = problemBody(error);
   socket.end(
     `HTTP/1.1 ${error.status} ${reasonPhrase(error.status)}\r\n` +
@@ -40,4 +40,5 @@ export function refuseConnection(socket: Duplex, error: HttpError): void {
   const timer = setTimeout(() => socket.destroy(), lingerMilliseconds);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
+  return true;
 }

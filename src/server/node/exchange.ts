@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { isAbortOf } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
@@ -15,12 +16,14 @@ import type { Dispatch } from "../transport.js";
 import { planResponse } from "./response-plan.js";
 import { NodeRequestSource } from "./source.js";
 
-/** Who has exchanges going on. */
+/** The server, as far as an exchange uses it. */
 export interface ExchangeOwner {
   readonly dispatch: Dispatch;
   readonly draining: boolean;
   readonly bodyMemory: BodyMemory;
   report(error: unknown): void;
+  /** A request is refused by the transport itself. */
+  refused(error: HttpError): void;
   began(exchange: NodeExchange): void;
   over(exchange: NodeExchange): void;
 }
@@ -29,17 +32,17 @@ const maxDiscard = 64 * 1024;
 const maxWhole = 256 * 1024;
 const lingerMilliseconds = 2000;
 
-/** One request that node:http has read the head of, and its answer. */
+/** One request whose head node:http has read, and its response. */
 export class NodeExchange implements BodyHost, SenderHost {
   readonly message: IncomingMessage;
-  readonly #answerTo: ServerResponse;
+  readonly #response: ServerResponse;
   readonly #owner: ExchangeOwner;
   readonly #body: BodyBuffer | null;
   readonly #watch: WriteWatch;
   #request: Request | null = null;
   #awaitsContinue: boolean;
-  #answered = false;
-  /** The application has answered, and the exchange is over: the request is finished when both are so. */
+  #responded = false;
+  /** The application has responded; the request is finished when the exchange is over too. */
   #settled = false;
   #over = false;
   #keep = true;
@@ -47,7 +50,7 @@ export class NodeExchange implements BodyHost, SenderHost {
   #endsSocket = false;
   #sender: BodySender | null = null;
   #paused = false;
-  /** How much of the body had arrived when it last made progress. */
+  /** The bytes that had arrived when the body last made progress. */
   #seen = 0;
   #quietTicks = 0;
   /** Ticks since a handler began to read the body. */
@@ -56,7 +59,7 @@ export class NodeExchange implements BodyHost, SenderHost {
   constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     this.#owner = owner;
     this.message = message;
-    this.#answerTo = response;
+    this.#response = response;
     this.#awaitsContinue = expectsContinue && message.httpVersion === "1.1";
     this.#watch = new WriteWatch(message.socket);
     this.#body = hasBody(message) ? new BodyBuffer(this, lengthOf(message)) : null;
@@ -95,18 +98,19 @@ export class NodeExchange implements BodyHost, SenderHost {
     }
   }
 
-  /** Answers with an error of the transport's own and closes the connection; what the application says is too late. */
+  /** Responds with an error of the transport's own and closes the connection; a response of the application is ignored. */
   refuse(error: HttpError): void {
     this.#keep = false;
-    this.answer(problemResponse(error));
+    this.#owner.refused(error);
+    this.respond(problemResponse(error));
     this.#request?.abort(error);
   }
 
-  /** The rest of the body cannot be had: whoever reads it gets the error and answers, else it is answered here. */
+  /** The rest of the body cannot be had: a handler that reads it gets the error, else the request is refused here. */
   bodyBroken(error: HttpError): void {
     this.#keep = false;
     this.#body?.fail(error);
-    if (!this.#answered && !this.#body?.engaged) this.refuse(error);
+    if (!this.#responded && !this.#body?.engaged) this.refuse(error);
     else if (error.code === "INCOMPLETE_BODY") this.#request?.abort(clientLeft());
   }
 
@@ -114,9 +118,9 @@ export class NodeExchange implements BodyHost, SenderHost {
   makeLast(): void {
     this.#keep = false;
     // node:http reports an error for each chunk behind the first bad byte: one listener is enough.
-    if (!this.#answered || this.#endsSocket) return;
+    if (!this.#responded || this.#endsSocket) return;
     this.#endsSocket = true;
-    this.#answerTo.once("finish", () => this.message.socket.end());
+    this.#response.once("finish", () => this.message.socket.end());
   }
 
   /** Called at every tick. */
@@ -124,7 +128,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (this.#watch.isStalled(write)) {
       this.message.socket.destroy();
     } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(body, bodyTotal)) {
-      if (this.#answered) this.message.socket.destroy();
+      if (this.#responded) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
@@ -133,7 +137,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#readTicks = 0;
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
-    if (!this.#answered) this.#answerTo.writeContinue();
+    if (!this.#responded) this.#response.writeContinue();
   }
 
   bodyDrained(): void {
@@ -144,23 +148,23 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   bodySent(): void {
     this.#sender = null;
-    // Its head has not told the client that it is the last answer.
+    // Its head has not told the client that it is the last response.
     if (this.#owner.draining) this.makeLast();
     this.#end();
   }
 
   bodyFailed(error: unknown): void {
     this.#sender = null;
-    this.#owner.report(error);
+    if (this.#request === null || !isAbortOf(this.#request, error)) this.#owner.report(error);
     this.message.socket.destroy();
   }
 
-  answer(response: Response): void {
-    if (this.#answered || this.#answerTo.destroyed) {
+  respond(response: Response): void {
+    if (this.#responded || this.#response.destroyed) {
       discardBody(response);
       return;
     }
-    this.#answered = true;
+    this.#responded = true;
     try {
       this.#send(response);
     } catch (error) {
@@ -171,7 +175,7 @@ export class NodeExchange implements BodyHost, SenderHost {
   }
 
   #send(response: Response): void {
-    const out = this.#answerTo;
+    const out = this.#response;
     const { body, status } = response;
     const isHead = this.message.method === "HEAD";
     const plan = planResponse(response);
@@ -200,9 +204,9 @@ export class NodeExchange implements BodyHost, SenderHost {
     sender.start();
   }
 
-  /** Ends the answer; when the client is still sending what nobody reads, not before it had time to read the answer. */
+  /** Ends the response. A client that still sends a body that is not read gets time to read the response first. */
   #end(last?: string | Uint8Array): void {
-    const out = this.#answerTo;
+    const out = this.#response;
     const body = this.#body;
     if (body && !body.complete) body.drop();
     if (this.#keep || !body || body.complete) {
@@ -248,8 +252,8 @@ export class NodeExchange implements BodyHost, SenderHost {
   #closed(): void {
     this.#owner.over(this);
     this.#over = true;
-    if (!this.#answerTo.writableFinished) {
-      this.#answered = true;
+    if (!this.#response.writableFinished) {
+      this.#responded = true;
       this.#sender?.cancel();
       this.#lost();
       this.#request?.abort(clientLeft());
@@ -264,7 +268,7 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   #settle(response: Response): void {
     this.#settled = true;
-    this.answer(response);
+    this.respond(response);
     if (this.#over) this.#request?.finish();
   }
 

@@ -11,9 +11,9 @@ import { checkRequest, type HeadLimits } from "./checks.js";
 import { type ExchangeOwner, NodeExchange } from "./exchange.js";
 import { NodeRequestSource } from "./source.js";
 
-/** Answers requests that an http.Server has read. */
+/** Handles requests that an http.Server has read. */
 export type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
-/** Answers requests that ask for another protocol; for the 'upgrade' event of an http.Server. */
+/** Handles requests for another protocol; for the 'upgrade' event of an http.Server. */
 export type UpgradeListener = (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export function createRequestListener(
@@ -37,20 +37,20 @@ export interface UpgradeOwner extends WriterContext {
 }
 
 /**
- * node:http stops reading requests from a connection that asks for another protocol, so the answer is the last one there
+ * node:http stops reading requests from a connection that asks for another protocol, so the response is the last one there
  * when the application stays with HTTP.
  */
 export function createUpgradeListener(owner: UpgradeOwner, limits: HeadLimits = defaultLimits): UpgradeListener {
   return (message, socket, head) => {
     socket.on("error", ignore);
-    const answer = new UpgradeAnswer(owner, message, socket, head);
+    const exchange = new UpgradeExchange(owner, message, socket, head);
     const checked = checkRequest(message, limits);
-    if (typeof checked === "string") answer.send(problemResponse(httpError(checked)));
-    else answer.run(checked.target);
+    if (typeof checked === "string") exchange.send(problemResponse(httpError(checked)));
+    else exchange.run(checked.target);
   };
 }
 
-class UpgradeAnswer implements WriterHost {
+class UpgradeExchange implements WriterHost {
   readonly #owner: UpgradeOwner;
   readonly #message: IncomingMessage;
   readonly #socket: Duplex;

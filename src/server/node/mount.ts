@@ -12,7 +12,7 @@ import {
   type UpgradeOwner,
 } from "./listener.js";
 
-/** Answers the requests of somebody else's http.Server. That server's own timeouts and limits hold. */
+/** Handles the requests of an http.Server of the caller. The timeouts and limits of that server apply. */
 export function createNodeListener(dispatch: Dispatch, onError?: (error: unknown) => void): RequestListener {
   return createRequestListener(new MountOwner(dispatch, onError));
 }
@@ -41,6 +41,7 @@ class MountOwner implements ExchangeOwner, UpgradeOwner {
     this.#onError?.(error);
   }
 
+  refused(): void {}
   began(): void {}
   over(): void {}
   upgraded(_socket: Duplex): void {}

@@ -1,10 +1,10 @@
 import type { Response } from "../../http/response.js";
 
-/** What a response's own fields say about matters that are the transport's. */
+/** The fields of a response, with those apart that the transport sends itself. */
 export interface ResponsePlan {
   /** Names and values in turn, without those that the transport sends itself. */
   readonly lines: string[];
-  /** What the application says the length is; -1 when it says nothing. */
+  /** The length that the application gives; -1 without one. */
   readonly length: number;
   readonly dated: boolean;
   readonly close: boolean;

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { httpError } from "../../errors/http-error.js";
+import { type HttpError, httpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
@@ -13,7 +13,7 @@ import { createRequestListener, createUpgradeListener, type UpgradeOwner } from 
 
 export { createNodeListener, createNodeUpgradeListener } from "./mount.js";
 
-/** The server on node:http: slower than our own, for those who want Node's parser or instruments made for it. */
+/** The server on node:http: slower than our own, for users of Node's parser or of instruments made for it. */
 export const createNodeTransport: TransportFactory = (dispatch, options) => new NodeTransport(dispatch, options);
 
 class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
@@ -85,6 +85,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     this.#options.onError?.(error);
   }
 
+  refused(error: HttpError): void {
+    this.#options.onRefusal?.(error);
+  }
+
   began(exchange: NodeExchange): void {
     const socket = exchange.message.socket;
     const others = this.#exchanges.get(socket);
@@ -129,7 +133,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #attach(server: Server): void {
-    // Node drops what is beyond this count without a word, so it must not count.
+    // Node drops fields beyond this count silently, so the count is disabled.
     server.maxHeadersCount = 0;
     server.timeout = 0;
     const secure = this.#options.tls !== null;
@@ -141,7 +145,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
       new NodeExchange(this, message, response, false).refuse(httpError("EXPECTATION_FAILED")),
     );
     server.on("upgrade", createUpgradeListener(this, this.#options));
-    server.on("connect", (_message, socket: Duplex) => refuseConnection(socket, httpError("NOT_IMPLEMENTED")));
+    server.on("connect", (_message, socket: Duplex) => this.#refuseConnection(socket, httpError("NOT_IMPLEMENTED")));
     server.on("clientError", (error: Error & { code?: string }, socket) => this.#clientError(error, socket));
   }
 
@@ -164,13 +168,17 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   #clientError(error: Error & { code?: string }, socket: Duplex): void {
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
-      refuseConnection(socket, errorOf(error));
+      this.#refuseConnection(socket, errorOf(error));
       return;
     }
-    // What came behind, or in the body of, a request that is being answered: its answer is still owed.
+    // The bad bytes stand behind, or in the body of, a request that still waits for its response.
     const last = [...exchanges].at(-1)!;
     if (last.receiving) last.bodyBroken(errorOf(error));
     else last.makeLast();
+  }
+
+  #refuseConnection(socket: Duplex, error: HttpError): void {
+    if (refuseConnection(socket, error)) this.refused(error);
   }
 
   #sweep(): void {

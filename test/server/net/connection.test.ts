@@ -79,6 +79,8 @@ class FakeHost {
     this.errors.push(error);
   }
 
+  refused(): void {}
+
   left(): void {
     this.open = false;
   }

@@ -1,0 +1,40 @@
+import type { HttpError } from "../errors/http-error.js";
+import type { Logger } from "../internal/logger.js";
+
+/** Milliseconds between two lines in the log. */
+const interval = 10_000;
+
+/**
+ * Counts the requests that a transport refuses before the application sees them, by code. The log gets at most one line in
+ * ten seconds, whatever clients send.
+ */
+export class Refusals {
+  readonly #counts = new Map<string, number>();
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #unlogged = 0;
+
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
+    this.#logger = logger;
+    this.#now = now;
+  }
+
+  /** The number of refusals by code since the start. The codes are those of the table of errors, so there are few. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  add({ code, status }: HttpError): void {
+    this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
+    const now = this.#now();
+    if (now - this.#loggedAt < interval) {
+      this.#unlogged++;
+      return;
+    }
+    const more = this.#unlogged > 0 ? { not_logged: this.#unlogged } : {};
+    this.#logger.info("a request was refused before the application saw it", { status, code, ...more });
+    this.#loggedAt = now;
+    this.#unlogged = 0;
+  }
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { httpError } from "../../src/errors/http-error.js";
+import { Request } from "../../src/http/request.js";
+import type { RequestSource } from "../../src/http/source.js";
+import type { Logger } from "../../src/internal/logger.js";
+import { ExceptionHandlers } from "../../src/pipeline/exceptions.js";
+import { createOnError } from "../../src/pipeline/on-error.js";
+
+const source = { method: "GET", path: "/x", search: "", body: null, header: () => undefined };
+
+/** The levels and messages that are logged when a handler throws. */
+function logged(fail: (request: Request) => unknown): string[] {
+  const lines: string[] = [];
+  const write =
+    (level: string) =>
+    (message: string): void =>
+      void lines.push(`${level} ${message}`);
+  const logger: Logger = {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: () => logger,
+  };
+  const onError = createOnError(new ExceptionHandlers(), { debug: false, logger }, null);
+  const request = new Request(source as unknown as RequestSource);
+  void onError(request, fail(request), "async");
+  return lines;
+}
+
+describe("the log of a failed request", () => {
+  it("has an error for a fault of the handler, also when the client has left", () => {
+    expect(logged(() => new Error("fault"))).toEqual(["error GET /x failed"]);
+    const fault = (request: Request): Error => {
+      request.abort(new Error("the client has left"));
+      return new Error("fault");
+    };
+    expect(logged(fault)).toEqual(["error GET /x failed"]);
+  });
+
+  it("has no error when the handler ends because its request was aborted", () => {
+    const reason = (request: Request): unknown => {
+      request.abort(new Error("the client has left"));
+      return request.signal.reason;
+    };
+    expect(logged(reason)).toEqual(["debug GET /x was aborted"]);
+    const aborted = (request: Request): unknown => {
+      request.abort(new Error("the client has left"));
+      return new DOMException("This operation was aborted", "AbortError");
+    };
+    expect(logged(aborted)).toEqual(["debug GET /x was aborted"]);
+  });
+
+  it("has an error for an AbortError of something else", () => {
+    expect(logged(() => new DOMException("aborted", "AbortError"))).toEqual(["error GET /x failed"]);
+  });
+
+  it("has a warning when the time was up", () => {
+    const late = (request: Request): unknown => {
+      const error = httpError("GATEWAY_TIMEOUT");
+      request.abort(error);
+      return error;
+    };
+    expect(logged(late)).toEqual(["warn GET /x answered 504"]);
+  });
+});
