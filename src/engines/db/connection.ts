@@ -44,3 +44,6 @@ export interface ConnectionOwner {
   /** A job that may be sent again, on any connection. */
   onRetry(job: Job): void;
 }
+
+/** The owner of a connection that nobody else uses. */
+export const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };

@@ -32,7 +32,11 @@ const boundMechanism = "SCRAM-SHA-256-PLUS";
  * To be called before `connect()`: listeners run in the order in which they were added, and a write after `destroy()` does
  * nothing. What came in one piece with a refused message is still read, so `connect()` may succeed: `assertAccepted` tells.
  */
-export function guardAuthentication(client: PgClient, config: DatabaseConfig, tls: boolean): AuthenticationGuard {
+export function guardAuthentication(
+  client: PgClient,
+  config: DatabaseConfig,
+  { tls, local }: { readonly tls: boolean; readonly local: boolean },
+): AuthenticationGuard {
   const { accepted, named } = parseRequireAuth(config.requireAuth)!;
   const { connection } = client;
   let asked: AuthMethod = "none";
@@ -64,7 +68,7 @@ export function guardAuthentication(client: PgClient, config: DatabaseConfig, tl
   };
   const isPrivate = (): boolean => {
     const { remoteAddress } = connection.stream;
-    return tls || config.host.startsWith("/") || (remoteAddress !== undefined && isLoopback(remoteAddress));
+    return tls || local || (remoteAddress !== undefined && isLoopback(remoteAddress));
   };
 
   connection.on("authenticationCleartextPassword", () => acceptSecret("password", isPrivate()));

@@ -1,5 +1,5 @@
 import type { DatabaseConfig } from "../config.js";
-import type { ConnectionOwner } from "../connection.js";
+import { type ConnectionOwner, nobody } from "../connection.js";
 import type { ArrayResult } from "../database.js";
 import { DatabaseError, OperationalError } from "../errors.js";
 import { Job } from "../job.js";
@@ -103,7 +103,12 @@ export class Liveness {
     try {
       // A pooler has its own numbers for sessions.
       const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
-      return new Set(doubtful.filter(({ client }) => working === null || working.has(client.processID)));
+      // Of a session on another of several servers, the one that was asked knows nothing.
+      return new Set(
+        doubtful.filter(
+          ({ client, server }) => working === null || server !== probe.server || working.has(client.processID),
+        ),
+      );
     } catch {
       return new Set();
     } finally {
@@ -123,8 +128,6 @@ async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>
   const { rows } = (await job.promise) as ArrayResult;
   return new Set(rows.map(([pid]) => pid as number));
 }
-
-const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };
 
 function tookTooLong(limit: number): OperationalError {
   return new OperationalError(`the statement took longer than the limit of ${limit} ms`, { sqlstate: "57014" });

@@ -1,4 +1,4 @@
-import type { Connection, ConnectionOwner } from "../connection.js";
+import { type Connection, type ConnectionOwner, nobody } from "../connection.js";
 import { OperationalError } from "../errors.js";
 import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
 import { internalStatement, type StatementInfo } from "../statements.js";
@@ -33,6 +33,9 @@ const readOnlyServer = "25006";
 /** A session with a server, through node-postgres, with many statements under way at a time. */
 export class PgConnection implements Connection, JobCarrier {
   readonly client: PgClient;
+  /** The server by host and port. */
+  readonly server: string;
+  owner: ConnectionOwner = nobody;
   usable = true;
   clean = true;
   altered = false;
@@ -40,7 +43,6 @@ export class PgConnection implements Connection, JobCarrier {
   retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince = 0;
-  readonly #owner: ConnectionOwner;
   readonly #naming: StatementNaming;
   readonly #attempt: Attempt;
   readonly #host: string;
@@ -73,18 +75,13 @@ export class PgConnection implements Connection, JobCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor(
-    { client, reader, attempt, host }: Connected,
-    JobQuery: JobQueryClass,
-    naming: StatementNaming,
-    owner: ConnectionOwner,
-  ) {
+  constructor({ client, reader, attempt, host, server }: Connected, JobQuery: JobQueryClass, naming: StatementNaming) {
+    this.server = server;
     this.#naming = naming;
     this.client = client;
     this.#attempt = attempt;
     this.#host = host;
     this.#JobQuery = JobQuery;
-    this.#owner = owner;
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
     client.on("error", (error) => this.#lose(error));
     client.on("end", () => this.#lose(new Error("the server closed the connection")));
@@ -118,7 +115,7 @@ export class PgConnection implements Connection, JobCarrier {
     else if (!this.usable) job.fail(connectionError(this.#failure));
     else if (job.prepare && job.params.length > 0 && job.info.parameterTypes === null) this.#askTypes(job);
     else if (job.encoded !== null || job.encode()) this.#transmit(job);
-    else this.#owner.onProgress(this);
+    else this.owner.onProgress(this);
   }
 
   cancel(job: Job): void {
@@ -127,7 +124,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.#strayCancel = true;
     this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
-      if (this.usable) this.#owner.onProgress(this);
+      if (this.usable) this.owner.onProgress(this);
     });
   }
 
@@ -213,7 +210,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.clean = this.client.getTransactionStatus() === "I";
     this.#advance(job);
     job.succeed();
-    this.#owner.onProgress(this);
+    this.owner.onProgress(this);
   }
 
   /** @internal */
@@ -234,11 +231,11 @@ export class PgConnection implements Connection, JobCarrier {
       job.restart();
       // All other jobs wait for this one, so it cannot wait among them.
       if (job === this.#asking) this.#transmit(job);
-      else this.#owner.onRetry(job);
+      else this.owner.onRetry(job);
     } else {
       job.fail(aboutName ? sharedSessionError(error) : translateError(error));
     }
-    this.#owner.onProgress(this);
+    this.owner.onProgress(this);
   }
 
   /** The messages of an answer that are not worth the driver's way of handling them. */
@@ -276,7 +273,7 @@ export class PgConnection implements Connection, JobCarrier {
       this.#held = null;
       if (error !== null) held.shift()?.fail(error);
       for (const waiting of held) if (!waiting.settled) this.send(waiting);
-      if (this.usable) this.#owner.onProgress(this);
+      if (this.usable) this.owner.onProgress(this);
     };
     ask.promise.then(
       () => resume(null),
@@ -347,7 +344,7 @@ export class PgConnection implements Connection, JobCarrier {
     for (const job of this.#sent.splice(0)) job.fail(connectionError(error));
     for (const job of this.#held?.splice(0) ?? []) job.fail(connectionError(error));
     this.client.connection.stream.destroy();
-    this.#owner.onGone(this);
+    this.owner.onGone(this);
   }
 }
 

@@ -2,8 +2,8 @@ import type { Connection, ConnectionOwner } from "../connection.js";
 import type { Engine, EngineContext } from "../engine.js";
 import { DatabaseError } from "../errors.js";
 import type { Pool } from "../pool.js";
-import { type Connected, connectClient } from "./connect.js";
-import { createJobQuery, type JobQueryClass } from "./job-query.js";
+import { ServerFinder } from "./find-server.js";
+import { createJobQuery } from "./job-query.js";
 import { ListenConnection } from "./listen-connection.js";
 import { Liveness } from "./liveness.js";
 import { PgConnection } from "./pg-connection.js";
@@ -17,21 +17,20 @@ export class PostgresEngine implements Engine {
   readonly size: number;
   /** Beyond this, more statements ahead brought nothing more on a local server, and make a slow one hold up more others. */
   readonly depth = 16;
-  readonly #context: EngineContext;
-  readonly #pg: PgModule;
-  readonly #attempts: readonly Attempt[];
-  readonly #JobQuery: JobQueryClass;
+  readonly #finder: ServerFinder;
   readonly #listener: ListenConnection;
   readonly #liveness: Liveness;
-  readonly #naming: StatementNaming;
 
   private constructor(context: EngineContext, pg: PgModule, attempts: readonly Attempt[]) {
     this.size = context.config.poolSize;
-    this.#context = context;
-    this.#pg = pg;
-    this.#attempts = attempts;
-    this.#JobQuery = createJobQuery(pg);
-    this.#naming = new StatementNaming(context.logger);
+    const JobQuery = createJobQuery(pg);
+    const naming = new StatementNaming(context.logger);
+    this.#finder = new ServerFinder(
+      pg,
+      context.config,
+      attempts,
+      (connected) => new PgConnection(connected, JobQuery, naming),
+    );
     const open = (owner: ConnectionOwner, timeout?: number) => this.connect(owner, timeout);
     this.#listener = new ListenConnection(context, open);
     this.#liveness = new Liveness(context.config, open);
@@ -41,9 +40,8 @@ export class PostgresEngine implements Engine {
     return new PostgresEngine(context, await loadPg(), await tlsAttempts(context.config));
   }
 
-  async connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
-    const connected: Connected = await connectClient(this.#pg, this.#context.config, this.#attempts, timeout);
-    return new PgConnection(connected, this.#JobQuery, this.#naming, owner);
+  connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
+    return this.#finder.connect(owner, timeout);
   }
 
   mayComeUp(error: unknown): boolean {
