@@ -88,8 +88,12 @@ export interface Subscription extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** The three things that run SQL. */
+export type QueriesKind = "database" | "session" | "transaction";
+
 /** The calls that run SQL: on the database each takes any free connection, on a transaction always its own. */
 export interface Queries {
+  readonly kind: QueriesKind;
   readonly engine: DatabaseEngine;
 
   /** All rows, as objects. */
@@ -139,6 +143,7 @@ export interface Queries {
 
 /** An open transaction. Its calls fail once it has ended. */
 export interface Transaction extends Queries {
+  readonly kind: "transaction";
   /** Runs a function after the outermost commit; never when this transaction or one around it is rolled back. */
   onCommit(hook: () => unknown): void;
   /** How many transactions are around this one: 0 for the outermost. */
@@ -146,7 +151,9 @@ export interface Transaction extends Queries {
 }
 
 /** One connection for oneself, outside of a transaction: for `set`, temporary tables, advisory locks. */
-export interface Session extends Queries {}
+export interface Session extends Queries {
+  readonly kind: "session";
+}
 
 export interface SessionOptions {
   /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
@@ -165,6 +172,7 @@ export interface DatabaseStats {
 }
 
 export interface Database extends Queries {
+  readonly kind: "database";
   /** Runs a function with a connection of its own; the connection's state is reset afterwards. */
   session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T>;
 

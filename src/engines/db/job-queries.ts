@@ -1,7 +1,7 @@
 import type { DatabaseEngine, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { BaseQueries, readStatement } from "./queries.js";
-import { assertAllowed, longestKept, type StatementPlace, type Statements } from "./statements.js";
+import { assertAllowed, longestKept, type Statements } from "./statements.js";
 import { watchJob } from "./watch-job.js";
 import type { RowSink } from "./wire-row.js";
 
@@ -27,7 +27,6 @@ export abstract class JobQueries extends BaseQueries {
     this.defaults = defaults;
   }
 
-  protected abstract readonly place: StatementPlace;
   /** Sends a job on its way; what it throws, the call rejects with. */
   protected abstract start(job: Job): void;
 
@@ -46,7 +45,7 @@ export abstract class JobQueries extends BaseQueries {
     try {
       const [text, values] = readStatement(statement, params);
       const info = this.defaults.statements.get(text);
-      assertAllowed(info, this.place, this.defaults.pooled);
+      assertAllowed(info, this.kind, this.defaults.pooled);
       const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
       const job = new Job(info, values, kind, prepare);
       job.sink = sink;

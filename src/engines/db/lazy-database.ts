@@ -33,6 +33,7 @@ interface Source {
  * `open` loads it and connects. A call that comes earlier loads it too, and is then refused there.
  */
 export class LazyDatabase extends BaseQueries implements Database {
+  readonly kind = "database";
   readonly #source: Source;
   #view: PoolDatabase | null = null;
 

@@ -49,7 +49,7 @@ interface Core {
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
 export class PoolDatabase extends JobQueries implements Database {
-  protected readonly place = "pool";
+  readonly kind = "database";
   readonly #core: Core;
 
   private constructor(core: Core, signal: AbortSignal | undefined) {

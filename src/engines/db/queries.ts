@@ -6,6 +6,7 @@ import type {
   DatabaseEngine,
   ExecuteResult,
   Queries,
+  QueriesKind,
   QueryOptions,
   Row,
   SqlTag,
@@ -31,6 +32,7 @@ export abstract class BaseQueries implements Queries {
     this.signal = signal;
   }
 
+  abstract readonly kind: QueriesKind;
   abstract get engine(): DatabaseEngine;
   abstract transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T>;
   abstract script(text: string, options?: QueryOptions): Promise<void>;

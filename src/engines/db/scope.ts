@@ -22,11 +22,8 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
     this.connection = connection;
   }
 
-  /** What it is, for the error when it has ended. */
-  protected abstract readonly what: string;
-
   protected start(job: Job): void {
-    if (!this.open) throw new ProgrammingError(`the ${this.what} has ended`);
+    if (!this.open) throw new ProgrammingError(`the ${this.kind} has ended`);
     if (this.alters(job)) this.connection.altered = true;
     job.readOnly = this.readOnly;
     job.carrier = this.connection;

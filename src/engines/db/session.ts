@@ -5,8 +5,7 @@ import { openTransaction, runTransaction, type TransactionSource } from "./trans
 
 /** A connection of the caller's own, outside of a transaction. */
 export class SessionScope extends ConnectionScope implements Session {
-  protected readonly place = "session";
-  protected readonly what = "session";
+  readonly kind = "session";
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
     return runTransaction(this.owner, this.#source(), this.defaults, run, options, this.signal);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { type SessionState, sessionStateOf } from "./session-state.js";
 
@@ -88,11 +89,8 @@ export function internalStatement(text: string): StatementInfo {
   return new StatementInfo(text, "", []);
 }
 
-/** Where a statement is to run: on a connection of many, inside a transaction, or in a session of its own. */
-export type StatementPlace = "pool" | "transaction" | "session";
-
 /** Refuses what cannot be run, or would leave its mark on a connection that others use. */
-export function assertAllowed(info: StatementInfo, place: StatementPlace, pooled = false): void {
+export function assertAllowed(info: StatementInfo, place: QueriesKind, pooled = false): void {
   if (info.refusal !== null) throw new ProgrammingError(info.refusal);
   if (pooled && info.leaves === "certain") throw new ProgrammingError(pooledHint);
   if (info.effect === null || place === "session") return;

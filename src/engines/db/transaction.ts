@@ -27,9 +27,8 @@ const rollbackPatience = 5000;
 
 /** An open transaction; inside another one, a savepoint. */
 export class TransactionScope extends ConnectionScope implements Transaction {
+  readonly kind = "transaction";
   readonly depth: number;
-  protected readonly place = "transaction";
-  protected readonly what = "transaction";
   #hooks: (() => unknown)[] = [];
   /** Savepoints are strictly nested: one beside another waits for it. */
   #lastNested: Promise<unknown> = Promise.resolve();

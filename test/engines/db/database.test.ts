@@ -464,6 +464,16 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["a"]);
     });
 
+    it("are distinguished from sessions and the database by their kind", async () => {
+      expect(db.kind).toBe("database");
+      await db.transaction(async (tx) => {
+        expect(tx.kind).toBe("transaction");
+        expect(db.current.kind).toBe("transaction");
+        await tx.transaction((inner) => expect(inner.kind).toBe("transaction"));
+      });
+      await db.session((session) => expect(session.kind).toBe("session"));
+    });
+
     it("roll back when the function throws, and pass its error on", async () => {
       const own = new Error("own");
       await expect(
