@@ -5,7 +5,7 @@ import { ValueError } from "../../internal/value-error.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
 import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
-/** As in libpq: how much a connection insists on TLS, and on whom it finds at the other end. */
+/** As in libpq: the need for TLS, and the checks of the certificate. */
 export type SslMode = "disable" | "allow" | "prefer" | "require" | "verify-ca" | "verify-full";
 
 /** As in libpq: a session that accepts changes or does not, a primary or a standby server. */
@@ -109,7 +109,7 @@ function requireAuthCheck(value: unknown): string | undefined {
 
 const contractOrder = ["url", "poolSize", "sslmode", "sslrootcert"] as const;
 
-/** Where the database is and how to use it. What is given as a field wins over the same in the URL. */
+/** The place of the database and its options. A field wins over the same one in the URL. */
 export class DatabaseConfig {
   readonly engine: "postgres" | "pglite";
   /** The folder of an embedded database; null for one in memory, or for a server. */
@@ -148,7 +148,7 @@ export class DatabaseConfig {
     return typeof given === "string" ? new DatabaseConfig(given) : new DatabaseConfig(given);
   }
 
-  /** Where the database is, fit for a log: without user and password. */
+  /** The place of the database for logs: without user and password. */
   get address(): string {
     if (this.engine === "pglite") return this.folder === null ? "PGlite in memory" : `PGlite in ${this.folder}`;
     const where = this.hosts.map(addressOf).join(",");
@@ -195,7 +195,7 @@ function hostsOf(
   return names.map((host) => ({ host, port: merged.port }));
 }
 
-/** libpq's variables, used where neither a field nor the URL says otherwise. */
+/** The variables of libpq: defaults for options that neither a field nor the URL gives. */
 const variables = {
   PGHOST: "host",
   PGPORT: "port",

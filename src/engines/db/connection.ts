@@ -6,9 +6,9 @@ export interface Connection {
   readonly load: number;
   /** False once it is lost or being closed; it then stays so. */
   readonly usable: boolean;
-  /** Whether it can take statements of others right now: not while a cancel request could hit them. */
+  /** True if it can take statements of other callers now: not while a cancel request could hit them. */
   readonly available: boolean;
-  /** Whether the server has no transaction open on it, as of the last answer. */
+  /** True if no transaction is open on it, as of the last response. */
   readonly clean: boolean;
   /** True if a statement may have left something in the session: it is reset before others use it. */
   altered: boolean;
@@ -16,11 +16,11 @@ export interface Connection {
   retired: boolean;
   /** The time on the monotonic clock at which it is to be replaced by a new one. */
   retireAt: number;
-  /** Whether what is under way takes its time, or is known to. */
+  /** True if a statement under way is slow, or is known to be. */
   readonly slow: boolean;
   /** Milliseconds that a statement may run on it for now; null for the configured limit. */
   statementLimit: number | null;
-  /** When it last began on a statement or had an answer, on the monotonic clock. */
+  /** The time of its last start of a statement or response, on the monotonic clock. */
   readonly busySince: number;
   send(job: Job): void;
   /** Stops the work on a job whose caller has left. */
@@ -31,11 +31,11 @@ export interface Connection {
   reset(): Promise<void>;
   /** Ends it at once. Statements in flight fail. */
   destroy(reason: Error): void;
-  /** Ends it in peace. */
+  /** Ends it after its statements. */
   end(): Promise<void>;
 }
 
-/** Whom a connection tells what happens to it. */
+/** Gets the events of a connection. */
 export interface ConnectionOwner {
   /** A statement was answered: there is room for another. */
   onProgress(connection: Connection): void;
@@ -45,5 +45,5 @@ export interface ConnectionOwner {
   onRetry(job: Job): void;
 }
 
-/** The owner of a connection that nobody else uses. */
+/** The owner of a connection whose events are ignored. */
 export const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };

@@ -38,7 +38,7 @@ const watchInterval = 500;
 /** Milliseconds that work under way gets when the database is closed. */
 const closeGrace = 5000;
 
-/** What the views of one database share. */
+/** The state that the views of one database share. */
 interface Core {
   readonly config: DatabaseConfig;
   readonly logger: Logger | undefined;
@@ -155,7 +155,7 @@ export class PoolDatabase extends JobQueries implements Database {
     await this.fetchval("select 1");
   }
 
-  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): void {
     this.#core.defaults.meter = meter;
   }

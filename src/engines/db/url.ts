@@ -63,7 +63,7 @@ function hostOf(url: URL): string {
   return decode(url.hostname).replace(/^\[|\]$/g, "");
 }
 
-/** libpq's names where ours differ; those it counts in seconds we count in milliseconds. */
+/** Names of libpq that differ from ours. libpq counts times in seconds. */
 const renamed: Readonly<Record<string, string>> = { dbname: "database", application_name: "applicationName" };
 const numbers = new Set([
   "port",
@@ -86,7 +86,7 @@ function readParameter(options: Record<string, unknown>, name: string, value: st
   else if (name === "prepared_statements" || name === "preparedStatements") options[name] = flag(value);
   // PgBouncer users know this one from other clients.
   else if (name === "pgbouncer") options["preparedStatements"] = !flag(value);
-  // Only says to node-postgres that sslmode means what it means here anyway.
+  // An option of node-postgres for the meaning that sslmode always has here.
   else if (name !== "uselibpqcompat") options[renamed[name] ?? name] = value;
 }
 

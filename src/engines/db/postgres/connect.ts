@@ -10,7 +10,7 @@ import { type Attempt, isUnixSocket } from "./tls.js";
 
 export interface Connected {
   readonly client: PgClient;
-  /** Reads what the server sends. */
+  /** Reads the messages of the server. */
   readonly reader: MessageReader;
   /** The way in which it was connected, for a second connection to the same server. */
   readonly attempt: Attempt;
@@ -30,8 +30,8 @@ export interface Target {
 }
 
 /**
- * Opens a session in the first of the ways that works; fails with what the first way met, unless that was a server that
- * has no TLS where none is required.
+ * Opens a session in the first way that works. Fails with the error of the first way, unless that was a server without
+ * TLS and none is required.
  */
 export async function connectClient(pg: PgModule, target: Target, timeout: number): Promise<Connected> {
   let first: OperationalError | null = null;
@@ -81,7 +81,7 @@ async function tryConnect(
     // The driver claims to support it without TLS too, if it is on.
     enableChannelBinding: attempt !== false && config.channelBinding !== "disable",
   });
-  // A client without a listener throws what it cannot hand to a query, and ends the process.
+  // Without a listener, an error of the client that belongs to no query would end the process.
   client.on("error", () => {});
   const guard = guardAuthentication(client, config, { tls: attempt !== false, local: isUnixSocket(host) });
   const reader = readFrom(client);
@@ -98,8 +98,8 @@ async function tryConnect(
 }
 
 /**
- * What a session needs to be for its values to be read right, whatever the server is set to. A pooler refuses settings
- * that it does not know; DateStyle all of them know.
+ * The settings that a session needs so that its values are read correctly, independent of those of the server. A pooler
+ * refuses settings that it does not know; all of them know DateStyle.
  */
 function sessionSettings(config: DatabaseConfig): Record<string, string> {
   const settings: Record<string, string> = { DateStyle: "ISO" };
@@ -110,8 +110,8 @@ function sessionSettings(config: DatabaseConfig): Record<string, string> {
 }
 
 /**
- * Puts a reader between the socket and the driver. What is thrown out of the socket's event when an answer is corrupt
- * would, uncaught, end the process. Here it ends the connection.
+ * Puts a reader between the socket and the driver. An error about a corrupt message, thrown in an event of the socket,
+ * would end the process. Here it ends the connection.
  */
 function readFrom(client: PgClient): MessageReader {
   const reader = new MessageReader();
@@ -136,7 +136,7 @@ function readFrom(client: PgClient): MessageReader {
   return reader;
 }
 
-/** libpq goes on to the next way when TLS does not come about, or when the server lets nobody in this way. */
+/** As in libpq, the next way is tried if TLS fails or the server refuses this kind of connection. */
 function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
   if (cause instanceof AuthenticationRefused) return cause.needsTls;
   if (sqlstate === "28000" || sqlstate === noTls) return true;
@@ -144,19 +144,19 @@ function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
   return code === "ECONNRESET" || message === "Connection terminated unexpectedly";
 }
 
-/** What node-postgres says when the server has no TLS at all. */
+/** True for the error of node-postgres about a server without TLS. */
 function hasNoTls({ cause }: OperationalError): boolean {
   return (cause as { message?: unknown }).message === "The server does not support SSL connections";
 }
 
-/** The condition of a connection that came about, but not in the way that was wanted: no TLS, or a wrong certificate. */
+/** SQLSTATE of a connection that was refused here: no TLS, or a wrong certificate. */
 const noTls = "08004";
 
 function described(error: unknown, address: string): OperationalError {
   const translated = translateError(error);
   const fromServer = translated.sqlstate !== null && !translated.sqlstate.startsWith("08");
   const reason = fromServer ? translated.message : reasonOf(error);
-  // PgBouncer has one code for everything, also for a server that is just starting; this will not pass.
+  // PgBouncer has one code for all errors, also for a server that is just starting. This one is permanent.
   if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, address, error);
   if (error instanceof AuthenticationRefused) return refusedError(error, address);
   return new OperationalError(`cannot connect to PostgreSQL at ${address}: ${reason}`, {
@@ -179,7 +179,7 @@ function pooledError(reason: string, address: string, cause: unknown): Operation
 
 function isAboutTls(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  // OpenSSL's names for what is wrong with a certificate have no common form.
+  // The names of OpenSSL for errors in certificates have no common form.
   return /SSL|TLS|CERT|EPROTO|SIGNATURE|CRL/.test(String(code)) || /\b(?:SSL|TLS)\b|certificate/i.test(String(message));
 }
 

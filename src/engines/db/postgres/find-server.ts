@@ -10,13 +10,13 @@ import type { PgConnection } from "./pg-connection.js";
 import type { PgModule } from "./pg-module.js";
 import { type Attempt, isUnixSocket } from "./tls.js";
 
-/** Connects to the first of the hosts that is there and of the kind that is looked for. */
+/** Connects to the first host that responds and is of the wanted kind. */
 export class ServerFinder {
   readonly #pg: PgModule;
   readonly #config: DatabaseConfig;
   readonly #attempts: readonly Attempt[];
   readonly #join: (connected: Connected) => PgConnection;
-  /** The host that was found last. It comes first, so that one that is down is not waited for each time. */
+  /** The host of the last connection. It is tried first, so that a host that is down does not delay each connection. */
   #last: Host | null = null;
 
   constructor(
@@ -104,7 +104,7 @@ export class ServerFinder {
 const kindQuery =
   "select pg_catalog.pg_is_in_recovery()::text, pg_catalog.current_setting('default_transaction_read_only')";
 
-/** Asks a server what it is; ends the connection and throws if that is not what was looked for. */
+/** Asks a server for its kind; ends the connection and throws if it is not the wanted one. */
 async function assertKind(
   connection: PgConnection,
   wanted: TargetSessionAttrs,

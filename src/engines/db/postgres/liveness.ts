@@ -8,10 +8,10 @@ import type { PgConnection } from "./pg-connection.js";
 
 type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
 
-/** Milliseconds without a byte from the server, while it owes an answer, after which it is asked for in another way. */
+/** Milliseconds without a byte from the server, while a statement runs, after which a second connection asks for it. */
 const firstDoubt = 2000;
 const longestDoubt = 30_000;
-/** Milliseconds in which a server that is alive answers that. */
+/** Milliseconds in which a server that is alive responds to that. */
 const probePatience = 2000;
 /** Milliseconds that the server's own limit for a statement gets to take effect. */
 const grace = 1000;
@@ -89,13 +89,13 @@ export class Liveness {
     }
   }
 
-  /** Those whose session the server still works on. */
+  /** The connections whose sessions are at work on the server. */
   async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection>> {
     let probe: PgConnection;
     try {
       probe = await this.#open(nobody, probePatience);
     } catch (error) {
-      // A refusal in words comes from a server that is alive.
+      // Only a server that is alive sends an error.
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
       return new Set(answered ? doubtful : []);
     }

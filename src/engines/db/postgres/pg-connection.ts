@@ -15,13 +15,13 @@ import type { Attempt } from "./tls.js";
 
 /** A statement that this session has prepared. */
 interface Prepared {
-  /** What its rows look like; null until the server has told. */
+  /** The columns of its rows; null until the server has described them. */
   columns: Columns | null;
 }
 
-/** How many statements a session keeps prepared: each takes memory on the server. */
+/** The most statements that a session keeps prepared: each takes memory on the server. */
 const mostPrepared = 250;
-/** Milliseconds that an abandoned statement may take, once it has its turn, before it is worth a cancel request. */
+/** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
 /** Milliseconds from which a statement counts as slow, beyond the quickest answer. */
 const slowAfter = 50;
@@ -49,16 +49,16 @@ export class PgConnection implements Connection, JobCarrier {
   readonly #JobQuery: JobQueryClass;
   /** By name: a text that was forgotten and learned again is another `StatementInfo` with the same name. */
   readonly #prepared = new Map<string, Prepared>();
-  /** Names that the server is to forget, told with the next statement it prepares. */
+  /** Names of statements to close on the server, sent with the next one that is prepared. */
   readonly #stale: string[] = [];
   readonly #sent: Job[] = [];
   /** Jobs that wait until the types of the parameters of the first of them are known. */
   #held: Job[] | null = null;
   /** The job that asks for those types. */
   #asking: Job | null = null;
-  /** Statements under way that are known to take their time. */
+  /** Statements under way that are known to be slow. */
   #heavy = 0;
-  /** Milliseconds of the quickest answer so far: mostly the way there and back. */
+  /** Milliseconds of the quickest response so far: mostly the round trip. */
   #quickest = 100;
   /** Statements that the session has prepared, until the end of the turn. */
   readonly #statements = new StatementBuffer();
@@ -173,7 +173,7 @@ export class PgConnection implements Connection, JobCarrier {
     else this.#writeNew(handle, job, prepared === undefined);
   }
 
-  /** What the session does not know yet: the statement, or what its rows look like. */
+  /** Writes a statement that is not prepared in this session, or not described yet. */
   #writeNew(handle: PgConnectionHandle, job: Job, parse: boolean): void {
     const name = job.prepare ? job.info.name : "";
     if (parse) {
@@ -197,7 +197,7 @@ export class PgConnection implements Connection, JobCarrier {
     }
   }
 
-  /** @internal What the rows look like; null for a statement that has none. */
+  /** @internal Takes the columns of the rows; null for a statement without rows. */
   described(job: Job, fields: readonly Field[] | null): void {
     const columns = fields === null ? noColumns : columnsOf(fields);
     job.columns = columns;
@@ -216,7 +216,7 @@ export class PgConnection implements Connection, JobCarrier {
   /** @internal */
   failed(job: Job, error: ServerError | Error): void {
     if (!isFromServer(error)) {
-      // The driver's own: the stream of answers cannot be trusted any more.
+      // An error of the driver itself: the rest of the stream cannot be trusted.
       this.destroy(error as Error);
       job.fail(connectionError(error));
       return;
@@ -238,7 +238,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.owner.onProgress(this);
   }
 
-  /** The messages of an answer that are not worth the driver's way of handling them. */
+  /** Takes the messages of a response that do not go through the driver, which is slower. */
   #take(type: number, bytes: Buffer, start: number, end: number): boolean {
     const job = this.#sent[0];
     if (job === undefined) return false;
@@ -293,7 +293,7 @@ export class PgConnection implements Connection, JobCarrier {
     if (took < this.#quickest) this.#quickest = took;
     job.info.cost += (took - this.#quickest - job.info.cost) / 4;
     const head = this.#sent[0];
-    // Its caller left while it stood in line. Now it has its turn, and usually not for long.
+    // Its caller left while it waited. It runs now, usually not for long.
     if (head?.settled) setTimeout(() => this.cancel(head), lateCancelDelay).unref();
   }
 

@@ -15,7 +15,7 @@ import { type Attempt, tlsAttempts } from "./tls.js";
 export class PostgresEngine implements Engine {
   readonly name = "postgres";
   readonly size: number;
-  /** Beyond this, more statements ahead brought nothing more on a local server, and make a slow one hold up more others. */
+  /** More statements ahead were no faster on a local server, and more of them would wait behind a slow one. */
   readonly depth = 16;
   readonly #finder: ServerFinder;
   readonly #listener: ListenConnection;
@@ -46,7 +46,7 @@ export class PostgresEngine implements Engine {
 
   mayComeUp(error: unknown): boolean {
     if (!(error instanceof DatabaseError)) return false;
-    // It is starting up or shutting down; it has no room; or nobody is there.
+    // It starts up or shuts down, has no free connection, or cannot be reached.
     return error.sqlstate === "57P03" || error.sqlstate === "53300" || error.sqlstate === "08001";
   }
 
