@@ -1,8 +1,8 @@
 import type { Job } from "./job.js";
 
-/** One session with a database, whichever engine. Statements are answered in the order in which they were sent. */
+/** One session with a database of either engine. Responses come in the order of the statements. */
 export interface Connection {
-  /** Statements sent and not yet answered. */
+  /** The number of statements without a response. */
   readonly load: number;
   /** False once it is lost or being closed; it then stays so. */
   readonly usable: boolean;
@@ -37,7 +37,7 @@ export interface Connection {
 
 /** Gets the events of a connection. */
 export interface ConnectionOwner {
-  /** A statement was answered: there is room for another. */
+  /** A statement has its response: there is room for another. */
   onProgress(connection: Connection): void;
   /** It cannot be used any more. Called once. */
   onGone(connection: Connection): void;

@@ -26,7 +26,7 @@ export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "sink
 
 /** Gets the duration and the outcome of each statement. Without one, no time is measured. */
 export interface QueryMeter {
-  /** Seconds from the call to its answer, and the error when there was one; else null. */
+  /** Gets the seconds from the call to its end, and its error or null. */
   settled(seconds: number, error: unknown): void;
 }
 
@@ -110,7 +110,7 @@ export class Job {
     }
   }
 
-  /** One row. A value that cannot be decoded fails the job once its answer is complete. */
+  /** One row. A value that cannot be decoded fails the job at the end of its result. */
   row(row: WireRow): void {
     if (this.settled || this.#decodeError !== undefined) return;
     switch (this.kind) {

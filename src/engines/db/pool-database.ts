@@ -214,7 +214,7 @@ async function loadEngine(config: DatabaseConfig, logger: Logger | undefined, li
   return PostgresEngine.create(context);
 }
 
-/** A server that is just starting refuses connections, or has no name yet: it is asked again until the time is over. */
+/** A server that is just starting refuses connections, or has no name yet: connecting is tried until the time is over. */
 async function openPool(pool: Pool, engine: Engine, patience: number): Promise<void> {
   const deadline = performance.now() + patience;
   for (;;) {

@@ -1,4 +1,4 @@
-/** `certain`: the statement leaves something in its session. `possible`: it may, which its text does not tell. */
+/** `certain`: the statement leaves something in its session. `possible`: it may. */
 export type SessionState = "certain" | "possible";
 
 /**

@@ -17,7 +17,7 @@ export class StatementInfo {
   readonly leaves: SessionState | null;
   /** True if the server undoes all of it when it is cancelled, so that it can be run again. */
   readonly repeatable: boolean;
-  /** The types of its parameters, once a server has told. */
+  /** The types of its parameters; null until a server has described them. */
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
   cost = 0;
@@ -44,8 +44,8 @@ export class StatementInfo {
  * The types of the parameters are not part of it because none are ever sent: the server derives them from the text.
  *
  * 128 bits of SHA-256: a collision by chance is likely only among 2^64 texts, and one made on purpose (2^64 attempts as
- * well) needs a way to run statements of one's choice, which is already more than a collision gives. PostgreSQL cuts names at 63 bytes;
- * this one has 27, as it is sent with each execution.
+ * well) needs a way to run statements of one's choice, which is already more than a collision gives. PostgreSQL cuts names
+ * at 63 bytes; this one has 27, as it is sent with each execution.
  */
 export function statementName(text: string): string {
   return `stoa_${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;

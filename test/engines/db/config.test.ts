@@ -60,7 +60,7 @@ describe("DatabaseConfig", () => {
       vi.unstubAllEnvs();
     });
 
-    it("where neither a field nor the URL says otherwise", () => {
+    it("as defaults for the fields and the URL", () => {
       vi.stubEnv("PGHOST", "env.example");
       vi.stubEnv("PGPORT", "6543");
       vi.stubEnv("PGUSER", "env");
@@ -86,7 +86,7 @@ describe("DatabaseConfig", () => {
       expect(new DatabaseConfig("pglite:").user).toBeUndefined();
     });
 
-    it("and names one that is wrong, but shows no password", () => {
+    it("and names an invalid one", () => {
       vi.stubEnv("PGPORT", "many");
       expect(() => new DatabaseConfig({ host: "h" })).toThrow("option 'PGPORT' in the environment must be an integer");
     });

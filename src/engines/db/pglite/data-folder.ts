@@ -102,7 +102,7 @@ async function create(folder: string, path: string, build: (path: string) => Pro
   }
 }
 
-/** Removes the files that a killed process has left. Clusters are built under the lock, so no live process is building one. */
+/** Removes the files of a killed process. Clusters are built under the lock, so no live process is building one. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (buildPattern.test(name)) await rm(join(folder, name), { recursive: true, force: true });

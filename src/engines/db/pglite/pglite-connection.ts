@@ -70,7 +70,7 @@ export class PgliteConnection implements Connection {
     this.altered = false;
   }
 
-  /** Does nothing: there is no socket to close, and a database in memory would be lost. It is reset before its next use. */
+  /** Does nothing: there is no socket, and a database in memory would be lost. It is reset before its next use. */
   destroy(): void {}
 
   async end(): Promise<void> {
@@ -144,7 +144,7 @@ export class PgliteConnection implements Connection {
     ];
   }
 
-  /** Hands an answer to the job; the error in it, if there is one. */
+  /** Passes a response to the job. Returns the error in it, or null. */
   #read(job: Job, messages: readonly BackendMessage[], whole: boolean): ServerError | null {
     let error: ServerError | null = null;
     job.columns = noColumns;

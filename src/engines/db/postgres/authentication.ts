@@ -24,13 +24,14 @@ const boundMechanism = "SCRAM-SHA-256-PLUS";
 /**
  * Checks the requests of a server while a connection is authenticated, and ends the connection before the driver responds
  * to one that must be refused. The driver gives a server everything that it asks for:
- * - the password in clear text, or an MD5 hash that is as good as it, although anybody can say "no" to the request for TLS
- *   and pretend to be the server (`sslmode=prefer`, `allow`);
+ * - the password in clear text, or an MD5 hash that is as good as it, although anybody can refuse TLS and
+ *   pretend to be the server (`sslmode=prefer`, `allow`);
  * - the same once more at any time after the authentication;
  * - trust, although the server has not proved that it knows the password (no final message of SCRAM).
  *
  * To be called before `connect()`: listeners run in the order in which they were added, and a write after `destroy()` does
- * nothing. Messages in the same chunk as a refused one are still read, so `connect()` may succeed: call `assertAccepted` then.
+ * nothing. Messages in the same chunk as a refused one are still read, so `connect()` may succeed: call `assertAccepted`
+ * then.
  */
 export function guardAuthentication(
   client: PgClient,

@@ -24,8 +24,8 @@ interface Silence {
 }
 
 /**
- * Tells a slow answer from one that will never come. A network that swallows packets, or a server that hangs, shows as
- * nothing at all: only a second, fresh connection can tell that from a statement that takes its time.
+ * Distinguishes a slow response from one that will never come. If a network drops packets or a server hangs, nothing is
+ * received: only a second, new connection shows if the statement is still running.
  */
 export class Liveness {
   readonly #config: DatabaseConfig;
@@ -103,7 +103,7 @@ export class Liveness {
     try {
       // A pooler has its own numbers for sessions.
       const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
-      // Of a session on another of several servers, the one that was asked knows nothing.
+      // A server knows nothing about the sessions of the other hosts.
       return new Set(
         doubtful.filter(
           ({ client, server }) => working === null || server !== probe.server || working.has(client.processID),
@@ -118,7 +118,7 @@ export class Liveness {
   }
 }
 
-/** Process numbers of sessions at work, or done so recently that their answer may still be on its way. */
+/** Process numbers of sessions at work, or done so recently that their response may still be on its way. */
 async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>> {
   const text =
     "select pid from pg_catalog.pg_stat_activity " +

@@ -23,7 +23,7 @@ interface Prepared {
 const mostPrepared = 250;
 /** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
-/** Milliseconds from which a statement counts as slow, beyond the quickest answer. */
+/** Milliseconds from which a statement counts as slow, beyond the quickest response. */
 const slowAfter = 50;
 const heavyFrom = 20;
 const wholeResult = {};
