@@ -3,7 +3,7 @@ import type { Queries } from "./database.js";
 
 /** A transaction or session that surrounds the code which runs in it. */
 export interface Scope extends Queries {
-  /** What tells one database from another. */
+  /** The database to which it belongs. */
   readonly owner: object;
   readonly open: boolean;
 }

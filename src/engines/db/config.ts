@@ -1,12 +1,15 @@
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
-import { type Checks, is, readCall } from "../../internal/options.js";
+import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
-import { type ParsedUrl, parseDatabaseUrl } from "./url.js";
+import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
-/** As in libpq: how much a connection insists on TLS, and on whom it finds at the other end. */
+/** As in libpq: the need for TLS, and the checks of the certificate. */
 export type SslMode = "disable" | "allow" | "prefer" | "require" | "verify-ca" | "verify-full";
+
+/** As in libpq: a session that accepts changes or does not, a primary or a standby server. */
+export type TargetSessionAttrs = "any" | "read-write" | "read-only" | "primary" | "standby" | "prefer-standby";
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:5432/database?sslmode=require`, `pglite:` or `pglite:./folder`. */
@@ -26,12 +29,15 @@ export interface DatabaseOptions {
   requireAuth?: string;
   /** SCRAM bound to the TLS connection: `prefer` where the server offers it (default), `require`, or `disable`. */
   channelBinding?: "disable" | "prefer" | "require";
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A name, an address, or the folder of a Unix socket; several, separated by commas, are tried in turn. */
   host?: string;
   port?: number;
   user?: string;
-  password?: string;
+  /** A function is called for each new connection: for tokens that expire. */
+  password?: string | (() => string | Promise<string>);
   database?: string;
+  /** As in libpq: the kind of server to look for, among several hosts or behind one name; `any` unless given. */
+  targetSessionAttrs?: TargetSessionAttrs;
   applicationName?: string;
   /** Milliseconds to wait for a new connection, and for the database at the start; 5000 unless given. */
   connectTimeout?: number;
@@ -70,6 +76,7 @@ const checks: Checks<DatabaseOptions> = {
   // Checked apart: the message of a failed check shows the value.
   password: is.anything,
   database: is.text,
+  targetSessionAttrs: is.oneOf("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
   applicationName: is.text,
   connectTimeout: is.integer(1, 2_147_483_647),
   acquireTimeout: is.integer(1, 2_147_483_647),
@@ -85,6 +92,7 @@ const defaults = {
   channelBinding: "prefer",
   host: "localhost",
   port: 5432,
+  targetSessionAttrs: "any",
   applicationName: "stoa",
   connectTimeout: 5000,
   acquireTimeout: 4000,
@@ -101,11 +109,13 @@ function requireAuthCheck(value: unknown): string | undefined {
 
 const contractOrder = ["url", "poolSize", "sslmode", "sslrootcert"] as const;
 
-/** Where the database is and how to use it. What is given as a field wins over the same in the URL. */
+/** The place of the database and its options. A field wins over the same one in the URL. */
 export class DatabaseConfig {
   readonly engine: "postgres" | "pglite";
   /** The folder of an embedded database; null for one in memory, or for a server. */
   readonly folder: string | null;
+  /** The servers in the order in which they are tried; usually one. */
+  readonly hosts: readonly Host[];
 
   constructor(
     ...given:
@@ -113,14 +123,20 @@ export class DatabaseConfig {
       | [url: string, poolSize?: number, sslmode?: SslMode, sslrootcert?: string]
   ) {
     const options = readCall<DatabaseOptions>("DatabaseConfig", given, contractOrder, checks);
-    if (options.password !== undefined && typeof options.password !== "string") {
-      throw new ValueError("option 'password' in DatabaseConfig must be a string");
+    if (
+      options.password !== undefined &&
+      typeof options.password !== "string" &&
+      typeof options.password !== "function"
+    ) {
+      throw new ValueError("option 'password' in DatabaseConfig must be a string or a function");
     }
     const parsed = options.url === undefined ? emptyUrl : parseDatabaseUrl(options.url);
     const fromUrl = readCall<DatabaseOptions>("the query of the database URL", [parsed.options], [], checks);
     this.engine = parsed.engine;
     this.folder = parsed.folder;
-    Object.assign(this, { ...defaults, ...fromUrl, ...options });
+    const merged = { ...defaults, ...environment(parsed.engine), ...fromUrl, ...options };
+    this.hosts = hostsOf(merged, options, parsed);
+    Object.assign(this, merged, this.hosts[0]);
     for (const secret of ["url", "password"] as const) {
       Object.defineProperty(this, secret, { value: this[secret], enumerable: false });
     }
@@ -132,10 +148,10 @@ export class DatabaseConfig {
     return typeof given === "string" ? new DatabaseConfig(given) : new DatabaseConfig(given);
   }
 
-  /** Where the database is, fit for a log: without user and password. */
+  /** The place of the database for logs: without user and password. */
   get address(): string {
     if (this.engine === "pglite") return this.folder === null ? "PGlite in memory" : `PGlite in ${this.folder}`;
-    const where = this.host.startsWith("/") ? this.host : `${this.host}:${this.port}`;
+    const where = this.hosts.map(addressOf).join(",");
     return this.database === undefined ? where : `${where}/${this.database}`;
   }
 
@@ -157,4 +173,56 @@ for (const name of Object.keys(checks) as (keyof DatabaseOptions)[]) {
   });
 }
 
-const emptyUrl: ParsedUrl = { engine: "postgres", folder: null, options: {} };
+const emptyUrl: ParsedUrl = { engine: "postgres", folder: null, hosts: null, options: {} };
+
+/** A server, fit for a log. */
+export function addressOf({ host, port }: Host): string {
+  return host.startsWith("/") ? host : `${host}:${port}`;
+}
+
+/** The hosts of the fields, of the URL, or of the environment. */
+function hostsOf(
+  merged: { readonly host: string; readonly port: number },
+  options: Partial<DatabaseOptions>,
+  parsed: ParsedUrl,
+): readonly Host[] {
+  if (options.host === undefined && parsed.hosts !== null && parsed.options["host"] === parsed.hosts[0]!.host) {
+    return parsed.hosts.map(({ host, port }) => ({ host, port: options.port ?? port ?? defaults.port }));
+  }
+  const names = merged.host.split(",").map((name) => name.trim());
+  if (names.includes(""))
+    throw new ValueError("option 'host' in DatabaseConfig has an empty host in its list of hosts");
+  return names.map((host) => ({ host, port: merged.port }));
+}
+
+/** The variables of libpq: defaults for options that neither a field nor the URL gives. */
+const variables = {
+  PGHOST: "host",
+  PGPORT: "port",
+  PGUSER: "user",
+  PGPASSWORD: "password",
+  PGDATABASE: "database",
+  PGSSLMODE: "sslmode",
+  PGSSLROOTCERT: "sslrootcert",
+  PGSSLCERT: "sslcert",
+  PGSSLKEY: "sslkey",
+  PGREQUIREAUTH: "requireAuth",
+  PGCHANNELBINDING: "channelBinding",
+  PGTARGETSESSIONATTRS: "targetSessionAttrs",
+  PGAPPNAME: "applicationName",
+  PGCONNECT_TIMEOUT: "connectTimeout",
+} as const satisfies Record<string, keyof DatabaseOptions>;
+
+function environment(engine: DatabaseConfig["engine"]): Partial<DatabaseOptions> {
+  const found: Record<string, unknown> = {};
+  if (engine === "pglite") return found;
+  for (const [variable, name] of Object.entries(variables)) {
+    const text = process.env[variable];
+    // An empty one counts as not set, as in libpq.
+    if (text === undefined || text === "") continue;
+    const value = name === "port" ? Number(text) : name === "connectTimeout" ? Number(text) * 1000 : text;
+    if (name !== "password") checkOption("the environment", variable, value, checks[name]);
+    found[name] = value;
+  }
+  return found;
+}

@@ -1,14 +1,14 @@
 import type { Job } from "./job.js";
 
-/** One session with a database, whichever engine. Statements are answered in the order in which they were sent. */
+/** One session with a database of either engine. Responses come in the order of the statements. */
 export interface Connection {
-  /** Statements sent and not yet answered. */
+  /** The number of statements without a response. */
   readonly load: number;
   /** False once it is lost or being closed; it then stays so. */
   readonly usable: boolean;
-  /** Whether it can take statements of others right now: not while a cancel request could hit them. */
+  /** True if it can take statements of other callers now: not while a cancel request could hit them. */
   readonly available: boolean;
-  /** Whether the server has no transaction open on it, as of the last answer. */
+  /** True if no transaction is open on it, as of the last response. */
   readonly clean: boolean;
   /** True if a statement may have left something in the session: it is reset before others use it. */
   altered: boolean;
@@ -16,11 +16,11 @@ export interface Connection {
   retired: boolean;
   /** The time on the monotonic clock at which it is to be replaced by a new one. */
   retireAt: number;
-  /** Whether what is under way takes its time, or is known to. */
+  /** True if a statement under way is slow, or is known to be. */
   readonly slow: boolean;
   /** Milliseconds that a statement may run on it for now; null for the configured limit. */
   statementLimit: number | null;
-  /** When it last began on a statement or had an answer, on the monotonic clock. */
+  /** The time of its last start of a statement or response, on the monotonic clock. */
   readonly busySince: number;
   send(job: Job): void;
   /** Stops the work on a job whose caller has left. */
@@ -31,16 +31,19 @@ export interface Connection {
   reset(): Promise<void>;
   /** Ends it at once. Statements in flight fail. */
   destroy(reason: Error): void;
-  /** Ends it in peace. */
+  /** Ends it after its statements. */
   end(): Promise<void>;
 }
 
-/** Whom a connection tells what happens to it. */
+/** Gets the events of a connection. */
 export interface ConnectionOwner {
-  /** A statement was answered: there is room for another. */
+  /** A statement has its response: there is room for another. */
   onProgress(connection: Connection): void;
   /** It cannot be used any more. Called once. */
   onGone(connection: Connection): void;
   /** A job that may be sent again, on any connection. */
   onRetry(job: Job): void;
 }
+
+/** The owner of a connection whose events are ignored. */
+export const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };

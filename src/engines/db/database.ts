@@ -1,13 +1,13 @@
 import type { SqlFragment, SqlHelpers } from "./sql.js";
 import type { RowSink } from "./wire-row.js";
 
-/** Which PostgreSQL answers: a server, or the one compiled into the process. */
+/** The kind of PostgreSQL: a server, or the one compiled into the process. */
 export type DatabaseEngine = "postgres" | "pglite";
 
 /** A row by column name. */
 export type Row = Record<string, unknown>;
 
-/** A statement: text with `$1`, `$2`, ... or what the tagged template `sql` makes. */
+/** A statement: text with `$1`, `$2`, ... or a fragment of the tagged template `sql`. */
 export type Statement = string | SqlFragment;
 
 export interface QueryOptions {
@@ -19,7 +19,7 @@ export interface QueryOptions {
   readonly prepare?: boolean | undefined;
 }
 
-/** What a statement did. */
+/** The outcome of a statement. */
 export interface ExecuteResult {
   /** Rows inserted, updated, deleted or selected; 0 for a statement that has none. */
   readonly rowCount: number;
@@ -47,7 +47,7 @@ export interface TransactionOptions {
    * with `current_setting('app.user')`. Also those of the server, such as `role`.
    */
   readonly settings?: Readonly<Record<string, string | number | bigint | boolean>> | undefined;
-  /** How many times the function may run again after a serialization failure (40001) or a deadlock (40P01). */
+  /** The number of times that the function may run again after a serialization failure (40001) or a deadlock (40P01). */
   readonly retry?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -88,8 +88,12 @@ export interface Subscription extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** The three things that run SQL. */
+export type QueriesKind = "database" | "session" | "transaction";
+
 /** The calls that run SQL: on the database each takes any free connection, on a transaction always its own. */
 export interface Queries {
+  readonly kind: QueriesKind;
   readonly engine: DatabaseEngine;
   /** `database`: each call takes any free connection. `session` and `transaction`: all calls use one connection. */
   readonly kind: "database" | "session" | "transaction";
@@ -141,14 +145,17 @@ export interface Queries {
 
 /** An open transaction. Its calls fail once it has ended. */
 export interface Transaction extends Queries {
+  readonly kind: "transaction";
   /** Runs a function after the outermost commit; never when this transaction or one around it is rolled back. */
   onCommit(hook: () => unknown): void;
-  /** How many transactions are around this one: 0 for the outermost. */
+  /** The number of transactions around this one: 0 for the outermost. */
   readonly depth: number;
 }
 
-/** One connection for oneself, outside of a transaction: for `set`, temporary tables, advisory locks. */
-export interface Session extends Queries {}
+/** A connection that the caller has alone, outside of a transaction: for `set`, temporary tables, advisory locks. */
+export interface Session extends Queries {
+  readonly kind: "session";
+}
 
 export interface SessionOptions {
   /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
@@ -167,10 +174,11 @@ export interface DatabaseStats {
 }
 
 export interface Database extends Queries {
+  readonly kind: "database";
   /** Runs a function with a connection of its own; the connection's state is reset afterwards. */
   session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T>;
 
-  /** Calls `handler` for every notification on a channel, across reconnects, until `close` of what it returns. */
+  /** Calls `handler` for every notification on a channel, across reconnects, until the subscription is closed. */
   listen(channel: string, handler: NotificationHandler): Promise<Subscription>;
 
   /**
@@ -182,7 +190,7 @@ export interface Database extends Queries {
   /** The same database whose calls are cancelled with the signal. */
   withSignal(signal: AbortSignal): Database;
 
-  /** One round trip; fails with `OperationalError` when the database does not answer. */
+  /** One round trip; fails with `OperationalError` if the database does not respond. */
   ping(): Promise<void>;
 
   stats(): DatabaseStats;

@@ -4,14 +4,14 @@ import type { Connection, ConnectionOwner } from "./connection.js";
 import type { DatabaseEngine, Notification } from "./database.js";
 import type { Pool } from "./pool.js";
 
-/** What a database needs of the PostgreSQL behind it, be that a server or embedded. */
+/** The part of a PostgreSQL that a database uses: a server, or the embedded one. */
 export interface Engine {
   readonly name: DatabaseEngine;
   /** The most connections at a time, and statements under way on each. */
   readonly size: number;
   readonly depth: number;
   connect(owner: ConnectionOwner): Promise<Connection>;
-  /** Whether an attempt to connect that failed so is worth another. */
+  /** True if connecting may succeed later, after it failed with this error. */
   mayComeUp(error: unknown): boolean;
   /** Called about twice a second while the database is open. */
   watch(pool: Pool): void;

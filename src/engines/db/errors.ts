@@ -1,4 +1,4 @@
-/** What the contract calls RuntimeError: the ancestor of every failure of the database. */
+/** The contract's RuntimeError: the base class of all errors of the database. */
 export class RuntimeError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,7 +6,7 @@ export class RuntimeError extends Error {
   }
 }
 
-/** What a failure is about, as far as the server said or it can be derived. */
+/** The details of an error, if the server sent them or they can be derived. */
 export interface DatabaseErrorDetails {
   readonly sqlstate?: string | null | undefined;
   readonly detail?: string | null | undefined;
@@ -19,7 +19,7 @@ export interface DatabaseErrorDetails {
 }
 
 /**
- * A failure of the database. The attributes are getters, so that whoever logs or prints the error shows its message but
+ * A failure of the database. The attributes are getters, so that a log or a printed error shows its message but
  * not `detail`, in which the server quotes values of the row.
  */
 export class DatabaseError extends RuntimeError {
@@ -62,7 +62,7 @@ export class DatabaseError extends RuntimeError {
   }
 }
 
-/** A constraint of the schema does not allow what a statement would do. */
+/** A constraint of the schema does not allow the change. */
 export class IntegrityError extends DatabaseError {}
 export class UniqueViolation extends IntegrityError {}
 export class NotNullViolation extends IntegrityError {}

@@ -1,24 +1,24 @@
 import type { DatabaseEngine, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { BaseQueries, readStatement } from "./queries.js";
-import { assertAllowed, longestKept, type StatementPlace, type Statements } from "./statements.js";
+import { assertAllowed, longestKept, type Statements } from "./statements.js";
 import { watchJob } from "./watch-job.js";
 import type { RowSink } from "./wire-row.js";
 
-/** What all calls of one database have in common. */
+/** The state and options that all calls of one database share. */
 export interface QueryDefaults {
   readonly engine: DatabaseEngine;
   readonly statements: Statements;
   readonly prepare: boolean;
   /** True if a pooler gives each transaction another session of the server. */
   readonly pooled: boolean;
-  /** Is told of every statement, where somebody counts. */
+  /** Measures every statement, if metrics are enabled. */
   meter: QueryMeter | null;
 }
 
 const noOptions: QueryOptions = {};
 
-/** The calls that run SQL, for whoever has a way to run a job. */
+/** The calls that run SQL, based on a method that runs a job. */
 export abstract class JobQueries extends BaseQueries {
   protected readonly defaults: QueryDefaults;
 
@@ -27,8 +27,7 @@ export abstract class JobQueries extends BaseQueries {
     this.defaults = defaults;
   }
 
-  protected abstract readonly place: StatementPlace;
-  /** Sends a job on its way; what it throws, the call rejects with. */
+  /** Sends a job on its way. If it throws, the call is rejected with that error. */
   protected abstract start(job: Job): void;
 
   get engine(): DatabaseEngine {
@@ -46,7 +45,7 @@ export abstract class JobQueries extends BaseQueries {
     try {
       const [text, values] = readStatement(statement, params);
       const info = this.defaults.statements.get(text);
-      assertAllowed(info, this.place, this.defaults.pooled);
+      assertAllowed(info, this.kind, this.defaults.pooled);
       const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
       const job = new Job(info, values, kind, prepare);
       job.sink = sink;
@@ -71,14 +70,14 @@ export abstract class JobQueries extends BaseQueries {
     try {
       this.start(job);
     } catch (error) {
-      // Nobody waits for its promise: it must not be rejected later on, when the signal is aborted or the time is over.
+      // Its promise is not awaited: it must not be rejected later, when the signal is aborted or the time is over.
       job.unwatch?.();
       throw error;
     }
   }
 }
 
-/** An error made when an answer came in has the stack of the socket; this gives it that of the caller who awaits it. */
+/** An error of a response has the stack of the socket. This gives it the stack of the caller that awaits it. */
 function retraced(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error, retraced);
   throw error;

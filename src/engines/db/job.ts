@@ -12,21 +12,21 @@ export interface Field {
   readonly dataTypeID: number;
 }
 
-/** The columns of a result with what makes values of them. */
+/** The columns of a result with the readers of their values. */
 export interface Columns {
   readonly names: readonly string[];
   /** The object ids of their types. */
   readonly types: readonly number[];
   readonly readers: readonly Reader[];
-  /** Whether a name would, by plain assignment, reach the prototype of the row. */
+  /** True if a plain assignment to one of the names would change the prototype of the row. */
   readonly unsafe: boolean;
 }
 
 export type ResultKind = "objects" | "row" | "value" | "arrays" | "text" | "sink" | "execute";
 
-/** Is told how the statements of a database end. Where there is none, nobody looks at the clock. */
+/** Gets the duration and the outcome of each statement. Without one, no time is measured. */
 export interface QueryMeter {
-  /** Seconds from the call to its answer, and the error when there was one; else null. */
+  /** Gets the seconds from the call to its end, and its error or null. */
   settled(seconds: number, error: unknown): void;
 }
 
@@ -38,7 +38,7 @@ export interface JobCarrier {
   cancel(job: Job): void;
 }
 
-/** One statement on its way through a connection: what to send, and what becomes of the answer. */
+/** One statement on its way through a connection, with its parameters and its result. */
 export class Job {
   readonly info: StatementInfo;
   readonly params: readonly unknown[];
@@ -50,10 +50,10 @@ export class Job {
   readonly promise: Promise<unknown>;
   /** The parameters as they are sent; null until they have been checked. */
   encoded: Encoded[] | null = null;
-  /** How often it was sent again because a prepared statement had gone out of date, or another's cancel had hit it. */
+  /** The number of times it was sent again: a prepared statement was outdated, or the cancel of another one hit it. */
   retries = 0;
   completed = false;
-  /** Whether the caller has its answer; what the server still sends is dropped. */
+  /** True if the caller has its result; later messages of the server are dropped. */
   settled = false;
   /** The connection that was given the job. */
   carrier: JobCarrier | null = null;
@@ -61,9 +61,9 @@ export class Job {
   withdraw: ((job: Job) => void) | null = null;
   /** When it began to wait for a connection. */
   waitingSince = 0;
-  /** Takes back what watches the signal and the time. */
+  /** Removes the listener of the signal and the timer. */
   unwatch: (() => void) | null = null;
-  /** Counted by its connection among those that take their time. */
+  /** Counted by its connection as slow. */
   heavy = false;
   /** The statement was cancelled on the server at the caller's wish. */
   cancelled = false;
@@ -93,7 +93,7 @@ export class Job {
     });
   }
 
-  /** Has the time until its end measured. */
+  /** Measures the time until its end. */
   measure(meter: QueryMeter): void {
     this.#meter = meter;
     this.#startedAt = performance.now();
@@ -110,7 +110,7 @@ export class Job {
     }
   }
 
-  /** One row. A value that cannot be decoded fails the job once its answer is complete. */
+  /** One row. A value that cannot be decoded fails the job at the end of its result. */
   row(row: WireRow): void {
     if (this.settled || this.#decodeError !== undefined) return;
     switch (this.kind) {
@@ -132,13 +132,13 @@ export class Job {
     }
   }
 
-  /** The server has said how the statement ended. */
+  /** Takes the command tag, with which the server ends a result. */
   complete(command: string): void {
     this.completed = true;
     this.#command = command;
   }
 
-  /** Forgets what an attempt brought, before the next. */
+  /** Drops the rows of an attempt before the next one. */
   restart(): void {
     this.#rows = [];
     this.#command = "";
@@ -164,7 +164,7 @@ export class Job {
     this.#reject(error);
   }
 
-  /** Gives the caller its answer at once, and stops the work on the statement wherever it is. */
+  /** Rejects the call at once, and stops the statement: in the line, or on the server. */
   abandon(error: OperationalError): void {
     this.withdraw?.(this);
     this.fail(error);

@@ -20,7 +20,7 @@ import type { PoolDatabase } from "./pool-database.js";
 import { BaseQueries } from "./queries.js";
 import type { RowSink } from "./wire-row.js";
 
-/** What the views of one database share. */
+/** The state that the views of one database share. */
 interface Source {
   readonly engine: DatabaseEngine;
   /** Null until it has been loaded. */
@@ -29,8 +29,8 @@ interface Source {
 }
 
 /**
- * A database that can be had before the code that runs statements is loaded: an application without one never needs it.
- * `open` loads it and connects. A call that comes earlier loads it too, and is then refused there.
+ * A database that exists before the code that runs statements is loaded: an application without a database never loads it.
+ * `open` loads it and connects. An earlier call loads it too, and is then refused.
  */
 export class LazyDatabase extends BaseQueries implements Database {
   readonly kind = "database";
@@ -55,7 +55,7 @@ export class LazyDatabase extends BaseQueries implements Database {
     return this.#call((database) => database.open());
   }
 
-  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): Promise<void> {
     return this.#call(async (database) => database.measure(meter));
   }

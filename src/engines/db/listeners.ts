@@ -4,7 +4,7 @@ import type { Notification, NotificationHandler, Subscription } from "./database
 import type { Engine } from "./engine.js";
 import type { Pool } from "./pool.js";
 
-/** Who listens to which channel. */
+/** The handlers of each channel. */
 export class Listeners {
   #source: { readonly engine: Engine; readonly pool: Pool } | null = null;
   readonly #handlers = new Map<string, Set<NotificationHandler>>();

@@ -1,6 +1,6 @@
 import { ValueError } from "../../internal/value-error.js";
 
-/** The error for an optional package that is not installed; any other failure to load it stays what it is. */
+/** The error for an optional package that is not installed; any other failure to load it is returned unchanged. */
 export function missingPackage(name: string, purpose: string, cause: unknown): unknown {
   const code = (cause as { code?: unknown } | null)?.code;
   const isThisOne = cause instanceof Error && cause.message.includes(`'${name}'`);

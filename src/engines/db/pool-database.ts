@@ -38,7 +38,7 @@ const watchInterval = 500;
 /** Milliseconds that work under way gets when the database is closed. */
 const closeGrace = 5000;
 
-/** What the views of one database share. */
+/** The state that the views of one database share. */
 interface Core {
   readonly config: DatabaseConfig;
   readonly logger: Logger | undefined;
@@ -50,7 +50,6 @@ interface Core {
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
 export class PoolDatabase extends JobQueries implements Database {
   readonly kind = "database";
-  protected readonly place = "pool";
   readonly #core: Core;
 
   private constructor(core: Core, signal: AbortSignal | undefined) {
@@ -156,7 +155,7 @@ export class PoolDatabase extends JobQueries implements Database {
     await this.fetchval("select 1");
   }
 
-  /** Tells a meter of every statement from now on; begin, commit and the like, which are the framework's, are not told. */
+  /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): void {
     this.#core.defaults.meter = meter;
   }
@@ -215,7 +214,7 @@ async function loadEngine(config: DatabaseConfig, logger: Logger | undefined, li
   return PostgresEngine.create(context);
 }
 
-/** A server that is just starting refuses connections, or has no name yet: it is asked again until the time is over. */
+/** A server that is just starting refuses connections, or has no name yet: connecting is tried until the time is over. */
 async function openPool(pool: Pool, engine: Engine, patience: number): Promise<void> {
   const deadline = performance.now() + patience;
   for (;;) {

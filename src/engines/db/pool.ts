@@ -7,7 +7,7 @@ import { WaitingLine } from "./waiting-line.js";
 export interface PoolOptions {
   readonly size: number;
   readonly acquireTimeout: number;
-  /** How many statements a connection is given before the earlier ones have been answered. */
+  /** The most statements that are sent on a connection before the first has its response. */
   readonly depth: number;
   /** Milliseconds after which a connection is replaced by a new one; 0 for never. */
   readonly maxLifetime: number;
@@ -56,7 +56,7 @@ export class Pool implements ConnectionOwner {
     else this.#line.addJob(job);
   }
 
-  /** Runs a job on a connection that nobody else uses meanwhile, and resets the connection afterwards. */
+  /** Runs a job on a connection that it has alone, and resets the connection afterwards. */
   submitAlone(job: Job): void {
     this.acquire().then(
       (connection) => {
@@ -190,7 +190,7 @@ export class Pool implements ConnectionOwner {
       }
     }
     if (!this.#mayGrow()) return best;
-    // Whatever comes first then takes it: the new connection, or one that is done with what it had.
+    // The first connection that is free takes it: the new one or another.
     this.#grow();
     return null;
   }
@@ -273,7 +273,7 @@ export class Pool implements ConnectionOwner {
 
   #connectFailed(error: Error): void {
     if (this.#closed) return;
-    // The server is there but takes no more: what is open has to do, and somebody else's may be freed.
+    // The server may have no room for more: the open connections have to do until another client closes one.
     this.#down ??= { since: performance.now(), error, backoff: shortestBackoff };
     this.#down.error = error;
     this.#down.backoff = Math.min(this.#down.backoff * 2, longestBackoff);
@@ -286,7 +286,7 @@ export class Pool implements ConnectionOwner {
     );
   }
 
-  /** Makes up for a lost connection when somebody is waiting, or none is left. */
+  /** Replaces a lost connection if calls are waiting, or none is left. */
   #replace(): void {
     const needed = !this.#line.empty || this.#shared.length + this.#exclusive.size === 0;
     if (needed && this.#connecting === 0 && this.#mayGrow()) this.#grow();
@@ -294,7 +294,7 @@ export class Pool implements ConnectionOwner {
 
   #refusal(): OperationalError | null {
     if (this.#closed) return closedError();
-    // Whoever comes within the first seconds of an outage waits, as it may be a restart; who comes later is told at once.
+    // Calls in the first seconds of an outage wait, as it may be a restart. Later ones fail at once.
     if (this.#down === null || this.#shared.length > 0) return null;
     if (performance.now() - this.#down.since < this.#options.acquireTimeout) return null;
     return this.#unreachable(this.#down.error);

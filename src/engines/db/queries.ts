@@ -6,6 +6,7 @@ import type {
   DatabaseEngine,
   ExecuteResult,
   Queries,
+  QueriesKind,
   QueryOptions,
   Row,
   SqlTag,
@@ -21,7 +22,7 @@ import type { RowSink } from "./wire-row.js";
 
 const noParams: readonly unknown[] = [];
 
-/** The calls that run SQL, for whoever has a way to run a statement. */
+/** The calls that run SQL, based on a method that runs one statement. */
 export abstract class BaseQueries implements Queries {
   /** Cancels every call. */
   protected readonly signal: AbortSignal | undefined;
@@ -31,11 +32,12 @@ export abstract class BaseQueries implements Queries {
     this.signal = signal;
   }
 
+  abstract readonly kind: QueriesKind;
   abstract get engine(): DatabaseEngine;
   abstract readonly kind: Queries["kind"];
   abstract transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T>;
   abstract script(text: string, options?: QueryOptions): Promise<void>;
-  /** @internal Runs one statement; the result is what its kind says. */
+  /** @internal Runs one statement; the kind decides the form of the result. */
   abstract run<T>(
     kind: ResultKind,
     statement: Statement,

@@ -7,7 +7,7 @@ import { JobQueries, type QueryDefaults } from "./job-queries.js";
 import { assertAllowed, internalStatement } from "./statements.js";
 import { oid } from "./values/oids.js";
 
-/** The calls that run SQL, on one connection of the caller's own. */
+/** The calls that run SQL, on a connection that the caller has alone. */
 export abstract class ConnectionScope extends JobQueries implements Scope {
   readonly owner: object;
   open = true;
@@ -22,11 +22,8 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
     this.connection = connection;
   }
 
-  /** What it is, for the error when it has ended. */
-  protected abstract readonly what: string;
-
   protected start(job: Job): void {
-    if (!this.open) throw new ProgrammingError(`the ${this.what} has ended`);
+    if (!this.open) throw new ProgrammingError(`the ${this.kind} has ended`);
     if (this.alters(job)) this.connection.altered = true;
     job.readOnly = this.readOnly;
     job.carrier = this.connection;
@@ -59,7 +56,7 @@ export abstract class ConnectionScope extends JobQueries implements Scope {
     return job.promise;
   }
 
-  /** @internal Runs a statement of the framework's own, whatever the state of the scope. */
+  /** @internal Runs a statement of the framework itself, also after the scope has ended. */
   command(text: string): Promise<unknown> {
     // The simple protocol: one message there, and less coming back.
     const job = new Job(internalStatement(text), [], "execute", false, true);

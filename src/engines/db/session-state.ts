@@ -1,4 +1,4 @@
-/** `certain`: the statement leaves something in its session. `possible`: it may, which its text does not tell. */
+/** `certain`: the statement leaves something in its session. `possible`: it may. */
 export type SessionState = "certain" | "possible";
 
 /**
@@ -26,7 +26,7 @@ const seed = /\bsetseed\b/i;
 const temporary = /\b(?:create|replace|into)\s+(?:(?:local|global)\s+)?temp(?:orary)?\b|\bpg_temp\s*\./i;
 const droppedAtEnd = /\bon\s+commit\s+drop\b/i;
 
-/** How many calls of `set_config`, and characters of each, are looked at. */
+/** Limits for the search: calls of `set_config`, and characters of each. */
 const mostCalls = 16;
 const longestCall = 2000;
 

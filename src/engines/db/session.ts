@@ -6,8 +6,6 @@ import { openTransaction, runTransaction, type TransactionSource } from "./trans
 /** A connection of the caller's own, outside of a transaction. */
 export class SessionScope extends ConnectionScope implements Session {
   readonly kind = "session";
-  protected readonly place = "session";
-  protected readonly what = "session";
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
     return runTransaction(this.owner, this.#source(), this.defaults, run, options, this.signal);

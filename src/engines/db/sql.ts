@@ -1,8 +1,8 @@
 import { ValueError } from "../../internal/value-error.js";
 
-/** Text of SQL with its parameters: what the tag `sql` makes. Fragments go into one another with `${}`. */
+/** Text of SQL with its parameters, made by the tag `sql`. Fragments can contain fragments with `${}`. */
 export class SqlFragment {
-  /** @internal One more than there are parameters: what stands before, between and after them. */
+  /** @internal The text before, between and after the parameters: one part more than there are parameters. */
   readonly parts: readonly string[];
   readonly params: readonly unknown[];
   #text: string | null = null;
@@ -18,13 +18,13 @@ export class SqlFragment {
   }
 }
 
-/** What every tag offers besides being one. */
+/** The helpers of every tag. */
 export interface SqlHelpers {
   /** A name, quoted: `sql.id("public", "books")` is `"public"."books"`. */
   id(...names: readonly string[]): SqlFragment;
   /** Fragments or values in a row; values become parameters. */
   join(items: readonly unknown[], separator?: string): SqlFragment;
-  /** Text that is taken as it is. Never pass what a client sent. */
+  /** Text that is used unchanged. Never pass input of a client. */
   raw(text: string): SqlFragment;
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { type SessionState, sessionStateOf } from "./session-state.js";
 
@@ -16,7 +17,7 @@ export class StatementInfo {
   readonly leaves: SessionState | null;
   /** True if the server undoes all of it when it is cancelled, so that it can be run again. */
   readonly repeatable: boolean;
-  /** The types of its parameters, once a server has told. */
+  /** The types of its parameters; null until a server has described them. */
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
   cost = 0;
@@ -43,19 +44,19 @@ export class StatementInfo {
  * The types of the parameters are not part of it because none are ever sent: the server derives them from the text.
  *
  * 128 bits of SHA-256: a collision by chance is likely only among 2^64 texts, and one made on purpose (2^64 attempts as
- * well) needs a way to choose whole statements, with which nobody needs a collision. PostgreSQL cuts names at 63 bytes;
- * this one has 27, as it is sent with each execution.
+ * well) needs a way to run statements of one's choice, which is already more than a collision gives. PostgreSQL cuts names
+ * at 63 bytes; this one has 27, as it is sent with each execution.
  */
 export function statementName(text: string): string {
   return `stoa_${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
 }
 
-/** How many texts are remembered: more than an application usually has, and a bound for one that builds them. */
+/** The most texts that are kept: more than an application usually has, and a bound for one that builds them. */
 const capacity = 2000;
 /** Characters beyond which a text is most likely made for one use, such as an insert of many rows. */
 export const longestKept = 8192;
 
-/** Texts by what is known of them; the least recently used are forgotten. */
+/** The known facts about texts; the least recently used are dropped. */
 export class Statements {
   readonly #known = new Map<string, StatementInfo>();
   #last: StatementInfo | null = null;
@@ -88,11 +89,8 @@ export function internalStatement(text: string): StatementInfo {
   return new StatementInfo(text, "", []);
 }
 
-/** Where a statement is to run: on a connection of many, inside a transaction, or in a session of its own. */
-export type StatementPlace = "pool" | "transaction" | "session";
-
-/** Refuses what cannot be run, or would leave its mark on a connection that others use. */
-export function assertAllowed(info: StatementInfo, place: StatementPlace, pooled = false): void {
+/** Throws for a statement that cannot be run, or would change a connection that others use. */
+export function assertAllowed(info: StatementInfo, place: QueriesKind, pooled = false): void {
   if (info.refusal !== null) throw new ProgrammingError(info.refusal);
   if (pooled && info.leaves === "certain") throw new ProgrammingError(pooledHint);
   if (info.effect === null || place === "session") return;

@@ -29,8 +29,6 @@ const rollbackPatience = 5000;
 export class TransactionScope extends ConnectionScope implements Transaction {
   readonly kind = "transaction";
   readonly depth: number;
-  protected readonly place = "transaction";
-  protected readonly what = "transaction";
   #hooks: (() => unknown)[] = [];
   /** Savepoints are strictly nested: one beside another waits for it. */
   #lastNested: Promise<unknown> = Promise.resolve();
@@ -129,7 +127,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
   }
 }
 
-/** Where the connection of a transaction comes from and goes to. */
+/** Gives a transaction its connection, and takes it back. */
 export interface TransactionSource {
   acquire(signal: AbortSignal | undefined): Promise<Connection>;
   release(connection: Connection): void;
@@ -153,7 +151,7 @@ export async function runTransaction<T>(
       outcome = await attemptOnce(owner, source, defaults, run, given, settings, signal);
     } catch (error) {
       if (attempt >= (given.retry ?? 0) || !isTransient(error) || signal?.aborted) throw error;
-      // Those who collided would collide again if they came back together.
+      // Transactions that collided would collide again if they ran again at the same time.
       await delay(Math.min(10 * 2 ** attempt, 500) * (0.5 + Math.random()));
       continue;
     }
@@ -177,7 +175,7 @@ async function attemptOnce<T>(
   tx.readOnly = options.readOnly === true;
   try {
     const begun = tx.command(beginStatement(options));
-    // Sent along with it: should it fail, what holds until the end of a transaction has no effect.
+    // Sent together, without waiting. If `begin` fails, a local setting has no effect.
     const set = settings.size === 0 ? undefined : tx.applySettings(settings);
     await Promise.all([begun, set]);
     if (options.statementTimeout !== undefined) {

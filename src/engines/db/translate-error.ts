@@ -13,7 +13,7 @@ import {
   UniqueViolation,
 } from "./errors.js";
 
-/** What both drivers report of an error: the fields of PostgreSQL's ErrorResponse, `code` being the SQLSTATE. */
+/** An error as both drivers report it: the fields of PostgreSQL's ErrorResponse, `code` being the SQLSTATE. */
 export interface ServerError {
   readonly message?: string | undefined;
   readonly severity?: string | undefined;
@@ -35,7 +35,7 @@ const byState: Readonly<Record<string, DatabaseErrorClass>> = {
   "23505": UniqueViolation,
   "23514": CheckViolation,
   "23P01": ExclusionViolation,
-  // The statement has another number of parameters than were given: the caller's mistake, whatever its class says.
+  // The statement has another number of parameters than were given: a mistake of the caller, in spite of its class.
   "08P01": ProgrammingError,
   // The server takes no changes: a standby, or one that was demoted.
   "25006": OperationalError,
@@ -72,7 +72,7 @@ const byClass: Readonly<Record<string, DatabaseErrorClass>> = {
   XX: OperationalError,
 };
 
-/** The contract's error for what a driver threw. */
+/** The contract's error for an error of a driver. */
 export function translateError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const server = error as ServerError & { code?: string };

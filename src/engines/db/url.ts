@@ -1,8 +1,16 @@
 import { ValueError } from "../../internal/value-error.js";
 
+/** A server by its name, its address or the folder of its Unix socket. */
+export interface Host {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface ParsedUrl {
   readonly engine: "postgres" | "pglite";
   readonly folder: string | null;
+  /** The servers, if there are several; a port that is not named is undefined. */
+  readonly hosts: readonly { readonly host: string; readonly port: number | undefined }[] | null;
   /** Fields of DatabaseConfig. */
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -15,24 +23,47 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
       "the database URL must begin with postgres://, postgresql:// or pglite: (PostgreSQL is the one engine)",
     );
   }
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw malformed();
-  }
+  const { single, list } = splitHosts(text);
+  const url = parse(single);
   const options: Record<string, unknown> = {};
-  if (url.hostname !== "") options["host"] = decode(url.hostname).replace(/^\[|\]$/g, "");
+  if (url.hostname !== "") options["host"] = hostOf(url);
   if (url.port !== "") options["port"] = Number(url.port);
   if (url.username !== "") options["user"] = decode(url.username);
   if (url.password !== "") options["password"] = decode(url.password);
   if (url.pathname.length > 1) options["database"] = decode(url.pathname.slice(1));
-  if (String(options["host"] ?? "").includes(",")) throw new ValueError("the database URL must name one host");
   for (const [name, value] of url.searchParams) readParameter(options, name, value);
-  return { engine: "postgres", folder: null, options };
+  return { engine: "postgres", folder: null, options, hosts: list };
 }
 
-/** libpq's names where ours differ; those it counts in seconds we count in milliseconds. */
+/** `postgres://user@a:5432,b:5433/x`: several hosts as libpq has them, which no URL has. */
+function splitHosts(text: string): { readonly single: string; readonly list: ParsedUrl["hosts"] } {
+  const start = text.indexOf("://") + 3;
+  const length = text.slice(start).search(/[/?#]/);
+  const end = length === -1 ? text.length : start + length;
+  const hostStart = start + text.slice(start, end).lastIndexOf("@") + 1;
+  const items = text.slice(hostStart, end).split(",");
+  if (items.length === 1) return { single: text, list: null };
+  const list = items.map((item) => {
+    if (item === "") throw new ValueError("the database URL has an empty host in its list of hosts");
+    const url = parse(`postgres://${item}/`);
+    return { host: hostOf(url), port: url.port === "" ? undefined : Number(url.port) };
+  });
+  return { single: `${text.slice(0, hostStart)}${items[0]}${text.slice(end)}`, list };
+}
+
+function parse(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw malformed();
+  }
+}
+
+function hostOf(url: URL): string {
+  return decode(url.hostname).replace(/^\[|\]$/g, "");
+}
+
+/** Names of libpq that differ from ours. libpq counts times in seconds. */
 const renamed: Readonly<Record<string, string>> = { dbname: "database", application_name: "applicationName" };
 const numbers = new Set([
   "port",
@@ -55,7 +86,7 @@ function readParameter(options: Record<string, unknown>, name: string, value: st
   else if (name === "prepared_statements" || name === "preparedStatements") options[name] = flag(value);
   // PgBouncer users know this one from other clients.
   else if (name === "pgbouncer") options["preparedStatements"] = !flag(value);
-  // Only says to node-postgres that sslmode means what it means here anyway.
+  // An option of node-postgres for the meaning that sslmode always has here.
   else if (name !== "uselibpqcompat") options[renamed[name] ?? name] = value;
 }
 
@@ -74,7 +105,7 @@ function parsePglite(text: string): ParsedUrl {
   // `pglite:///var/data` has an empty host, as a file: URL has.
   const folder = path.startsWith("///") ? path.slice(2) : path.startsWith("//") ? path.slice(2) : path;
   const memory = folder === "" || folder === "memory" || folder === ":memory:";
-  return { engine: "pglite", folder: memory ? null : folder, options };
+  return { engine: "pglite", folder: memory ? null : folder, options, hosts: null };
 }
 
 function decode(text: string): string {

@@ -9,12 +9,12 @@ interface WaitingCaller {
   readonly refuse: (error: Error) => void;
 }
 
-/** How many places of jobs that have left are kept before the list is cut. */
+/** The most places of jobs that have left before the list is cut. */
 const mostGone = 1024;
 /** Milliseconds that a timer may come too early by the other clock. */
 const timerLead = 2;
 
-/** Who waits for a connection: jobs, for any, and callers, for one of their own. Nobody waits longer than the limit. */
+/** The line for connections: jobs wait for any, callers for one that they have alone. The wait is limited. */
 export class WaitingLine {
   readonly #limit: number;
   readonly #reason: () => OperationalError;
@@ -43,7 +43,7 @@ export class WaitingLine {
     return this.#callers.length;
   }
 
-  /** Whether the one who has waited longest is a caller. */
+  /** True if a caller has waited longest. */
   get nextIsCaller(): boolean {
     const caller = this.#callers[0];
     const job = this.#jobs[this.#first];

@@ -2,17 +2,17 @@
 const mostFields = 2048;
 
 /**
- * A row as it is on the wire, and where in its bytes each field is. There is one, and every row is read into it: who
- * wants to keep something copies it.
+ * A row as it is on the wire, with the place of each field in its bytes. There is one, and every row is read into it:
+ * copy the parts to keep.
  */
 export class WireRow {
   bytes: Buffer = Buffer.alloc(0);
   count = 0;
-  /** Where the text of a field begins; -1 for null. */
+  /** The start of the text of each field; -1 for null. */
   readonly starts: Int32Array = new Int32Array(mostFields);
   readonly ends: Int32Array = new Int32Array(mostFields);
 
-  /** Reads the body of a DataRow message: how many fields, then the length of each, -1 for null, and its text. */
+  /** Reads the body of a DataRow message: the number of fields, then the length of each, -1 for null, and its text. */
   read(bytes: Buffer, at: number, end: number): void {
     const count = (bytes[at]! << 8) | bytes[at + 1]!;
     if (count > mostFields) throw new Error("a row with more fields than there can be");
@@ -34,7 +34,7 @@ export class WireRow {
     this.count = count;
   }
 
-  /** Takes a row that was read by somebody else. */
+  /** Takes a row that has been read already. */
   fill(fields: readonly (string | null)[]): void {
     const size = fields.reduce((sum, field) => sum + (field === null ? 0 : Buffer.byteLength(field)), 0);
     this.bytes = Buffer.allocUnsafe(size);
@@ -50,11 +50,11 @@ export class WireRow {
 
 export const wireRow: WireRow = new WireRow();
 
-/** Takes rows as they are on the wire, for what is passed on without being made into values. */
+/** Takes rows as they are on the wire, without making values of them. */
 export interface RowSink {
   /**
    * Called before the first row with the object ids of the columns' types, and when there is none. Called once more when
-   * the statement had to be run again: what came before is then void.
+   * the statement had to be run again: earlier rows are then void.
    */
   begin(types: readonly number[]): void;
   row(row: WireRow): void;

@@ -189,7 +189,7 @@ describe("a server without TLS", () => {
     expect(error.message).toContain("did not prove that it knows the password");
   });
 
-  it("is not told that channel binding is supported", async () => {
+  it("gets no flag for channel binding", async () => {
     fake.question = sasl("SCRAM-SHA-256");
     await failure({ url: fake.url, password, connectTimeout: 500 });
     expect(fake.received).toContain("n,,n=");
@@ -304,7 +304,7 @@ describe.skipIf(server === "")("a server with TLS and SCRAM", () => {
     expect(trusting.message).toContain("asks for no authentication, but channelBinding is 'require'");
   });
 
-  it("does not accept a client that talks to somebody in the middle", async () => {
+  it("does not accept a client that is connected through a server in the middle", async () => {
     const through = await listen(async (socket) => {
       const client = await impersonate(socket);
       const raw = upstream();

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { DatabaseConfig } from "../../../src/engines/db/config.js";
 import { ValueError } from "../../../src/internal/value-error.js";
 
@@ -36,6 +36,62 @@ describe("DatabaseConfig", () => {
     expect(new DatabaseConfig("postgres://h/x?pgbouncer=true").preparedStatements).toBe(false);
   });
 
+  it("reads several hosts", () => {
+    const config = new DatabaseConfig("postgres://u:p%2C@a:1,[::1]:2,%2Ftmp,c/x?target_session_attrs=primary");
+    expect(config).toMatchObject({ host: "a", port: 1, user: "u", password: "p,", targetSessionAttrs: "primary" });
+    expect(config.hosts).toEqual([
+      { host: "a", port: 1 },
+      { host: "::1", port: 2 },
+      { host: "/tmp", port: 5432 },
+      { host: "c", port: 5432 },
+    ]);
+    expect(config.address).toBe("a:1,::1:2,/tmp,c:5432/x");
+    expect(new DatabaseConfig({ host: "a, b", port: 7 }).hosts).toEqual([
+      { host: "a", port: 7 },
+      { host: "b", port: 7 },
+    ]);
+    expect(new DatabaseConfig({ url: "postgres://a:1,b:2/x", host: "c" }).hosts).toEqual([{ host: "c", port: 1 }]);
+    expect(new DatabaseConfig({ url: "postgres://a:1,b:2/x", port: 9 }).hosts[1]).toEqual({ host: "b", port: 9 });
+    expect(new DatabaseConfig("postgres://a/x").hosts).toEqual([{ host: "a", port: 5432 }]);
+  });
+
+  describe("reads libpq's variables", () => {
+    afterEach(() => {
+      vi.unstubAllEnvs();
+    });
+
+    it("as defaults for the fields and the URL", () => {
+      vi.stubEnv("PGHOST", "env.example");
+      vi.stubEnv("PGPORT", "6543");
+      vi.stubEnv("PGUSER", "env");
+      vi.stubEnv("PGPASSWORD", "secret");
+      vi.stubEnv("PGSSLMODE", "verify-full");
+      vi.stubEnv("PGCONNECT_TIMEOUT", "3");
+      vi.stubEnv("PGAPPNAME", "");
+      expect(new DatabaseConfig({ database: "x" })).toMatchObject({
+        host: "env.example",
+        port: 6543,
+        user: "env",
+        password: "secret",
+        sslmode: "verify-full",
+        connectTimeout: 3000,
+        applicationName: "stoa",
+      });
+      expect(new DatabaseConfig({ url: "postgres://ada@h:1/x?sslmode=require", user: "field" })).toMatchObject({
+        host: "h",
+        port: 1,
+        user: "field",
+        sslmode: "require",
+      });
+      expect(new DatabaseConfig("pglite:").user).toBeUndefined();
+    });
+
+    it("and names an invalid one", () => {
+      vi.stubEnv("PGPORT", "many");
+      expect(() => new DatabaseConfig({ host: "h" })).toThrow("option 'PGPORT' in the environment must be an integer");
+    });
+  });
+
   it("takes fields in either spelling, and in the contract's order", () => {
     expect(new DatabaseConfig({ host: "h", database: "x", pool_size: 3 }).poolSize).toBe(3);
     expect(new DatabaseConfig({ host: "h", poolSize: 3 }).pool_size).toBe(3);
@@ -70,7 +126,11 @@ describe("DatabaseConfig", () => {
     [{ url: "mysql://h/x" }, "must begin with postgres://, postgresql:// or pglite:"],
     [{ url: "postgres://u:p#ss@h/x" }, "percent-encoded"],
     [{ url: "postgres://u:%zz@h/x" }, "percent-encoded"],
-    [{ url: "postgres://a,b/x" }, "one host"],
+    [{ url: "postgres://a,,b/x" }, "an empty host"],
+    [{ host: "a,,b" }, "an empty host"],
+    [{ url: "postgres://a:1,b:x/x" }, "not valid"],
+    [{ targetSessionAttrs: "writer" }, "option 'targetSessionAttrs' in DatabaseConfig must be one of"],
+    [{ password: 5 }, "option 'password' in DatabaseConfig must be a string or a function"],
     [{ url: "postgres://h/x?sslmode=yes" }, "option 'sslmode' in the query of the database URL must be one of"],
     [
       { url: "postgres://h/x?pool_size=many" },

@@ -273,7 +273,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await db.fetchval("select $1::bytea", [new Uint8Array([9]).buffer])).toEqual(Buffer.from([9]));
     });
 
-    it("json() sends what would otherwise be text or an array", async () => {
+    it("json() sends JSON in place of text or an array", async () => {
       expect(await db.fetchval("select $1::jsonb", [json("text")])).toBe("text");
       expect(await db.fetchval("select $1::jsonb", [json(null)])).toBeNull();
       expect(await db.fetchval("select $1::text", [json([1])])).toBe("[1]");
@@ -455,13 +455,23 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     const names = async (): Promise<unknown[]> =>
       (await db.fetch<{ name: string }>("select name from authors order by id")).map((row) => row.name);
 
-    it("commit what was done, and return the function's result", async () => {
+    it("commit the changes, and return the result of the function", async () => {
       const result = await db.transaction(async (tx) => {
         await tx.execute("insert into authors (name) values ($1)", ["a"]);
         return tx.fetchval("select count(*) from authors");
       });
       expect(result).toBe(1);
       expect(await names()).toEqual(["a"]);
+    });
+
+    it("are distinguished from sessions and the database by their kind", async () => {
+      expect(db.kind).toBe("database");
+      await db.transaction(async (tx) => {
+        expect(tx.kind).toBe("transaction");
+        expect(db.current.kind).toBe("transaction");
+        await tx.transaction((inner) => expect(inner.kind).toBe("transaction"));
+      });
+      await db.session((session) => expect(session.kind).toBe("session"));
     });
 
     it("roll back when the function throws, and pass its error on", async () => {
@@ -621,7 +631,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(runs).toBe(1);
     });
 
-    it("run hooks after the outermost commit only, and none of what was rolled back", async () => {
+    it("run hooks after the outermost commit only, and none of a rolled back transaction", async () => {
       const log: string[] = [];
       await db.transaction(async (tx) => {
         tx.onCommit(() => log.push("outer"));
@@ -655,7 +665,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["within"]);
     });
 
-    it("end at once when their signal is aborted, whatever the function does", async () => {
+    it("end at once when their signal is aborted, even if the function goes on", async () => {
       const controller = new AbortController();
       const error = await failure(
         db.transaction(
@@ -701,7 +711,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(db.stats().inUse).toBe(0);
     });
 
-    it("are read as far as wanted, then closed", async () => {
+    it("are read in part, then closed", async () => {
       const cursor = db.cursor<{ x: number }>(numbers, [10]);
       expect(await cursor.read(2)).toEqual([{ x: 1 }, { x: 2 }]);
       expect(await cursor.next()).toEqual({ done: false, value: { x: 3 } });
@@ -754,7 +764,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
   });
 
   describe("notifications", () => {
-    it("reach whoever listens, until they stop", async () => {
+    it("reach all listeners, until they are closed", async () => {
       const seen: string[] = [];
       let arrived: (() => void) | undefined;
       const subscription = await db.listen('odd "channel"', (payload, { channel }) => {
@@ -776,7 +786,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     });
   });
 
-  it("tells how its connections are used", async () => {
+  it("reports the use of its connections", async () => {
     await db.transaction(async () => {
       expect(db.stats().inUse).toBe(1);
     });

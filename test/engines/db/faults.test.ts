@@ -71,7 +71,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await failure(open({ connectTimeout: 300 }));
     });
 
-    it("that does not know the database or the role says so at once", async () => {
+    it("that does not know the database or the role fails at once", async () => {
       const nowhere = new URL(proxy.through(server));
       nowhere.pathname = "/nowhere";
       const error = await failure(openDatabase({ url: nowhere.href, connectTimeout: 60_000 }));
@@ -138,7 +138,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     });
 
-    it("that swallows everything fails its statements long before their limit, and is used again afterwards", async () => {
+    it("that drops all packets fails its statements long before their limit, and is used again afterwards", async () => {
       await open({ statementTimeout: 600_000 });
       await db.ping();
       proxy.blackHole = true;
@@ -148,12 +148,12 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     }, 20_000);
 
-    it("that is merely slow is left in peace", async () => {
+    it("that is only slow keeps its connections", async () => {
       await open({ statementTimeout: 0 });
       expect(await db.fetchval("select 'done' from pg_sleep(4)")).toBe("done");
     }, 20_000);
 
-    it("that loses one session's answer is noticed through another", async () => {
+    it("that loses the response of one session is noticed through another", async () => {
       await open({ statementTimeout: 600_000 });
       await db.ping();
       proxy.change = () => Buffer.alloc(0);
@@ -171,20 +171,20 @@ describe.skipIf(server === "")("a database that fails", () => {
       expect(await db.fetchval("select pg_backend_pid()")).toBe(before);
     });
 
-    it("answers late, and calls wait for it", async () => {
+    it("responds late, and calls wait for it", async () => {
       await open();
       proxy.delay = 150;
       expect(await Promise.all([1, 2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([1, 2, 3]);
     });
 
-    it("that sends rubbish while nobody asked loses its connection", async () => {
+    it("that sends invalid bytes without a request loses its connection", async () => {
       await open();
       await db.ping();
       proxy.inject(Buffer.from("rubbish that is no message at all"));
       await recovers();
     });
 
-    it("that was told to shut down fails what it was doing", async () => {
+    it("that is shut down fails the running statements", async () => {
       await open();
       const victim = failure(
         db.transaction(async (tx) => {
@@ -198,7 +198,7 @@ describe.skipIf(server === "")("a database that fails", () => {
     });
   });
 
-  describe("whose answers are corrupted", () => {
+  describe("whose responses are corrupted", () => {
     /** Changes one byte of the answer, the same in each run. */
     const flip = (at: number, to: number) => (chunk: Buffer) => {
       const changed = Buffer.from(chunk);
@@ -220,7 +220,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     }, 60_000);
 
-    it("does not give one call the answer of another", async () => {
+    it("does not give one call the result of another", async () => {
       await open({ poolSize: 1 });
       await db.fetchval("select $1::int", [0]);
       // Cuts the first answer in half and goes on with the second, as if bytes had been lost.
@@ -275,7 +275,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       }
     });
 
-    it("takes a call out of the line before it was sent", async () => {
+    it("removes a call from the line before it is sent", async () => {
       await open({ poolSize: 1 });
       await db.transaction(async () => {
         const controller = new AbortController();

@@ -46,7 +46,7 @@ describe("enableDatabase", () => {
     expect(() => app.enableDatabase("pglite:")).toThrow("has been called already");
   });
 
-  it("says what is missing where there is none", async () => {
+  it("throws a clear error without a database", async () => {
     const app = create();
     app.get("/", (request) => String(request.db));
     app.logger = recorder().logger;
@@ -68,7 +68,7 @@ describe("enableDatabase", () => {
     await expect(database.fetch("select 1")).rejects.toThrow("the database has been closed");
   });
 
-  it("answers 500 to an error of the database as the contract says, and logs no value", async () => {
+  it("responds with the contract's 500 to an error of the database, and logs no value", async () => {
     const { logger, lines } = recorder();
     const app = create().enableDatabase("pglite:");
     app.logger = logger;
@@ -95,7 +95,7 @@ describe("enableDatabase", () => {
     });
   });
 
-  it("lets an exception handler answer", async () => {
+  it("lets an exception handler respond", async () => {
     const app = create().enableDatabase("pglite:");
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('Emma')"),
@@ -113,7 +113,7 @@ describe("enableDatabase", () => {
     expect((error as Error).message).toMatch(/^cannot connect to PostgreSQL at 127\.0\.0\.1:1\/x: /);
   });
 
-  it.skipIf(!server)("cancels what a request has the database do when its client leaves", async () => {
+  it.skipIf(!server)("cancels the statements of a request when its client leaves", async () => {
     const app = create().enableDatabase({ url: server!, poolSize: 2 });
     app.logger = recorder().logger;
     app.get("/slow", async (request) => request.db.transaction((tx) => tx.fetch("select pg_sleep(55)")));

@@ -45,7 +45,7 @@ describe.each([
     expect((error as Error).message).toBe(notConnected);
   });
 
-  it("says first what is wrong with a call", async () => {
+  it("reports a mistake in a call first", async () => {
     const db = closed();
     expect(await failure(db.fetch(5 as never))).toBeInstanceOf(ProgrammingError);
     expect(await failure(db.fetch("select $1", "a" as never))).toBeInstanceOf(ParameterTypeError);
@@ -60,7 +60,7 @@ describe.each([
     expect(await failure(db.withSignal(AbortSignal.abort()).fetch("select 1"))).toMatchObject({ sqlstate: "57014" });
   });
 
-  it("forgets the signal of what it refused", async () => {
+  it("removes its listener from the signal of a refused call", async () => {
     const { signal } = new AbortController();
     const db = closed();
     await failure(db.fetch("select 1", [], { signal }));
@@ -68,13 +68,13 @@ describe.each([
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  it("refuses a cursor that is none at once", () => {
+  it("refuses an invalid cursor at once", () => {
     const db = closed();
     expect(() => db.cursor(5 as never)).toThrow(ProgrammingError);
     expect(() => db.cursor("select 1", [], { batch: 0 })).toThrow(ValueError);
   });
 
-  it("has no connections, nothing around it and nothing to close", async () => {
+  it("has no connections, no transaction around it and nothing to close", async () => {
     const db = closed();
     expect(db.stats()).toEqual({ total: 0, idle: 0, inUse: 0, waiting: 0 });
     expect(db.engine).toBe("pglite");
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-describe.each(engines(service("postgres")))("what was taken of a database on $name before it was open", ({ make }) => {
+describe.each(engines(service("postgres")))("a view of a database on $name from before it was open", ({ make }) => {
   const controller = new AbortController();
   const measured: unknown[] = [];
   let db: LazyDatabase;
@@ -141,7 +141,7 @@ describe.each(engines(service("postgres")))("what was taken of a database on $na
     measured.length = 0;
     await db.fetchval("select 1");
     await failure(db.fetch("selec 1"));
-    // What another test began, such as to listen no longer, may end in between.
+    // A statement of an earlier test, such as `unlisten`, may end in between.
     expect(measured).toContain(null);
     expect(measured.filter((error) => error !== null)).toEqual([expect.any(ProgrammingError)]);
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { missingPackage } from "../../../src/engines/db/missing-package.js";
 import { ValueError } from "../../../src/internal/value-error.js";
 
-/** What Node itself throws, outside of the tests' own loader. */
+/** The error of Node itself, outside of the loader of the tests. */
 async function failureToLoad(name: string): Promise<Error> {
   const program = `import("${name}").catch(({ message, code }) => console.log(JSON.stringify({ message, code })))`;
   const { stdout } = await promisify(execFile)(process.execPath, ["-e", program]);
@@ -13,13 +13,13 @@ async function failureToLoad(name: string): Promise<Error> {
 }
 
 describe("missingPackage", () => {
-  it("gives the command that installs what is not there", async () => {
+  it("gives the command that installs the package", async () => {
     const error = missingPackage("no-such-package", "a feature", await failureToLoad("no-such-package"));
     expect(error).toBeInstanceOf(ValueError);
     expect((error as Error).message).toBe("a feature needs the package 'no-such-package': npm install no-such-package");
   });
 
-  it("leaves any other failure as it is", async () => {
+  it("returns any other error unchanged", async () => {
     const broken = new SyntaxError("in the package");
     expect(missingPackage("pg", "a feature", broken)).toBe(broken);
     const inner = await failureToLoad("no-such-package");

@@ -33,7 +33,7 @@ describe("the health of a database", () => {
     expect(await checksOf("/health/startup")).toEqual(["application"]);
   });
 
-  it("has its name for itself", () => {
+  it("has a reserved name", () => {
     const app = quietApp().enableDatabase("pglite:");
     expect(() => app.healthCheck("database", () => true)).toThrow("there is a health check 'database' already");
   });
@@ -63,7 +63,7 @@ describe("the health of a database", () => {
     const recovers = (): Promise<void> =>
       vi.waitFor(async () => expect(await ready()).toMatchObject([200, { status: "UP" }]), { timeout: 10_000 });
 
-    it("is DOWN while nobody answers, and UP again afterwards", async () => {
+    it("is DOWN while the server is away, and UP again afterwards", async () => {
       expect(await ready()).toMatchObject([200, { status: "UP" }]);
       await proxy.close();
       expect(await ready()).toMatchObject([503, { status: "DOWN" }]);
@@ -73,7 +73,7 @@ describe("the health of a database", () => {
       await recovers();
     });
 
-    it("is DOWN after a bounded time when everything is swallowed, and UP again afterwards", async () => {
+    it("is DOWN after a bounded time when all packets are dropped, and UP again afterwards", async () => {
       proxy.blackHole = true;
       expect(await ready()).toMatchObject([503, { status: "DOWN", message: "it did not answer within 2 s" }]);
       proxy.blackHole = false;
@@ -97,7 +97,7 @@ describe("the metrics of a database", () => {
     return { app, release };
   }
 
-  it("show its connections, and who waits for one", async () => {
+  it("show its connections, and the calls that wait for one", async () => {
     const { app, release } = busyApp();
     await using wire = await serve(app);
     const shown = async (): Promise<(number | undefined)[]> => {
@@ -159,7 +159,7 @@ describe("the metrics of a database", () => {
     measure.mockRestore();
   });
 
-  it.skipIf(!promtool)("leave promtool nothing to complain of", async () => {
+  it.skipIf(!promtool)("are accepted by promtool", async () => {
     const { app } = busyApp();
     await app.start();
     await app.database.fetch("selec 1").catch(() => {});

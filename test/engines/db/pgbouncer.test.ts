@@ -137,7 +137,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(await db.fetchval("select count(*) from people")).toBe(1);
     });
 
-    it("what failed among statements under way together, and no other", async () => {
+    it("only the wrong one of several statements under way", async () => {
       const one = await open({ poolSize: 1 });
       const outcomes = await Promise.allSettled(
         Array.from({ length: 40 }, (_, i) => one.fetchval("select 12 / $1::int", [i % 4])),
@@ -229,7 +229,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     it.each([
       ["listen()", () => db.listen("news", () => {})],
       ["session()", () => db.session((session) => session.execute("select pg_advisory_lock(1)"))],
-    ])("%s, which would work by accident only, and says what to do", async (call, run) => {
+    ])("%s, which would work by accident only, with a hint", async (call, run) => {
       const error = await run().catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(ProgrammingError);
       expect((error as Error).message).toBe(
@@ -242,7 +242,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       "select set_config('app.user', 'ada', false)",
       "select pg_advisory_lock(1)",
       "create temp table t (a int)",
-    ])("what would stay in a session of the pooler: %s", async (text) => {
+    ])("a statement that leaves something in a session of the pooler: %s", async (text) => {
       for (const run of [() => db.execute(text), () => db.transaction((tx) => tx.execute(text))]) {
         const error = await run().catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(ProgrammingError);
@@ -250,7 +250,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       }
     });
 
-    it("nothing that ends with the transaction", async () => {
+    it("no statement whose effect ends with the transaction", async () => {
       const seen = await db.transaction(
         async (tx) => {
           await tx.execute("create temp table t on commit drop as select 1 as one");
@@ -265,7 +265,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(left.filter((value) => value !== null && value !== "")).toEqual([]);
     });
 
-    it("nothing of those who notify", async () => {
+    it("no notification", async () => {
       let told: (payload: string) => void = () => {};
       const heard = new Promise<string>((resolve) => (told = resolve));
       await using _ = await direct.listen("news", told);
@@ -273,7 +273,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(await heard).toBe("hello");
     });
 
-    it("those who come without the mode, and tells them of it", async () => {
+    it("a connection without the option, and names the option", async () => {
       const plain = new URL(url);
       plain.searchParams.delete("pgbouncer");
       const error = await openDatabase({ url: plain.href, connectTimeout: 60_000 }).catch((reason: unknown) => reason);

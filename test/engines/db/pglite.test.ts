@@ -29,7 +29,7 @@ describe("an embedded database", () => {
     }
   });
 
-  it("in a folder keeps what was written", async () => {
+  it("in a folder keeps its rows", async () => {
     const url = `pglite:${join(folder, "kept")}`;
     const first = await openDatabase(url);
     await first.script("create table notes (text text); insert into notes values ('kept')");
@@ -79,7 +79,7 @@ describe("an embedded database", () => {
     expect(await readFile(join(path, "notes.txt"), "utf8")).toBe("mine");
   });
 
-  it("takes a folder that is empty but for what Git and file systems put there", async () => {
+  it("accepts a folder with only the files of Git and the file system", async () => {
     const path = join(folder, "mounted");
     await mkdir(join(path, "lost+found"), { recursive: true });
     await writeFile(join(path, ".gitkeep"), "");
@@ -156,7 +156,7 @@ describe("an embedded database", () => {
       120_000,
     );
 
-    it("files that were put there meanwhile are kept", async () => {
+    it("files that were added in the meantime are kept", async () => {
       const path = join(folder, "killed with other files");
       await killWhen(path, (names) => names.some((name) => name.startsWith("pgdata")));
       await writeFile(join(path, "app.ts"), "source");

@@ -116,7 +116,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("hands out connections in the order in which they were asked for", async () => {
+  it("gives connections in the order of the calls", async () => {
     const db = await open({ poolSize: 1 });
     const order: number[] = [];
     await Promise.all(
@@ -154,7 +154,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(Number(await db.fetchval(prepared, [], { prepare: false }))).toBeLessThanOrEqual(251);
   });
 
-  it("survives it when its prepared statements are gone", async () => {
+  it("prepares statements again that the session has lost", async () => {
     const db = await open({ poolSize: 1 });
     // In a function nobody sees it from here.
     await db.execute(

@@ -184,7 +184,7 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
       expect(await db.transaction(read, { settings })).toEqual({ t: text, y: "true" });
     });
 
-    it("gets an error for what is no setting", async () => {
+    it("gets an error for an invalid setting", async () => {
       const run = (settings: object) => db.transaction(() => 1, { settings: settings as Record<string, string> });
       await expect(run({ "app.user": null })).rejects.toThrow(
         new ValueError("option 'settings' in transaction(): 'app.user' must be a string or a number, not null"),

@@ -21,12 +21,12 @@ describe("sql", () => {
     expect(sql.join([]).text).toBe("");
   });
 
-  it("takes raw text as it is", () => {
+  it("uses raw text unchanged", () => {
     expect(sql`select ${sql.raw("now()")}`.text).toBe("select now()");
     expect(() => sql.raw(5 as never)).toThrow("sql.raw takes a string");
   });
 
-  it("quotes names, whatever they hold", () => {
+  it("quotes names with any characters", () => {
     expect(quoteIdentifier('a"b; drop')).toBe('"a""b; drop"');
     expect(sql.id("s", "t").text).toBe('"s"."t"');
     expect(() => quoteIdentifier("")).toThrow("non-empty");

@@ -35,7 +35,7 @@ describe.skipIf(server === "")("sslmode", () => {
     return db;
   };
 
-  /** Whether the connection is encrypted, as the server sees it. */
+  /** True if the connection is encrypted, according to the server. */
   const encrypted = async (options: Partial<DatabaseOptions>): Promise<unknown> =>
     (await open(options)).fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()");
 
@@ -79,19 +79,19 @@ describe.skipIf(server === "")("sslmode", () => {
     await proxy.close();
   });
 
-  it("prefer goes on without TLS where the server lets nobody in with it", async () => {
+  it("prefer goes on without TLS where the server refuses connections with TLS", async () => {
     expect(await encrypted({ user: "plain_only" })).toBe(false);
     expect((await failure({ user: "plain_only", sslmode: "require" })).sqlstate).toBe("28000");
   });
 
-  it("require does not look at the certificate, unless a root certificate is given", async () => {
+  it("require does not check the certificate, unless a root certificate is given", async () => {
     expect(await encrypted({ sslmode: "require" })).toBe(true);
     expect(await encrypted({ sslmode: "require", sslrootcert: certificate })).toBe(true);
     const other = join(dirname(new URL(import.meta.url).pathname), "other-ca.pem");
     expect((await failure({ sslmode: "require", sslrootcert: other })).message).toMatch(/certificate/i);
   });
 
-  it("verify-ca looks at who signed the certificate, verify-full at the name too", async () => {
+  it("verify-ca checks the signature of the certificate, verify-full the name too", async () => {
     const sslrootcert = certificate;
     expect(await encrypted({ sslmode: "verify-ca", sslrootcert })).toBe(true);
     expect((await failure({ sslmode: "verify-ca" })).message).toMatch(/self[- ]signed/i);
@@ -99,7 +99,7 @@ describe.skipIf(server === "")("sslmode", () => {
     expect(await encrypted({ sslmode: "verify-full", sslrootcert, host: "localhost" })).toBe(true);
   });
 
-  it("a root certificate that cannot be read is said so", async () => {
+  it("a root certificate that cannot be read is an error", async () => {
     await expect(openDatabase({ url: server, sslrootcert: "/nowhere/ca.pem" })).rejects.toThrow(
       "option 'sslrootcert' in DatabaseConfig: /nowhere/ca.pem cannot be read (ENOENT)",
     );
@@ -108,7 +108,7 @@ describe.skipIf(server === "")("sslmode", () => {
     );
   });
 
-  it("takes a password, and fails at once with a wrong one, which no error repeats", async () => {
+  it("accepts a password, fails at once with a wrong one, and shows neither in an error", async () => {
     expect(await encrypted({ user: "password", password: "hunter2" })).toBe(true);
     const error = await failure({ user: "password", password: "not-hunter2", connectTimeout: 60_000 });
     expect(error.sqlstate).toBe("28P01");

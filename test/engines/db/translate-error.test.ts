@@ -5,7 +5,7 @@ import { translateError } from "../../../src/engines/db/translate-error.js";
 const violation = { severity: "FEHLER", code: "23505", message: "doppelter Schlüsselwert", table: "t" };
 
 describe("translateError", () => {
-  it("finds the column in the detail, whatever the server's language", () => {
+  it("finds the column in the detail, in any language of the server", () => {
     const error = translateError({ ...violation, detail: "Schlüssel »(e_mail)=(a@x)« existiert bereits." });
     expect(error).toBeInstanceOf(UniqueViolation);
     expect(error.column).toBe("e_mail");
@@ -46,7 +46,7 @@ describe("translateError", () => {
     );
   });
 
-  it("takes what is no answer of the server for a lost connection", () => {
+  it("treats an error that is not from the server as a lost connection", () => {
     for (const cause of [Object.assign(new Error("read"), { code: "EPIPE" }), new Error("x"), "text"]) {
       const error = translateError(cause);
       expect(error).toBeInstanceOf(OperationalError);
@@ -54,7 +54,7 @@ describe("translateError", () => {
     }
   });
 
-  it("leaves its own errors as they are", () => {
+  it("returns its own errors unchanged", () => {
     const own = new DatabaseError("x");
     expect(translateError(own)).toBe(own);
   });

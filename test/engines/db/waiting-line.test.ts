@@ -20,7 +20,7 @@ describe("WaitingLine", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it("lets jobs leave in the order in which they came, however many", () => {
+  it("removes any number of jobs in the order in which they came", () => {
     const jobs = Array.from({ length: 3000 }, job);
     for (const each of jobs) line.addJob(each);
     expect(line.length).toBe(3000);
@@ -43,7 +43,7 @@ describe("WaitingLine", () => {
     expect(line.empty).toBe(true);
   });
 
-  it("gives up none that was taken out before", async () => {
+  it("gives up none that was removed before", async () => {
     const [first, second] = [job(), job()];
     line.addJob(first);
     line.addJob(second);
@@ -55,7 +55,7 @@ describe("WaitingLine", () => {
     await expect(second.promise).rejects.toThrow("cancelled");
   });
 
-  it("keeps no timer when nobody waits", () => {
+  it("keeps no timer when it is empty", () => {
     line.addJob(job());
     expect(vi.getTimerCount()).toBe(1);
     line.addJob(job());
@@ -65,7 +65,7 @@ describe("WaitingLine", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("knows who has waited longest: a job or a caller", async () => {
+  it("knows if a job or a caller has waited longest", async () => {
     line.addJob(job());
     await vi.advanceTimersByTimeAsync(1);
     const connection = {} as Connection;

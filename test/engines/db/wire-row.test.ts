@@ -18,7 +18,7 @@ describe("WireRow", () => {
     expect(textsOf(row)).toEqual(["1", null, "", "text"]);
   });
 
-  it("takes a row that was read already", () => {
+  it("accepts a row that was read already", () => {
     const row = new WireRow();
     row.fill(["1", null, "", "ö€😀"]);
     expect(textsOf(row)).toEqual(["1", null, "", "ö€😀"]);
@@ -32,7 +32,7 @@ describe("WireRow", () => {
     ["more fields than there can be", [...int16(0xffff)]],
     ["nothing", []],
   ])("refuses a row with %s", (_, body) => {
-    // What follows in the buffer belongs to another message.
+    // The next bytes in the buffer belong to another message.
     const bytes = Buffer.from([...body, ...field("another"), 0, 0, 0, 0, 0, 0, 0, 0]);
     expect(() => new WireRow().read(bytes, 0, body.length)).toThrow(/^a (row|field) /);
   });

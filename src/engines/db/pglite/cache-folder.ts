@@ -2,12 +2,12 @@ import { lstat, mkdir } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A folder of the user's own for what can be made again; null when there is none that can be trusted. */
+/** A folder of the user for files that can be made again; null if none can be trusted. */
 export async function cacheFolder(): Promise<string | null> {
   for (const folder of candidates()) {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // A folder that somebody else made could hold a database of theirs.
+      // A folder of another user could hold a database with code of that user.
       if ((await lstat(folder)).uid === (process.getuid?.() ?? 0)) return folder;
     } catch {
       // The next may be writable.

@@ -27,7 +27,7 @@ export interface DataFolder {
   release(): Promise<void>;
 }
 
-/** Folders in use by this process. A lock file only tells processes apart. */
+/** Folders in use by this process. A lock file only identifies processes. */
 const ours = new Set<string>();
 
 /**
@@ -36,7 +36,7 @@ const ours = new Set<string>();
  *
  * The cluster is built in a folder beside its final place, `pgdata`, and renamed when it is complete. If the process is
  * killed before that, the next start removes the folder that was being built, and nothing else. All of this happens in
- * the given folder, since that may be a mount point: it cannot be renamed, and what is beside it may not be writable.
+ * the given folder, since that may be a mount point: it cannot be renamed, and its parent may not be writable.
  * A cluster that is in the given folder itself, as PGlite makes it, is used where it is.
  */
 export async function takeFolder(given: string): Promise<DataFolder> {
@@ -102,7 +102,7 @@ async function create(folder: string, path: string, build: (path: string) => Pro
   }
 }
 
-/** Removes what a killed process has left. Clusters are built under the lock, so no live process is building one. */
+/** Removes the files of a killed process. Clusters are built under the lock, so no live process is building one. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (buildPattern.test(name)) await rm(join(folder, name), { recursive: true, force: true });

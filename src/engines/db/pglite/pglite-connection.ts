@@ -54,7 +54,7 @@ export class PgliteConnection implements Connection {
   async quiet(): Promise<void> {}
 
   async reset(): Promise<void> {
-    // `discard all` would also end the listening, which here is for everybody.
+    // `discard all` would also end the listening, which all share here.
     for (const text of [
       "rollback",
       "close all",
@@ -70,7 +70,7 @@ export class PgliteConnection implements Connection {
     this.altered = false;
   }
 
-  /** There is no line to cut, and what is in memory would be lost with it: whoever takes it next resets it. */
+  /** Does nothing: there is no socket, and a database in memory would be lost. It is reset before its next use. */
   destroy(): void {}
 
   async end(): Promise<void> {
@@ -104,7 +104,7 @@ export class PgliteConnection implements Connection {
     this.#working = false;
   }
 
-  /** Runs a job; what it resolves to gives the caller the answer, once there is room for the next. */
+  /** Runs a job. Resolves to a function that settles it, called once there is room for the next. */
   async #run(job: Job): Promise<() => void> {
     try {
       if (job.params.length > 0 && job.info.parameterTypes === null) {
@@ -144,7 +144,7 @@ export class PgliteConnection implements Connection {
     ];
   }
 
-  /** Hands an answer to the job; the error in it, if there is one. */
+  /** Passes a response to the job. Returns the error in it, or null. */
   #read(job: Job, messages: readonly BackendMessage[], whole: boolean): ServerError | null {
     let error: ServerError | null = null;
     job.columns = noColumns;

@@ -95,7 +95,7 @@ export class PgliteEngine implements Engine {
   }
 }
 
-/** Not in the middle of somebody's transaction, with which it would be undone. */
+/** Runs a statement outside of transactions, with which it would be rolled back. */
 async function run(pool: Pool, text: string): Promise<void> {
   const connection = await pool.acquire();
   try {

@@ -1,7 +1,7 @@
 import { missingPackage } from "../missing-package.js";
 import type { ServerError } from "../translate-error.js";
 
-/** What is used of PGlite; all of it is its published interface, described here so that our own types stand alone. */
+/** The part of PGlite that is used. It is published; it is described here so that our types do not need the package. */
 export interface PgliteModule {
   readonly PGlite: { create(options: PgliteOptions): Promise<Pglite> };
   readonly protocol: { readonly serialize: Serialize };
@@ -29,7 +29,7 @@ export interface Serialize {
   sync(): Uint8Array;
 }
 
-/** The messages that matter, told apart by their names. */
+/** The messages that matter, identified by their names. */
 export type BackendMessage =
   | { readonly name: "parameterDescription"; readonly dataTypeIDs: number[] }
   | { readonly name: "rowDescription"; readonly fields: { name: string; dataTypeID: number }[] }

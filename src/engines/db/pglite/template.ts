@@ -19,10 +19,10 @@ export async function freshDatabase(module: PgliteModule): Promise<Blob> {
   return new Blob([made]);
 }
 
-/** Under way for whoever asks first; the others in this process wait for it. */
+/** The template that is being made; several calls in this process wait for the same one. */
 let making: Promise<Buffer> | null = null;
 
-/** Removes what was kept, because it did not work. */
+/** Removes the kept template, because it did not work. */
 export async function forgetFreshDatabase(): Promise<void> {
   const path = await keptPath();
   if (path !== null) await rm(path, { force: true });

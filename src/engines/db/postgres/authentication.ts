@@ -22,17 +22,22 @@ export interface AuthenticationGuard {
 const boundMechanism = "SCRAM-SHA-256-PLUS";
 
 /**
- * Watches over what a server asks for while a connection is authenticated, and ends the connection before the driver
- * responds to what must not be. The driver gives a server everything that it asks for:
- * - the password in clear text, or an MD5 hash that is as good as it, although anybody who answers "no" to the request
- *   for TLS could be the server (`sslmode=prefer`, `allow`);
+ * Checks the requests of a server while a connection is authenticated, and ends the connection before the driver responds
+ * to one that must be refused. The driver gives a server everything that it asks for:
+ * - the password in clear text, or an MD5 hash that is as good as it, although anybody can refuse TLS and
+ *   pretend to be the server (`sslmode=prefer`, `allow`);
  * - the same once more at any time after the authentication;
  * - trust, although the server has not proved that it knows the password (no final message of SCRAM).
  *
  * To be called before `connect()`: listeners run in the order in which they were added, and a write after `destroy()` does
- * nothing. What came in one piece with a refused message is still read, so `connect()` may succeed: `assertAccepted` tells.
+ * nothing. Messages in the same chunk as a refused one are still read, so `connect()` may succeed: call `assertAccepted`
+ * then.
  */
-export function guardAuthentication(client: PgClient, config: DatabaseConfig, tls: boolean): AuthenticationGuard {
+export function guardAuthentication(
+  client: PgClient,
+  config: DatabaseConfig,
+  { tls, local }: { readonly tls: boolean; readonly local: boolean },
+): AuthenticationGuard {
   const { accepted, named } = parseRequireAuth(config.requireAuth)!;
   const { connection } = client;
   let asked: AuthMethod = "none";
@@ -64,7 +69,7 @@ export function guardAuthentication(client: PgClient, config: DatabaseConfig, tl
   };
   const isPrivate = (): boolean => {
     const { remoteAddress } = connection.stream;
-    return tls || config.host.startsWith("/") || (remoteAddress !== undefined && isLoopback(remoteAddress));
+    return tls || local || (remoteAddress !== undefined && isLoopback(remoteAddress));
   };
 
   connection.on("authenticationCleartextPassword", () => acceptSecret("password", isPrivate()));

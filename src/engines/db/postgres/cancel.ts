@@ -7,9 +7,9 @@ import type { Attempt } from "./tls.js";
 const patience = 2000;
 
 /**
- * Asks the server to cancel what the client's session is doing. Resolves when the server has taken the request, or it
- * cannot be delivered; whether it took effect, only the statement's answer tells. The server closes the connection when it
- * has taken it, as libpq waits for it to do: a pooler that sees it closed from here drops the request.
+ * Asks the server to cancel the running statement of a session. Resolves when the server has taken the request, or it
+ * cannot be delivered; only the response of the statement shows if it had an effect. Like libpq, waits for the server to
+ * close the connection: a pooler drops the request if it is closed from here.
  */
 export function sendCancel(client: PgClient, attempt: Attempt, host: string): Promise<void> {
   return new Promise((resolve) => {
@@ -37,7 +37,7 @@ export function sendCancel(client: PgClient, attempt: Attempt, host: string): Pr
 function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt, false>, host: string): void {
   socket.write(sslRequest);
   socket.once("data", (answer) => {
-    // More than the one byte was put there by somebody else, before the encryption.
+    // Bytes after the first were injected before the encryption began.
     if (answer.length !== 1 || answer[0] !== "S".charCodeAt(0)) {
       socket.destroy();
       return;

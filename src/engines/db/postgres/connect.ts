@@ -1,59 +1,76 @@
 import type { Socket } from "node:net";
-import type { DatabaseConfig } from "../config.js";
+import { type DatabaseConfig, addressOf as hostAddress } from "../config.js";
 import { OperationalError } from "../errors.js";
 import { translateError } from "../translate-error.js";
+import type { Host } from "../url.js";
 import { AuthenticationRefused, guardAuthentication } from "./authentication.js";
 import { MessageReader } from "./message-reader.js";
 import type { PgClient, PgModule } from "./pg-module.js";
-import type { Attempt } from "./tls.js";
+import { type Attempt, isUnixSocket } from "./tls.js";
 
 export interface Connected {
   readonly client: PgClient;
-  /** Reads what the server sends. */
+  /** Reads the messages of the server. */
   readonly reader: MessageReader;
   /** The way in which it was connected, for a second connection to the same server. */
   readonly attempt: Attempt;
   /** The name or address to which the certificate of the server belongs. */
   readonly host: string;
+  /** The server by host and port. */
+  readonly server: string;
+}
+
+/** One server, and the account with which to connect. */
+export interface Target {
+  readonly config: DatabaseConfig;
+  readonly host: Host;
+  /** The ways to connect that are allowed, in order. */
+  readonly attempts: readonly Attempt[];
+  readonly password: string | undefined;
 }
 
 /**
- * Opens a session in the first of the ways that works; fails with what the first way met, unless that was a server that
- * has no TLS where none is required.
+ * Opens a session in the first way that works. Fails with the error of the first way, unless that was a server without
+ * TLS and none is required.
  */
-export async function connectClient(
-  pg: PgModule,
-  config: DatabaseConfig,
-  attempts: readonly Attempt[],
-  timeout: number = config.connectTimeout,
-): Promise<Connected> {
+export async function connectClient(pg: PgModule, target: Target, timeout: number): Promise<Connected> {
   let first: OperationalError | null = null;
   const deadline = performance.now() + timeout;
-  for (const attempt of attempts) {
+  for (const attempt of target.attempts) {
     const left = Math.ceil(deadline - performance.now());
     if (left <= 0) break;
     try {
-      return { ...(await tryConnect(pg, config, attempt, left)), attempt, host: config.host };
+      return {
+        ...(await tryConnect(pg, target, attempt, left)),
+        attempt,
+        host: target.host.host,
+        server: hostAddress(target.host),
+      };
     } catch (error) {
-      const failure = described(error, config);
+      const failure = described(error, addressOf(target));
       first = first === null || hasNoTls(first) ? failure : first;
       if (!deservesAnotherWay(failure)) break;
     }
   }
-  throw first;
+  throw first ?? described(new Error("timeout expired"), addressOf(target));
+}
+
+/** The server and the database, fit for a log. */
+export function addressOf({ config, host }: Pick<Target, "config" | "host">): string {
+  return config.database === undefined ? hostAddress(host) : `${hostAddress(host)}/${config.database}`;
 }
 
 async function tryConnect(
   pg: PgModule,
-  config: DatabaseConfig,
+  { config, host, password }: Target,
   attempt: Attempt,
   timeout: number,
 ): Promise<Pick<Connected, "client" | "reader">> {
   const client = new pg.Client({
-    host: config.host,
-    port: config.port,
+    host: host.host,
+    port: host.port,
     user: config.user,
-    password: config.password,
+    password,
     database: config.database,
     ssl: attempt === false ? false : { ...attempt },
     application_name: config.applicationName,
@@ -64,9 +81,9 @@ async function tryConnect(
     // The driver claims to support it without TLS too, if it is on.
     enableChannelBinding: attempt !== false && config.channelBinding !== "disable",
   });
-  // A client without a listener throws what it cannot hand to a query, and ends the process.
+  // Without a listener, an error of the client that belongs to no query would end the process.
   client.on("error", () => {});
-  const guard = guardAuthentication(client, config, attempt !== false);
+  const guard = guardAuthentication(client, config, { tls: attempt !== false, local: isUnixSocket(host) });
   const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
@@ -81,8 +98,8 @@ async function tryConnect(
 }
 
 /**
- * What a session needs to be for its values to be read right, whatever the server is set to. A pooler refuses settings
- * that it does not know; DateStyle all of them know.
+ * The settings that a session needs so that its values are read correctly, independent of those of the server. A pooler
+ * refuses settings that it does not know; all of them know DateStyle.
  */
 function sessionSettings(config: DatabaseConfig): Record<string, string> {
   const settings: Record<string, string> = { DateStyle: "ISO" };
@@ -93,8 +110,8 @@ function sessionSettings(config: DatabaseConfig): Record<string, string> {
 }
 
 /**
- * Puts a reader between the socket and the driver. What is thrown out of the socket's event when an answer is corrupt
- * would, uncaught, end the process. Here it ends the connection.
+ * Puts a reader between the socket and the driver. An error about a corrupt message, thrown in an event of the socket,
+ * would end the process. Here it ends the connection.
  */
 function readFrom(client: PgClient): MessageReader {
   const reader = new MessageReader();
@@ -119,7 +136,7 @@ function readFrom(client: PgClient): MessageReader {
   return reader;
 }
 
-/** libpq goes on to the next way when TLS does not come about, or when the server lets nobody in this way. */
+/** As in libpq, the next way is tried if TLS fails or the server refuses this kind of connection. */
 function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
   if (cause instanceof AuthenticationRefused) return cause.needsTls;
   if (sqlstate === "28000" || sqlstate === noTls) return true;
@@ -127,42 +144,42 @@ function deservesAnotherWay({ sqlstate, cause }: OperationalError): boolean {
   return code === "ECONNRESET" || message === "Connection terminated unexpectedly";
 }
 
-/** What node-postgres says when the server has no TLS at all. */
+/** True for the error of node-postgres about a server without TLS. */
 function hasNoTls({ cause }: OperationalError): boolean {
   return (cause as { message?: unknown }).message === "The server does not support SSL connections";
 }
 
-/** The condition of a connection that came about, but not in the way that was wanted: no TLS, or a wrong certificate. */
+/** SQLSTATE of a connection that was refused here: no TLS, or a wrong certificate. */
 const noTls = "08004";
 
-function described(error: unknown, config: DatabaseConfig): OperationalError {
+function described(error: unknown, address: string): OperationalError {
   const translated = translateError(error);
   const fromServer = translated.sqlstate !== null && !translated.sqlstate.startsWith("08");
   const reason = fromServer ? translated.message : reasonOf(error);
-  // PgBouncer has one code for everything, also for a server that is just starting; this will not pass.
-  if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, config, error);
-  if (error instanceof AuthenticationRefused) return refusedError(error, config);
-  return new OperationalError(`cannot connect to PostgreSQL at ${config.address}: ${reason}`, {
+  // PgBouncer has one code for all errors, also for a server that is just starting. This one is permanent.
+  if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, address, error);
+  if (error instanceof AuthenticationRefused) return refusedError(error, address);
+  return new OperationalError(`cannot connect to PostgreSQL at ${address}: ${reason}`, {
     sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001",
     cause: error,
   });
 }
 
-function refusedError(cause: AuthenticationRefused, config: DatabaseConfig): OperationalError {
+function refusedError(cause: AuthenticationRefused, address: string): OperationalError {
   const hint = cause.needsTls ? "; use sslmode 'require' or better, or SCRAM on the server" : "";
-  const message = `cannot connect to PostgreSQL at ${config.address}: ${cause.message}${hint}`;
+  const message = `cannot connect to PostgreSQL at ${address}: ${cause.message}${hint}`;
   return new OperationalError(message, { sqlstate: "28000", cause });
 }
 
-function pooledError(reason: string, config: DatabaseConfig, cause: unknown): OperationalError {
+function pooledError(reason: string, address: string, cause: unknown): OperationalError {
   const hint = "behind a pooler in transaction mode (PgBouncer) the option is preparedStatements: false";
-  const message = `cannot connect to PostgreSQL at ${config.address}: ${reason}; ${hint}`;
+  const message = `cannot connect to PostgreSQL at ${address}: ${reason}; ${hint}`;
   return new OperationalError(message, { sqlstate: "08P01", cause });
 }
 
 function isAboutTls(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  // OpenSSL's names for what is wrong with a certificate have no common form.
+  // The names of OpenSSL for errors in certificates have no common form.
   return /SSL|TLS|CERT|EPROTO|SIGNATURE|CRL/.test(String(code)) || /\b(?:SSL|TLS)\b|certificate/i.test(String(message));
 }
 

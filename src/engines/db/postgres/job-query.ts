@@ -2,7 +2,7 @@ import { type Field, type Job, noColumns } from "../job.js";
 import type { ServerError } from "../translate-error.js";
 import type { PgConnectionHandle, PgModule, PgQuery } from "./pg-module.js";
 
-/** The connection as its queries see it. */
+/** The part of a connection that its queries use. */
 export interface JobCarrier {
   write(handle: PgConnectionHandle, job: Job): void;
   described(job: Job, fields: readonly Field[] | null): void;
@@ -13,9 +13,9 @@ export interface JobCarrier {
 export type JobQueryClass = new (job: Job, carrier: JobCarrier) => PgQuery;
 
 /**
- * A query of node-postgres that hands everything to a job, but for what the connection has taken before. Its base class
- * is known only once the package is loaded, and the driver insists on it; what its constructor would make for every
- * statement, an event emitter and a result, nobody uses.
+ * A query of node-postgres that passes everything to a job, except the messages that the connection takes first. The
+ * driver insists on its base class, which is known only once the package is loaded. The constructor of that class is not
+ * called: it would make an event emitter and a result for every statement, which are not used.
  */
 export function createJobQuery({ Query }: PgModule): JobQueryClass {
   Object.setPrototypeOf(JobQuery.prototype, Query.prototype);
@@ -66,7 +66,7 @@ class JobQuery implements PgQuery {
   handleReadyForQuery(): void {
     if (this.#over) return;
     this.#over = true;
-    // An answer must say how the statement ended, unless it was only to be prepared.
+    // A response must have an end (CommandComplete), unless the statement was only prepared.
     if (!this.#job.completed && this.#job.encoded !== null) {
       this.#carrier.failed(this.#job, new Error("an answer without its end"));
       return;

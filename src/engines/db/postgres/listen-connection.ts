@@ -5,7 +5,7 @@ import { quoteIdentifier } from "../sql.js";
 import { internalStatement } from "../statements.js";
 import type { PgConnection } from "./pg-connection.js";
 
-/** Milliseconds of quiet after which the connection is tried out: notifications are rare, and a dead one is silent too. */
+/** Milliseconds without a message after which the connection is tested: notifications are rare. */
 const quietTime = 10_000;
 const shortestBackoff = 100;
 const longestBackoff = 2000;

@@ -1,5 +1,5 @@
 import type { DatabaseConfig } from "../config.js";
-import type { ConnectionOwner } from "../connection.js";
+import { type ConnectionOwner, nobody } from "../connection.js";
 import type { ArrayResult } from "../database.js";
 import { DatabaseError, OperationalError } from "../errors.js";
 import { Job } from "../job.js";
@@ -8,10 +8,10 @@ import type { PgConnection } from "./pg-connection.js";
 
 type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
 
-/** Milliseconds without a byte from the server, while it owes an answer, after which it is asked for in another way. */
+/** Milliseconds without a byte from the server, while a statement runs, after which a second connection asks for it. */
 const firstDoubt = 2000;
 const longestDoubt = 30_000;
-/** Milliseconds in which a server that is alive answers that. */
+/** Milliseconds in which a server that is alive responds to that. */
 const probePatience = 2000;
 /** Milliseconds that the server's own limit for a statement gets to take effect. */
 const grace = 1000;
@@ -24,8 +24,8 @@ interface Silence {
 }
 
 /**
- * Tells a slow answer from one that will never come. A network that swallows packets, or a server that hangs, shows as
- * nothing at all: only a second, fresh connection can tell that from a statement that takes its time.
+ * Distinguishes a slow response from one that will never come. If a network drops packets or a server hangs, nothing is
+ * received: only a second, new connection shows if the statement is still running.
  */
 export class Liveness {
   readonly #config: DatabaseConfig;
@@ -89,13 +89,13 @@ export class Liveness {
     }
   }
 
-  /** Those whose session the server still works on. */
+  /** The connections whose sessions are at work on the server. */
   async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection>> {
     let probe: PgConnection;
     try {
       probe = await this.#open(nobody, probePatience);
     } catch (error) {
-      // A refusal in words comes from a server that is alive.
+      // Only a server that is alive sends an error.
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
       return new Set(answered ? doubtful : []);
     }
@@ -103,7 +103,12 @@ export class Liveness {
     try {
       // A pooler has its own numbers for sessions.
       const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
-      return new Set(doubtful.filter(({ client }) => working === null || working.has(client.processID)));
+      // A server knows nothing about the sessions of the other hosts.
+      return new Set(
+        doubtful.filter(
+          ({ client, server }) => working === null || server !== probe.server || working.has(client.processID),
+        ),
+      );
     } catch {
       return new Set();
     } finally {
@@ -113,7 +118,7 @@ export class Liveness {
   }
 }
 
-/** Process numbers of sessions at work, or done so recently that their answer may still be on its way. */
+/** Process numbers of sessions at work, or done so recently that their response may still be on its way. */
 async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>> {
   const text =
     "select pid from pg_catalog.pg_stat_activity " +
@@ -123,8 +128,6 @@ async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>
   const { rows } = (await job.promise) as ArrayResult;
   return new Set(rows.map(([pid]) => pid as number));
 }
-
-const nobody: ConnectionOwner = { onProgress() {}, onGone() {}, onRetry() {} };
 
 function tookTooLong(limit: number): OperationalError {
   return new OperationalError(`the statement took longer than the limit of ${limit} ms`, { sqlstate: "57014" });

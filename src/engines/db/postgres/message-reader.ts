@@ -1,14 +1,14 @@
-/** Types of messages that are not left to the driver. */
+/** Types of messages that the driver does not get. */
 export const messageType = { dataRow: 68, commandComplete: 67, bindComplete: 50 } as const;
 
-/** Takes a message whose body is in `bytes` from `start` to `end`; false when nobody waits for an answer. */
+/** Takes a message whose body is in `bytes` from `start` to `end`; false if no statement is waiting for a response. */
 export type MessageTaker = (type: number, bytes: Buffer, start: number, end: number) => boolean;
 
 /**
- * Cuts what a server sends into messages, and throws on what cannot be one: the parser of the driver does not check, and
- * would wait for ever for the rest of a message whose length was corrupted. Rows, by far the most messages, and what
- * comes with every answer are handed over as they are; the driver would make an object and an event of each, and a string
- * of each field. It gets everything else.
+ * Cuts the bytes of a server into messages, and throws on bytes that cannot be one: the parser of the driver does not
+ * check, and would wait for ever for the rest of a message with a corrupt length. Rows, by far the most messages, and the
+ * messages of every response go to `take` as bytes; the driver would make an object and an event of each, and a string of
+ * each field. The driver gets all other messages.
  */
 export class MessageReader {
   take: MessageTaker = () => false;
@@ -16,7 +16,7 @@ export class MessageReader {
   /** The beginning of a message that was cut off by the end of a chunk, in the pieces in which it came. */
   #pieces: Buffer[] = [];
   #received = 0;
-  /** How long that message is, header included; 0 as long as not even that is known. */
+  /** The length of that message with its header; 0 until it is known. */
   #expected = 0;
 
   read(chunk: Buffer): void {
@@ -27,14 +27,14 @@ export class MessageReader {
   /** Reads the messages that are all there, and keeps the rest. */
   #readWhole(bytes: Buffer, from: number): void {
     let at = from;
-    /** Where those begin that are still to be passed on. */
+    /** The start of the messages that are still to be passed on. */
     let passFrom = from;
     while (at + headerLength <= bytes.length) {
       const end = at + headerLength + lengthOf(bytes, at);
       if (end > bytes.length) break;
       const type = bytes[at]!;
       if (known[type] === taken) {
-        // What comes before a message tells whose it is.
+        // Earlier messages decide which statement this one belongs to.
         if (passFrom < at) this.passOn(bytes.subarray(passFrom, at));
         passFrom = this.take(type, bytes, at + headerLength, end) ? end : at;
       }
@@ -44,7 +44,7 @@ export class MessageReader {
     if (at < bytes.length) this.#keep(bytes.subarray(at));
   }
 
-  /** Adds what is missing of a message that was cut off, and reads it; where in the chunk the next one begins. */
+  /** Completes a message that was cut off, and reads it. Returns the start of the next one in the chunk. */
   #complete(chunk: Buffer): number {
     let at = 0;
     if (this.#expected === 0) {
@@ -84,7 +84,7 @@ for (const letter of "RKSZTDCIENAnts123cdGHWvV") known[letter.charCodeAt(0)] = 1
 for (const type of Object.values(messageType)) known[type] = taken;
 const copyData = "d".charCodeAt(0);
 
-/** The length of what follows the header. */
+/** The length of the body. */
 function lengthOf(bytes: Buffer, at: number): number {
   const type = bytes[at]!;
   const length =

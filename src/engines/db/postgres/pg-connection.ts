@@ -1,4 +1,4 @@
-import type { Connection, ConnectionOwner } from "../connection.js";
+import { type Connection, type ConnectionOwner, nobody } from "../connection.js";
 import { OperationalError } from "../errors.js";
 import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
 import { internalStatement, type StatementInfo } from "../statements.js";
@@ -15,15 +15,15 @@ import type { Attempt } from "./tls.js";
 
 /** A statement that this session has prepared. */
 interface Prepared {
-  /** What its rows look like; null until the server has told. */
+  /** The columns of its rows; null until the server has described them. */
   columns: Columns | null;
 }
 
-/** How many statements a session keeps prepared: each takes memory on the server. */
+/** The most statements that a session keeps prepared: each takes memory on the server. */
 const mostPrepared = 250;
-/** Milliseconds that an abandoned statement may take, once it has its turn, before it is worth a cancel request. */
+/** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
-/** Milliseconds from which a statement counts as slow, beyond the quickest answer. */
+/** Milliseconds from which a statement counts as slow, beyond the quickest response. */
 const slowAfter = 50;
 const heavyFrom = 20;
 const wholeResult = {};
@@ -33,6 +33,9 @@ const readOnlyServer = "25006";
 /** A session with a server, through node-postgres, with many statements under way at a time. */
 export class PgConnection implements Connection, JobCarrier {
   readonly client: PgClient;
+  /** The server by host and port. */
+  readonly server: string;
+  owner: ConnectionOwner = nobody;
   usable = true;
   clean = true;
   altered = false;
@@ -40,23 +43,22 @@ export class PgConnection implements Connection, JobCarrier {
   retireAt = Number.POSITIVE_INFINITY;
   statementLimit: number | null = null;
   busySince = 0;
-  readonly #owner: ConnectionOwner;
   readonly #naming: StatementNaming;
   readonly #attempt: Attempt;
   readonly #host: string;
   readonly #JobQuery: JobQueryClass;
   /** By name: a text that was forgotten and learned again is another `StatementInfo` with the same name. */
   readonly #prepared = new Map<string, Prepared>();
-  /** Names that the server is to forget, told with the next statement it prepares. */
+  /** Names of statements to close on the server, sent with the next one that is prepared. */
   readonly #stale: string[] = [];
   readonly #sent: Job[] = [];
   /** Jobs that wait until the types of the parameters of the first of them are known. */
   #held: Job[] | null = null;
   /** The job that asks for those types. */
   #asking: Job | null = null;
-  /** Statements under way that are known to take their time. */
+  /** Statements under way that are known to be slow. */
   #heavy = 0;
-  /** Milliseconds of the quickest answer so far: mostly the way there and back. */
+  /** Milliseconds of the quickest response so far: mostly the round trip. */
   #quickest = 100;
   /** Statements that the session has prepared, until the end of the turn. */
   readonly #statements = new StatementBuffer();
@@ -73,18 +75,13 @@ export class PgConnection implements Connection, JobCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor(
-    { client, reader, attempt, host }: Connected,
-    JobQuery: JobQueryClass,
-    naming: StatementNaming,
-    owner: ConnectionOwner,
-  ) {
+  constructor({ client, reader, attempt, host, server }: Connected, JobQuery: JobQueryClass, naming: StatementNaming) {
+    this.server = server;
     this.#naming = naming;
     this.client = client;
     this.#attempt = attempt;
     this.#host = host;
     this.#JobQuery = JobQuery;
-    this.#owner = owner;
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
     client.on("error", (error) => this.#lose(error));
     client.on("end", () => this.#lose(new Error("the server closed the connection")));
@@ -118,7 +115,7 @@ export class PgConnection implements Connection, JobCarrier {
     else if (!this.usable) job.fail(connectionError(this.#failure));
     else if (job.prepare && job.params.length > 0 && job.info.parameterTypes === null) this.#askTypes(job);
     else if (job.encoded !== null || job.encode()) this.#transmit(job);
-    else this.#owner.onProgress(this);
+    else this.owner.onProgress(this);
   }
 
   cancel(job: Job): void {
@@ -127,7 +124,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.#strayCancel = true;
     this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
-      if (this.usable) this.#owner.onProgress(this);
+      if (this.usable) this.owner.onProgress(this);
     });
   }
 
@@ -176,7 +173,7 @@ export class PgConnection implements Connection, JobCarrier {
     else this.#writeNew(handle, job, prepared === undefined);
   }
 
-  /** What the session does not know yet: the statement, or what its rows look like. */
+  /** Writes a statement that is not prepared in this session, or not described yet. */
   #writeNew(handle: PgConnectionHandle, job: Job, parse: boolean): void {
     const name = job.prepare ? job.info.name : "";
     if (parse) {
@@ -200,7 +197,7 @@ export class PgConnection implements Connection, JobCarrier {
     }
   }
 
-  /** @internal What the rows look like; null for a statement that has none. */
+  /** @internal Takes the columns of the rows; null for a statement without rows. */
   described(job: Job, fields: readonly Field[] | null): void {
     const columns = fields === null ? noColumns : columnsOf(fields);
     job.columns = columns;
@@ -213,13 +210,13 @@ export class PgConnection implements Connection, JobCarrier {
     this.clean = this.client.getTransactionStatus() === "I";
     this.#advance(job);
     job.succeed();
-    this.#owner.onProgress(this);
+    this.owner.onProgress(this);
   }
 
   /** @internal */
   failed(job: Job, error: ServerError | Error): void {
     if (!isFromServer(error)) {
-      // The driver's own: the stream of answers cannot be trusted any more.
+      // An error of the driver itself: the rest of the stream cannot be trusted.
       this.destroy(error as Error);
       job.fail(connectionError(error));
       return;
@@ -234,14 +231,14 @@ export class PgConnection implements Connection, JobCarrier {
       job.restart();
       // All other jobs wait for this one, so it cannot wait among them.
       if (job === this.#asking) this.#transmit(job);
-      else this.#owner.onRetry(job);
+      else this.owner.onRetry(job);
     } else {
       job.fail(aboutName ? sharedSessionError(error) : translateError(error));
     }
-    this.#owner.onProgress(this);
+    this.owner.onProgress(this);
   }
 
-  /** The messages of an answer that are not worth the driver's way of handling them. */
+  /** Takes the messages of a response that do not go through the driver, which is slower. */
   #take(type: number, bytes: Buffer, start: number, end: number): boolean {
     const job = this.#sent[0];
     if (job === undefined) return false;
@@ -276,7 +273,7 @@ export class PgConnection implements Connection, JobCarrier {
       this.#held = null;
       if (error !== null) held.shift()?.fail(error);
       for (const waiting of held) if (!waiting.settled) this.send(waiting);
-      if (this.usable) this.#owner.onProgress(this);
+      if (this.usable) this.owner.onProgress(this);
     };
     ask.promise.then(
       () => resume(null),
@@ -296,7 +293,7 @@ export class PgConnection implements Connection, JobCarrier {
     if (took < this.#quickest) this.#quickest = took;
     job.info.cost += (took - this.#quickest - job.info.cost) / 4;
     const head = this.#sent[0];
-    // Its caller left while it stood in line. Now it has its turn, and usually not for long.
+    // Its caller left while it waited. It runs now, usually not for long.
     if (head?.settled) setTimeout(() => this.cancel(head), lateCancelDelay).unref();
   }
 
@@ -347,7 +344,7 @@ export class PgConnection implements Connection, JobCarrier {
     for (const job of this.#sent.splice(0)) job.fail(connectionError(error));
     for (const job of this.#held?.splice(0) ?? []) job.fail(connectionError(error));
     this.client.connection.stream.destroy();
-    this.#owner.onGone(this);
+    this.owner.onGone(this);
   }
 }
 

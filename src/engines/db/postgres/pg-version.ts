@@ -43,7 +43,7 @@ function missingMembers(pg: Record<string, unknown>): string[] {
   });
 }
 
-/** The version of the package; null where it cannot be told, as in an application that is bundled into one file. */
+/** The version of the package; null if it is unknown, as in an application that is bundled into one file. */
 export function installedVersion(): string | null {
   try {
     const { version } = createRequire(import.meta.url)("pg/package.json") as { version?: unknown };

@@ -2,8 +2,8 @@ import type { Connection, ConnectionOwner } from "../connection.js";
 import type { Engine, EngineContext } from "../engine.js";
 import { DatabaseError } from "../errors.js";
 import type { Pool } from "../pool.js";
-import { type Connected, connectClient } from "./connect.js";
-import { createJobQuery, type JobQueryClass } from "./job-query.js";
+import { ServerFinder } from "./find-server.js";
+import { createJobQuery } from "./job-query.js";
 import { ListenConnection } from "./listen-connection.js";
 import { Liveness } from "./liveness.js";
 import { PgConnection } from "./pg-connection.js";
@@ -15,23 +15,22 @@ import { type Attempt, tlsAttempts } from "./tls.js";
 export class PostgresEngine implements Engine {
   readonly name = "postgres";
   readonly size: number;
-  /** Beyond this, more statements ahead brought nothing more on a local server, and make a slow one hold up more others. */
+  /** More statements ahead were no faster on a local server, and more of them would wait behind a slow one. */
   readonly depth = 16;
-  readonly #context: EngineContext;
-  readonly #pg: PgModule;
-  readonly #attempts: readonly Attempt[];
-  readonly #JobQuery: JobQueryClass;
+  readonly #finder: ServerFinder;
   readonly #listener: ListenConnection;
   readonly #liveness: Liveness;
-  readonly #naming: StatementNaming;
 
   private constructor(context: EngineContext, pg: PgModule, attempts: readonly Attempt[]) {
     this.size = context.config.poolSize;
-    this.#context = context;
-    this.#pg = pg;
-    this.#attempts = attempts;
-    this.#JobQuery = createJobQuery(pg);
-    this.#naming = new StatementNaming(context.logger);
+    const JobQuery = createJobQuery(pg);
+    const naming = new StatementNaming(context.logger);
+    this.#finder = new ServerFinder(
+      pg,
+      context.config,
+      attempts,
+      (connected) => new PgConnection(connected, JobQuery, naming),
+    );
     const open = (owner: ConnectionOwner, timeout?: number) => this.connect(owner, timeout);
     this.#listener = new ListenConnection(context, open);
     this.#liveness = new Liveness(context.config, open);
@@ -41,14 +40,13 @@ export class PostgresEngine implements Engine {
     return new PostgresEngine(context, await loadPg(), await tlsAttempts(context.config));
   }
 
-  async connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
-    const connected: Connected = await connectClient(this.#pg, this.#context.config, this.#attempts, timeout);
-    return new PgConnection(connected, this.#JobQuery, this.#naming, owner);
+  connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
+    return this.#finder.connect(owner, timeout);
   }
 
   mayComeUp(error: unknown): boolean {
     if (!(error instanceof DatabaseError)) return false;
-    // It is starting up or shutting down; it has no room; or nobody is there.
+    // It starts up or shuts down, has no free connection, or cannot be reached.
     return error.sqlstate === "57P03" || error.sqlstate === "53300" || error.sqlstate === "08001";
   }
 

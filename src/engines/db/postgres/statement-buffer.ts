@@ -2,7 +2,7 @@ import type { Encoded } from "../values/encode.js";
 
 /**
  * The statements of one turn of the event loop on their way to the server: messages Bind, Execute and Sync of
- * PostgreSQL's protocol, one after the other in one piece, where the driver would write three for each.
+ * PostgreSQL's protocol, written at once; the driver would write three times for each statement.
  */
 export class StatementBuffer {
   #bytes = Buffer.allocUnsafeSlow(initialSize);
@@ -97,7 +97,7 @@ export class StatementBuffer {
   }
 }
 
-/** How many bytes a value can become. */
+/** The most bytes that a value can take. */
 function longest(value: string | Buffer): number {
   if (typeof value !== "string") return value.length;
   return value.length <= 4096 ? value.length * 3 : Buffer.byteLength(value);

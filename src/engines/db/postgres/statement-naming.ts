@@ -17,7 +17,7 @@ export class StatementNaming {
     this.#logger = logger;
   }
 
-  /** A name was taken by somebody else, a statement that was prepared is gone, or it may never have been prepared. */
+  /** A name was taken by another client, a prepared statement is gone, or it may never have been prepared. */
   surprised(by: "taken" | "gone" | "unknown"): void {
     if (by === "gone") this.#losses++;
     if (this.disabled || (by !== "taken" && this.#losses < toleratedLosses)) return;

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ConnectionOptions } from "node:tls";
 import { ValueError } from "../../../internal/value-error.js";
 import type { DatabaseConfig } from "../config.js";
+import type { Host } from "../url.js";
 
 /** One way to connect; false is without TLS. */
 export type Attempt = ConnectionOptions | false;
@@ -11,11 +12,15 @@ export type Attempt = ConnectionOptions | false;
  * node-postgres by itself would take prefer and require for verify-full, and never fall back.
  */
 export async function tlsAttempts(config: DatabaseConfig): Promise<readonly Attempt[]> {
-  // A Unix socket has no TLS.
-  if (config.sslmode === "disable" || config.host.startsWith("/")) return [false];
+  if (config.sslmode === "disable" || config.hosts.every(isUnixSocket)) return [false];
   const tls = await tlsOptions(config);
   if (config.sslmode === "allow") return [false, tls];
   return config.sslmode === "prefer" ? [tls, false] : [tls];
+}
+
+/** True for a host that is the folder of a Unix socket, which has no TLS. */
+export function isUnixSocket({ host }: Host): boolean {
+  return host.startsWith("/");
 }
 
 async function tlsOptions(config: DatabaseConfig): Promise<ConnectionOptions> {

@@ -3,7 +3,7 @@ import { parseBytes } from "./bytes.js";
 import { elementOf, oid } from "./oids.js";
 import { parseTimestamp } from "./timestamps.js";
 
-/** Makes a value of what the server sent as text. */
+/** Makes a value of the text from the server. */
 export type Decoder = (text: string) => unknown;
 
 const asText: Decoder = (text) => text;

@@ -6,10 +6,10 @@ import { Json } from "./json.js";
 import { elementOf, oid } from "./oids.js";
 import { formatTimestamp } from "./timestamps.js";
 
-/** What goes over the wire: text, bytes, or SQL null. */
+/** A value as it is sent: text, bytes, or SQL null. */
 export type Encoded = string | Buffer | null;
 
-/** What the protocol can count: a 16-bit number. */
+/** The limit of the protocol: a 16-bit number. */
 const mostParameters = 65_535;
 /** PostgreSQL's limit for one value. */
 const longestValue = 0x3fffffff;
@@ -153,7 +153,7 @@ class Encoding {
   }
 }
 
-/** Tells what is expected when a value cannot be the type at all; throws when it could be, but is out of range. */
+/** Returns the expected type if a value has another one; throws if it has the type but is out of range. */
 type Check = (value: unknown, as: Encoding) => string | undefined;
 
 const earliest = Date.UTC(-4712, 0, 1);
@@ -246,7 +246,7 @@ function uuid(value: unknown, as: Encoding): string | undefined {
   return undefined;
 }
 
-/** What an object says that it is for PostgreSQL, as in node-postgres; else itself. */
+/** The result of `toPostgres()`, as in node-postgres; without that method, the object itself. */
 function convert(value: object): unknown {
   const { toPostgres } = value as { toPostgres?: unknown };
   return typeof toPostgres === "function" ? toPostgres.call(value) : value;

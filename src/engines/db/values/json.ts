@@ -1,4 +1,4 @@
-/** A value that is sent as JSON whatever it is: a list or a string would otherwise be an array or text. */
+/** A value that is always sent as JSON. Without it a list is an array, and a string is text. */
 export class Json {
   constructor(readonly value: unknown) {}
 }

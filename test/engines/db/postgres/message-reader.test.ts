@@ -54,7 +54,7 @@ describe("MessageReader", () => {
     "Z passed on",
   ];
 
-  it("gives answers to one and all else to the other, in order, however they are cut into chunks", () => {
+  it("gives rows to one and other messages to the other, in order, for all sizes of chunks", () => {
     for (let size = 1; size <= stream.length; size++) {
       events.length = 0;
       for (let at = 0; at < stream.length; at += size) reader.read(stream.subarray(at, at + size));
@@ -62,13 +62,13 @@ describe("MessageReader", () => {
     }
   });
 
-  it("passes on what nobody takes", () => {
+  it("passes on messages that are not taken", () => {
     reader.take = () => false;
     reader.read(stream);
     expect(events).toEqual(messages.map((bytes) => `${bytes.toString("latin1", 0, 1)} passed on`));
   });
 
-  it("has passed on what comes before a row when it asks who takes it", () => {
+  it("passes earlier messages on before it gives a row", () => {
     const described = message("T", "");
     reader.read(Buffer.concat([described, message("D", "a row")]));
     expect(events).toEqual(["T passed on", "D a row"]);

@@ -60,7 +60,7 @@ describe("StatementBuffer", () => {
     expect(parse(buffer.take())).toEqual([{ name: "stoa_1", values: ["again"] }]);
   });
 
-  it("grows with what is in it", () => {
+  it("grows with its content", () => {
     const buffer = new StatementBuffer();
     const values = ["x".repeat(3000), "€".repeat(4097), "y".repeat(200_000), ...Array.from({ length: 5000 }, String)];
     buffer.add("stoa_1", values);

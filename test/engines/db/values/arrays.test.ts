@@ -5,7 +5,7 @@ import fc from "../../../support/properties.js";
 const text = (item: unknown): string | null => item as string | null;
 
 describe("arrays", () => {
-  it("read what they write, whatever the text", () => {
+  it("read their own output, with any text", () => {
     const items = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constant(null)));
     fc.assert(
       fc.property(items, (list) => {

@@ -16,7 +16,7 @@ describe("an integer as text", () => {
     ["0", oid.int4],
     ["-0", oid.int4],
     ["0000", oid.int4],
-  ])("%s is taken", (text, type) => {
+  ])("%s is accepted", (text, type) => {
     expect(encodeParameters([text], [type])).toEqual([text]);
   });
 

@@ -19,13 +19,13 @@ describe("timestamps", () => {
     expect((parseTimestamp(text) as Date).toISOString()).toBe(iso);
   });
 
-  it("reads infinity as a number, and rubbish as an invalid date", () => {
+  it("reads infinity as a number, and invalid text as an invalid date", () => {
     expect(parseTimestamp("infinity")).toBe(Number.POSITIVE_INFINITY);
     expect(parseTimestamp("-infinity")).toBe(Number.NEGATIVE_INFINITY);
     expect(parseTimestamp("x")).toEqual(new Date(Number.NaN));
   });
 
-  it("reads what it writes", () => {
+  it("reads its own output", () => {
     const date = fc.date({ min: new Date(Date.UTC(-4712, 0, 1)), max: new Date(8.64e15), noInvalidDate: true });
     fc.assert(
       fc.property(date, (value) => {
@@ -34,7 +34,7 @@ describe("timestamps", () => {
     );
   });
 
-  it("writes for JSON what a Date writes", () => {
+  it("writes the same JSON as a Date", () => {
     fc.assert(
       fc.property(fc.date(), (value) => {
         expect(isoText(value)).toBe(value.toJSON());

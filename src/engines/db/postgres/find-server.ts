@@ -1,0 +1,157 @@
+import type { DatabaseConfig, TargetSessionAttrs } from "../config.js";
+import type { ConnectionOwner } from "../connection.js";
+import type { ArrayResult } from "../database.js";
+import { DatabaseError, OperationalError } from "../errors.js";
+import { Job } from "../job.js";
+import { internalStatement } from "../statements.js";
+import type { Host } from "../url.js";
+import { addressOf, type Connected, connectClient } from "./connect.js";
+import type { PgConnection } from "./pg-connection.js";
+import type { PgModule } from "./pg-module.js";
+import { type Attempt, isUnixSocket } from "./tls.js";
+
+/** Connects to the first host that responds and is of the wanted kind. */
+export class ServerFinder {
+  readonly #pg: PgModule;
+  readonly #config: DatabaseConfig;
+  readonly #attempts: readonly Attempt[];
+  readonly #join: (connected: Connected) => PgConnection;
+  /** The host of the last connection. It is tried first, so that a host that is down does not delay each connection. */
+  #last: Host | null = null;
+
+  constructor(
+    pg: PgModule,
+    config: DatabaseConfig,
+    attempts: readonly Attempt[],
+    join: (connected: Connected) => PgConnection,
+  ) {
+    this.#pg = pg;
+    this.#config = config;
+    this.#attempts = attempts;
+    this.#join = join;
+  }
+
+  async connect(owner: ConnectionOwner, timeout: number = this.#config.connectTimeout): Promise<PgConnection> {
+    const { targetSessionAttrs } = this.#config;
+    const deadline = performance.now() + timeout;
+    if (targetSessionAttrs !== "prefer-standby") return this.#find(targetSessionAttrs, owner, deadline);
+    try {
+      return await this.#find("standby", owner, performance.now() + timeout / 2);
+    } catch {
+      return this.#find("any", owner, deadline);
+    }
+  }
+
+  async #find(wanted: TargetSessionAttrs, owner: ConnectionOwner, deadline: number): Promise<PgConnection> {
+    const password = await this.#password(deadline - performance.now());
+    const failures: unknown[] = [];
+    const hosts = this.#inOrder();
+    for (const [index, host] of hosts.entries()) {
+      const left = deadline - performance.now();
+      if (left <= 0) break;
+      const target = {
+        config: this.#config,
+        host,
+        password,
+        attempts: isUnixSocket(host) ? [false as const] : this.#attempts,
+      };
+      try {
+        // Each host gets its share of the time that is left.
+        const connected = await connectClient(this.#pg, target, Math.ceil(left / (hosts.length - index)));
+        const connection = this.#join(connected);
+        await assertKind(connection, wanted, addressOf(target), deadline - performance.now());
+        connection.owner = owner;
+        this.#last = host;
+        return connection;
+      } catch (error) {
+        failures.push(error);
+        // As in libpq: if a server refuses the account, the others are not asked.
+        if (error instanceof DatabaseError && error.sqlstate?.startsWith("28")) break;
+      }
+    }
+    throw failures.length === 1 ? failures[0] : allFailed(failures);
+  }
+
+  #inOrder(): readonly Host[] {
+    const { hosts } = this.#config;
+    const last = this.#last;
+    return last === null ? hosts : [last, ...hosts.filter((host) => host !== last)];
+  }
+
+  async #password(timeout: number): Promise<string | undefined> {
+    const { password } = this.#config;
+    if (typeof password !== "function") return password;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error("it took too long")), Math.max(1, timeout));
+    });
+    try {
+      const text: unknown = await Promise.race([password(), late]);
+      if (typeof text !== "string") throw new Error("it returned no string");
+      return text;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new OperationalError(`cannot connect to PostgreSQL: the function for the password failed: ${reason}`, {
+        sqlstate: "08001",
+        cause,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const kindQuery =
+  "select pg_catalog.pg_is_in_recovery()::text, pg_catalog.current_setting('default_transaction_read_only')";
+
+/** Asks a server for its kind; ends the connection and throws if it is not the wanted one. */
+async function assertKind(
+  connection: PgConnection,
+  wanted: TargetSessionAttrs,
+  address: string,
+  timeout: number,
+): Promise<void> {
+  if (wanted === "any") return;
+  const timer = setTimeout(() => connection.destroy(new Error("no answer in time")), Math.max(1, timeout));
+  try {
+    const job = new Job(internalStatement(kindQuery), [], "arrays", false);
+    connection.send(job);
+    const [[recovering, readOnlyByDefault] = []] = ((await job.promise) as ArrayResult).rows;
+    const standby = recovering === "true";
+    const readOnly = standby || readOnlyByDefault === "on";
+    const suits = {
+      "read-write": !readOnly,
+      "read-only": readOnly,
+      primary: !standby,
+      standby,
+      "prefer-standby": true,
+    };
+    if (suits[wanted]) return;
+    const kind = wanted === "read-write" || wanted === "read-only" ? access(readOnly) : role(standby);
+    throw new OperationalError(`cannot use PostgreSQL at ${address}: it is ${kind}, not ${wanted}`, {
+      sqlstate: "08001",
+    });
+  } catch (error) {
+    connection.destroy(error as Error);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function access(readOnly: boolean): string {
+  return readOnly ? "read-only" : "read-write";
+}
+
+function role(standby: boolean): string {
+  return standby ? "a standby" : "a primary";
+}
+
+function allFailed(failures: readonly unknown[]): OperationalError {
+  if (failures.length === 0)
+    return new OperationalError("cannot connect to PostgreSQL: no time left", { sqlstate: "08001" });
+  const messages = failures.map((failure) => (failure as Error).message);
+  const last = failures.at(-1);
+  const sqlstate = last instanceof DatabaseError ? last.sqlstate : "08001";
+  return new OperationalError(messages.join("; "), { sqlstate, cause: last });
+}
