@@ -24,7 +24,7 @@ export type QuestionSubject =
       readonly table: string;
       readonly column: string;
       readonly type: string;
-      readonly reason: "added" | "notNull";
+      readonly reason: "added" | "notNull" | "dropped";
     };
 
 /** By the key of a question: true or false for a rename, SQL for a fill, a value of the enum. */
@@ -86,11 +86,12 @@ function questionAbout(subject: QuestionSubject): Question {
     }
     case "fill": {
       const { table, column, type, reason } = subject;
-      const text =
-        reason === "added"
-          ? `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`
-          : `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`;
-      return question(subject, [table, column], text);
+      const texts = {
+        added: `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`,
+        notNull: `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`,
+        dropped: `The column ${table}.${column} (${type}) is dropped and must hold a value. What do rows get when the migration is undone?`,
+      };
+      return question(subject, [table, column], texts[reason]);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { is, readOptions } from "../../internal/options.js";
-import { quote } from "../../orm/identifiers.js";
+import { literal, quote } from "../../orm/identifiers.js";
 import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
 import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../../orm/schema/render.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
@@ -47,8 +47,8 @@ export function dropTable(name: string): Operation {
 }
 
 /**
- * Renames a table, or moves it into another schema. Its constraints and indexes that are called after it are renamed too,
- * and foreign keys that lead to it follow.
+ * Renames a table, or moves it into another schema. Its constraints, indexes and sequences that are called after it are
+ * renamed too, and foreign keys that lead to it follow.
  */
 export function renameTable(from: string, to: string): Operation {
   readQualifiedName("the name of a table", from);
@@ -66,10 +66,15 @@ export function renameTable(from: string, to: string): Operation {
       const tables = renameKey({ ...before.tables, [from]: table }, from, to);
       return { ...before, tables: mapValues(tables, (each) => followTable(each, from, to)) };
     },
-    up: (before) => [...renameSql("TABLE", from, to), ...renamesIn(before).map((each) => renamePartSql(to, each))],
+    up: (before) => [
+      ...renameSql("TABLE", from, to),
+      ...renamesIn(before).map((each) => renamePartSql(to, each)),
+      ...renameSequences(findTable(before, from), from, to),
+    ],
     down: (before) => [
       ...reversed(renamesIn(before)).map((each) => renamePartSql(to, each)),
       ...renameSql("TABLE", to, from),
+      ...renameSequences(findTable(before, from), to, from),
     ],
   });
 }
@@ -118,6 +123,26 @@ export function renameSql(kind: "TABLE" | "TYPE", from: string, to: string): str
       : [...createSchemaFor(to), `ALTER ${kind} ${sqlName(from)} SET SCHEMA ${quote(schema)}`]),
     ...(old.name === now.name ? [] : [`ALTER ${kind} ${sqlName(moved)} RENAME TO ${quote(now.name)}`]),
   ];
+}
+
+/**
+ * The sequences of numbered columns, in the schema of the renamed table already. Only one that is called after the former
+ * table, and whose new name is free: sequences are no part of the state, and anybody may have named them.
+ */
+function renameSequences(table: TableState, from: string, to: string): string[] {
+  const [old, now] = [splitName(from).name, splitName(to).name];
+  if (old === now) return [];
+  const identities = Object.entries(table.columns).filter(([, column]) => column.identity);
+  return identities.flatMap(([column]) => {
+    const names = [`${old}_${column}_seq`, `${now}_${column}_seq`] as const;
+    // PostgreSQL shortens longer names in its own way.
+    if (names.some((name) => Buffer.byteLength(name) > 63)) return [];
+    const [former, wanted] = names.map((name) => sqlName(joinName(splitName(to).schema, name))) as [string, string];
+    const isOwn = `to_regclass(${literal(former)}) = pg_get_serial_sequence(${literal(sqlName(to))}, ${literal(column)})::regclass`;
+    return [
+      `DO $rename$ BEGIN IF ${isOwn} AND to_regclass(${literal(wanted)}) IS NULL THEN ALTER SEQUENCE ${former} RENAME TO ${quote(names[1])}; END IF; END $rename$`,
+    ];
+  });
 }
 
 function dropTableSql(name: string): string {

@@ -21,6 +21,7 @@ import type { HookContext, HookEvent } from "../run/hooks.js";
 import type { SaveOptions } from "../run/persist.js";
 import { BaseModel } from "./base-model.js";
 import { declare } from "./declarations.js";
+import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readModelOptions } from "./options.js";
 
 /** What every instance of a model can do. */
@@ -100,6 +101,8 @@ export function Model<const Table extends string, F extends object>(
   options?: ModelOptions<keyof F & string>,
 ): ModelClass<F> {
   checkIdentifier("the name of a table", table);
+  // By name only: a getter among the fields may lead to a model that is declared later.
+  for (const name of Object.keys(fields)) checkFieldName(table, name);
   const base = class extends BaseModel {};
   declare(base, { table, fields, options: readModelOptions(table, options) });
   return base as unknown as ModelClass<F>;

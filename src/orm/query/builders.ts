@@ -16,7 +16,7 @@ import type {
   RelatedTree,
   Selection,
 } from "../nodes.js";
-import { fromClient } from "./client-values.js";
+import { clientLookups, isPattern } from "./client-values.js";
 import type { ColumnName } from "./row-types.js";
 
 /** Each gives a new query. What can be wrong is found here, before anything is sent. */
@@ -35,12 +35,12 @@ export function filterFrom(
 ): Query {
   const entries =
     Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
-  const scope = namesOf(query);
-  const children = entries.map(([key, value]): ConditionNode => {
+  for (const [key] of entries)
     if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
-    return { type: "lookup", key, value: fromClient(scope, key, value) };
-  });
-  return children.length === 0 ? query : filter(query, { type: "and", children });
+  const children = clientLookups(namesOf(query), entries);
+  if (children.length === 0) return query;
+  const filtered = filter(query, { type: "and", children });
+  return children.some(isPattern) ? { ...filtered, clientPattern: true } : filtered;
 }
 
 export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {

@@ -20,7 +20,7 @@ export interface ScriptRunner {
 
 /** Creates the tables of models, those between many-to-many relations included: for tests and small tools. */
 export async function createTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
-  await db.script(createTablesSql(models.map((model) => model.meta)));
+  await db.script(createTablesSql(models));
 }
 
 export async function dropTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
@@ -33,9 +33,9 @@ export async function dropTables(db: ScriptRunner, models: readonly ModelConstru
   );
 }
 
-/** All tables first, then the foreign keys: models may refer to one another in a circle. */
-export function createTablesSql(models: readonly ModelMeta[]): string {
-  const state = stateOf(models);
+/** The statements of `createTables`: all tables first, then the foreign keys, since models may refer to one another in a circle. */
+export function createTablesSql(models: readonly (ModelConstructor | ModelMeta)[]): string {
+  const state = stateOf(models.map((model) => (typeof model === "function" ? model.meta : model)));
   const tables = Object.entries(state.tables);
   const names = [...Object.keys(state.tables), ...Object.keys(state.enums)];
   return [
