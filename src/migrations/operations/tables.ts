@@ -29,7 +29,7 @@ export function createTable(name: string, table: TableState): Operation {
   });
 }
 
-/** Drops a table. Undone, it is there again with all it had but its rows. */
+/** Drops a table. Undoing creates it again, without its rows. */
 export function dropTable(name: string): Operation {
   readQualifiedName("the name of a table", name);
   return define({
@@ -47,8 +47,8 @@ export function dropTable(name: string): Operation {
 }
 
 /**
- * Renames a table, or moves it into another schema. Its constraints, indexes and sequences that are called after it are
- * renamed too, and foreign keys that lead to it follow.
+ * Renames a table, or moves it into another schema. Constraints, indexes and sequences that are named after it are renamed
+ * too, and foreign keys to it are changed.
  */
 export function renameTable(from: string, to: string): Operation {
   readQualifiedName("the name of a table", from);
@@ -79,7 +79,7 @@ export function renameTable(from: string, to: string): Operation {
   });
 }
 
-/** Sets the comment of a table; null takes it away. */
+/** Sets the comment of a table; null removes it. */
 export function commentTable(name: string, comment: string | null): Operation {
   readQualifiedName("the name of a table", name);
   const { comment: text } = readOptions<{ comment: string }>(
@@ -99,7 +99,7 @@ export function commentTable(name: string, comment: string | null): Operation {
   });
 }
 
-/** Creates a schema unless it is there. Undone, it stays: others may use it. A table that names one needs no such call. */
+/** Creates a schema if it does not exist. Undoing keeps it, because others may use it. `createTable` creates the schema of its table. */
 export function createSchema(name: string): Operation {
   readName("the name of a schema", name);
   return define({

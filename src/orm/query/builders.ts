@@ -19,7 +19,7 @@ import type {
 import { clientLookups, isPattern } from "./client-values.js";
 import type { ColumnName } from "./row-types.js";
 
-/** Each gives a new query. What can be wrong is found here, before anything is sent. */
+/** Each returns a new query. Wrong names and values are found here, before a statement is sent. */
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -242,7 +242,7 @@ function addPrefetch(
   return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
 }
 
-/** What was loaded is told apart by this column, so that it cannot be left out. */
+/** Related rows are assigned by this column, so that it must be loaded. */
 function withColumn(query: Query, column: ColumnMeta): Query {
   return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
 }

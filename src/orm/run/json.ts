@@ -8,7 +8,7 @@ import { load } from "./load.js";
 import { send } from "./send.js";
 import { stateOf, type Values } from "./state.js";
 
-/** The JSON of a query, made without making its rows. Returned from a handler it is sent as it is. */
+/** The JSON of a query, made without building instances. A handler can return it. */
 export class JsonText {
   readonly text: string;
 
@@ -16,7 +16,7 @@ export class JsonText {
     this.text = text;
   }
 
-  /** The value, parsed. */
+  /** Parses the JSON. */
   value(): unknown {
     return JSON.parse(this.text);
   }

@@ -11,18 +11,19 @@ import {
 } from "./render.js";
 import { stateOf } from "./state-of-models.js";
 
-/** The schema of models made at once, without migrations. */
+/** Creates the schema of models at once, without migrations. */
 
-/** What runs the statements: a database, or a transaction. */
+/** A database or a transaction, which runs the statements. */
 export interface ScriptRunner {
   script(text: string): Promise<void>;
 }
 
-/** Creates the tables of models, those between many-to-many relations included: for tests and small tools. */
+/** Creates the tables of models and their join tables, for tests and small tools. */
 export async function createTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
   await db.script(createTablesSql(models));
 }
 
+/** Drops the tables and enums that `createTables` creates, with all their rows. */
 export async function dropTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
   const { tables, enums } = stateOf(models.map((model) => model.meta));
   await db.script(
