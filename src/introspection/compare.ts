@@ -5,8 +5,8 @@ import { describeForeignKey, describeIndex, describeKey, describeUnique } from "
 import { legible, shown } from "./names.js";
 
 /**
- * Where a schema differs from the one that is expected, a line for each difference. Expressions are compared as they are
- * written: `normalizeState` first brings them into PostgreSQL's own words.
+ * Lists the differences between a schema and the expected one, one line each. Expressions are compared as text:
+ * `normalizeState` first writes them as PostgreSQL does.
  */
 export function compareStates(actual: SchemaState, expected: SchemaState): string[] {
   const [a, e] = [tidyState(actual), tidyState(expected)];

@@ -10,17 +10,17 @@ import { shown } from "./names.js";
 import { tryNormalize } from "./normalize.js";
 
 export interface DriftOptions {
-  /** Tables to say nothing about. */
+  /** Tables to ignore. */
   readonly exclude?: readonly string[] | undefined;
-  /** False: tables and enums that are not expected are none of our business. */
+  /** False: ignores tables and enums that are not expected. */
   readonly unexpected?: boolean | undefined;
 }
 
 const checks: Checks<DriftOptions> = { exclude: is.strings, unexpected: is.boolean };
 
 /**
- * Where a real database differs from a schema, a line for each difference: `table books: column year is text, expected
- * integer`. Nothing when it is as it should be. What PostgreSQL merely says in other words is no difference.
+ * Lists the differences between a database and a schema, one line each: `table books: column year is text, expected
+ * integer`. Expressions that PostgreSQL only writes differently are equal.
  */
 export async function databaseDrift(db: Queries, wanted: SchemaState, options?: DriftOptions): Promise<string[]> {
   const given = readOptions<DriftOptions>("databaseDrift", options, checks);

@@ -9,20 +9,20 @@ import { catalogName, hasDot, shown } from "./names.js";
 import { tableState } from "./table-state.js";
 
 export interface IntrospectOptions {
-  /** The schemas to read; those of the search path, without the system's, unless given. */
+  /** The schemas to read; by default those of the search path, without system schemas. */
   readonly schemas?: readonly string[] | undefined;
   /** Only these tables, named as in a state: `books`, `shop.lines`. */
   readonly tables?: readonly string[] | undefined;
-  /** All but these. */
+  /** All tables except these. */
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** What has columns and can be read, but is no table of the database's own. */
+/** A view or a foreign table. */
 export interface UnmanagedTable extends TableState {
   readonly kind: "view" | "materialized view" | "foreign table";
 }
 
-/** The state of a real database, and what migrations leave alone in it. */
+/** The state of a database, and the relations that migrations ignore. */
 export interface Introspection extends SchemaState {
   readonly unmanaged: Readonly<Record<string, UnmanagedTable>>;
 }
@@ -33,8 +33,8 @@ const checks: Checks<IntrospectOptions> = { schemas: is.strings, tables: is.stri
 const ownTable = "stoa_migrations";
 
 /**
- * Reads the schema of a database. Tables that the search path leads to are told without their schema, all others with it;
- * expressions are in PostgreSQL's own words.
+ * Reads the schema of a database. Names of tables in the search path have no schema, all others have one. Expressions are
+ * as PostgreSQL writes them.
  */
 export async function introspect(db: Queries, options?: IntrospectOptions): Promise<Introspection> {
   const given = readOptions<IntrospectOptions>("introspect", options, checks);

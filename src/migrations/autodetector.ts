@@ -23,11 +23,11 @@ import type { Operation } from "./operation.js";
 export type { Answers, Question, QuestionSubject } from "./autodetector/questions.js";
 
 export interface DetectedChanges {
-  /** In an order in which they run. */
+  /** The operations in the order in which they run. */
   readonly operations: readonly Operation[];
   /**
-   * What a person should say. An answer may make others needless or lead to new ones: ask the first, then detect again.
-   * A question without an answer counts as no.
+   * Questions for a person. Each answer can remove questions or add new ones: ask the first, then detect again. A question
+   * without an answer counts as no.
    */
   readonly questions: readonly Question[];
 }

@@ -1,4 +1,4 @@
-/** A migration that does not fit: the schema it expects, the order of the files, or what it was asked to do. */
+/** A migration does not fit the schema, the order of the files or the request. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }

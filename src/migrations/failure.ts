@@ -17,12 +17,12 @@ export class Interrupted extends Error {
 /** SQL has ended the transaction of its migration. */
 export class TransactionEnded extends Error {}
 
-/** A migration that failed when it was run: what happened, what is left in the database, and how to go on. */
+/** A migration failed while it ran. The message says what happened, what is left in the database, and how to continue. */
 export class MigrationFailure extends MigrationError {
   override name = "MigrationFailure";
   /** The name of the migration. */
   readonly migration: string;
-  /** The statement that failed; null for a function, or where the database was lost. */
+  /** The statement that failed; null for a function, or if the connection was lost. */
   readonly statement: string | null;
 
   constructor(planned: PlannedMigration, finished: readonly string[], error: unknown) {

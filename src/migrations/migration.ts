@@ -10,7 +10,7 @@ const checks: Checks<MigrationDefinition> = {
   operations: is.list((value) => (isOperation(value) ? undefined : "an operation that op made")),
 };
 
-/** What a migration file exports. */
+/** Defines a migration: the default export of a migration file. */
 export function migration(definition: MigrationDefinition): MigrationDefinition {
   const read = readOptions<MigrationDefinition>("migration()", definition, checks);
   const operations = required("migration()", read, "operations");

@@ -16,19 +16,19 @@ import { type MigrationStatus, statusOf } from "./status.js";
 export interface MigratorOptions {
   /** The folder of the migration files. */
   readonly directory?: string | URL;
-  /** In place of a folder: the migrations by their names, for programs that are bundled into one file. */
+  /** The migrations by their names, instead of a folder, for programs that are bundled into one file. */
   readonly migrations?: Readonly<Record<string, MigrationDefinition>>;
-  /** Where the database keeps what was applied to it; `stoa_migrations` unless given. */
+  /** The table that records applied migrations; `stoa_migrations` by default. */
   readonly table?: string;
-  /** Milliseconds to wait for another process that migrates the same database; 60000 unless given. */
+  /** Milliseconds to wait for another process that migrates the same database; 60000 by default. */
   readonly lockTimeout?: number;
-  /** Milliseconds that a statement may wait for a table that others use, before the migration fails; 0, no limit, unless given. */
+  /** Milliseconds that a statement may wait for a locked table before the migration fails; 0, no limit, by default. */
   readonly tableLockTimeout?: number;
-  /** Goes on although an applied migration was changed since, or its file is missing. */
+  /** Continues if an applied migration was changed since, or if its file is missing. */
   readonly allowDrift?: boolean;
-  /** Is told what happens. */
+  /** Called for each event. */
   readonly onEvent?: (event: MigrationEvent) => void;
-  /** Cancels the statement that runs; what its transaction did is undone. */
+  /** Cancels the running statement; its transaction is rolled back. */
   readonly signal?: AbortSignal;
 }
 
@@ -43,45 +43,45 @@ export type MigrationEvent =
   | { readonly type: "adopted"; readonly name: string };
 
 export interface UpOptions {
-  /** The last one to apply, with all that it depends on; the last of all unless given. */
+  /** The last migration to apply, with all that it depends on; the last of all by default. */
   readonly to?: string;
-  /** Only tells what would be done. */
+  /** Returns the steps without running them. */
   readonly dryRun?: boolean;
-  /** Records the migrations without running them: what they do was done by hand. */
+  /** Records the migrations without running them, if their changes were made by hand. */
   readonly fake?: boolean;
 }
 
 export interface DownOptions {
-  /** The one to go back to, which stays; null to undo all. */
+  /** The migration to go back to, which stays applied; null to undo all. */
   readonly to?: string | null;
   /** How many to undo when no target is given; 1 unless given. */
   readonly steps?: number;
   readonly dryRun?: boolean;
-  /** Forgets the migrations without undoing them. */
+  /** Removes the records of the migrations without undoing them. */
   readonly fake?: boolean;
 }
 
 export interface SqlOptions {
-  /** The migration to begin after, whatever the database has; null for an empty database. */
+  /** The migration to start after, whatever the database has; null for an empty database. */
   readonly from?: string | null;
-  /** The migration to end with; null for an empty database. One before `from` is the way down. */
+  /** The migration to end with; null for an empty database. If it comes before `from`, the script undoes migrations. */
   readonly to?: string | null;
-  /** What `down` would run. */
+  /** Returns the statements of `down`. */
   readonly down?: boolean;
   readonly steps?: number;
 }
 
-/** What was done, or would be. */
+/** A migration that was applied or undone, or would be. */
 export interface MigrationStep {
   readonly name: string;
   readonly direction: Direction;
   readonly transaction: boolean;
   readonly operations: readonly string[];
-  /** The statements; a comment in place of a function. */
+  /** The statements; a comment stands for a function. */
   readonly statements: readonly string[];
 }
 
-/** Brings a database from one state of its schema to another. */
+/** Applies and undoes migrations. */
 export class Migrator {
   readonly #database: Database;
   readonly #options: Partial<MigratorOptions>;
@@ -97,22 +97,22 @@ export class Migrator {
     this.#recorder = new Recorder(this.#options.table ?? "stoa_migrations");
   }
 
-  /** Every migration with what the database has of it. */
+  /** Returns all migrations with their status in the database. */
   async status(): Promise<MigrationStatus[]> {
     return statusOf(await this.#history(this.#database));
   }
 
-  /** The schema to which the applied migrations lead. */
+  /** Returns the schema after the applied migrations. */
   async state(): Promise<SchemaState> {
     return stateAfter((await this.#soundHistory(this.#database)).applied);
   }
 
-  /** What `up` would do. */
+  /** Returns the steps of `up` without running them. */
   async plan(options: Pick<UpOptions, "to"> = {}): Promise<MigrationStep[]> {
     return planUp(await this.#soundHistory(this.#database), options.to).map(stepOf);
   }
 
-  /** Applies what is not applied yet. Safe to call from several processes at once: one works, the others wait. */
+  /** Applies all pending migrations. Safe to call from several processes at once: one works, the others wait. */
   async up(options: UpOptions = {}): Promise<MigrationStep[]> {
     const { to, dryRun, fake } = readOptions<UpOptions>("up()", options, upChecks);
     if (dryRun) return this.plan({ to });
@@ -127,7 +127,7 @@ export class Migrator {
     });
   }
 
-  /** Undoes the last migration, or as many as are asked for. */
+  /** Undoes the last migration, or several. */
   async down(options: DownOptions = {}): Promise<MigrationStep[]> {
     const { dryRun, fake, ...target } = readOptions<DownOptions>("down()", options, downChecks);
     if (dryRun) return planDown(await this.#soundHistory(this.#database), target).map(stepOf);
@@ -139,7 +139,7 @@ export class Migrator {
     });
   }
 
-  /** What `up` would run, or `down`, as a script. */
+  /** Returns the statements of `up` or `down` as a script. */
   async sql(options: SqlOptions = {}): Promise<string> {
     const { from, to, down, steps } = readOptions<SqlOptions>("sql()", options, sqlChecks);
     if (from !== undefined) return scriptBetween(await this.#load(), this.#recorder, from, to);
@@ -231,7 +231,7 @@ export class Migrator {
   }
 }
 
-/** Applies all migrations that are not applied yet: for the start of an application. */
+/** Applies all pending migrations, for the start of an application. */
 export function migrate(database: Database, options: MigratorOptions): Promise<MigrationStep[]> {
   return new Migrator(database, options).up();
 }

@@ -1,12 +1,12 @@
 import type { Queries } from "../engines/db/database.js";
 import type { SchemaState } from "../orm/schema/state.js";
 
-/** One statement of SQL, or a function that works in the transaction of the migration, or on its connection. */
+/** An SQL statement, or a function that runs in the transaction or on the connection of the migration. */
 export type Step = string | ((db: Queries) => Promise<void> | void);
 
 /**
- * One change. An operation is told once, as data, and knows both directions: from the state before it follow the statements
- * that carry it out, those that undo it, and the state after it.
+ * One change of the schema, in both directions. From the state before it, it computes the statements that apply it, those
+ * that undo it, and the state after it.
  */
 export interface Operation {
   /** One line for people: `create table books`. */
@@ -22,19 +22,19 @@ export interface Operation {
   readonly source: readonly [name: string, ...args: unknown[]];
 }
 
-/** What a migration file says. Its name is the name of the file. */
+/** The content of a migration file. The name of the file is the name of the migration. */
 export interface MigrationDefinition {
   /** Names of migrations that come before this one; the first has none. */
   readonly dependsOn?: readonly string[];
-  /** Of a squashed migration: those it stands for. */
+  /** The migrations that a squashed migration replaces. */
   readonly replaces?: readonly string[];
-  /** False: no transaction around it, for operations that PostgreSQL refuses in one. */
+  /** False: runs without a transaction, for operations that PostgreSQL refuses in one. */
   readonly transaction?: boolean;
   readonly operations: readonly Operation[];
 }
 
 export interface Migration extends Required<MigrationDefinition> {
   readonly name: string;
-  /** Of what the operations say, not of the text: comments and formatting may change. Recorded when it is applied. */
+  /** A checksum of the operations, recorded when the migration is applied. Comments and formatting do not change it. */
   readonly checksum: string;
 }

@@ -3,16 +3,16 @@ import type { History } from "./history.js";
 export interface MigrationStatus {
   readonly name: string;
   /**
-   * `applied`; `pending`; `unfinished`, begun without a transaction and not ended; `missing`, applied, but there is no file
-   * of it.
+   * `applied`; `pending`; `unfinished`: started without a transaction and not finished; `missing`: applied, but its file is
+   * missing.
    */
   readonly state: "applied" | "pending" | "unfinished" | "missing";
   readonly appliedAt: Date | null;
   /** Milliseconds; null unless it is applied. */
   readonly duration: number | null;
-  /** Its operations are no longer those that were applied. */
+  /** True if the operations were changed after the migration was applied. */
   readonly changed: boolean;
-  /** Of a squashed migration: those it stands for. */
+  /** The migrations that a squashed migration replaces. */
   readonly replaces: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A field, lookup, ordering or alias that the model does not have. Nothing was sent to the database. */
+/** The model does not have the field, lookup, order or alias. Nothing was sent to the database. */
 export class FieldError extends Error {
   override name = "FieldError";
 }

@@ -117,6 +117,8 @@ export interface Query {
   readonly deleted: "hidden" | "shown" | "only";
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
+  /** A regular expression of a client is among the conditions: only PostgreSQL can tell if it is valid. */
+  readonly clientPattern: boolean;
 }
 
 export function rootQuery(meta: ModelMeta): Query {
@@ -139,6 +141,7 @@ export function rootQuery(meta: ModelMeta): Query {
     strict: false,
     deleted: "hidden",
     empty: false,
+    clientPattern: false,
   };
 }
 

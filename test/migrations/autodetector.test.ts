@@ -73,6 +73,21 @@ describe("changes to models", () => {
     ]);
     expect(detect([Author], [Person, NewAuthor]).map(([name]) => name)).toEqual(["renameTable", "createTable"]);
   });
+
+  it("are refused when names are exchanged, since nothing would tell later that it was done", () => {
+    class Swapped extends Model("books", {
+      id: field.auto(),
+      first: field.text({ renamedFrom: "second" }),
+      second: field.text({ renamedFrom: "first" }),
+    }) {}
+    class Before extends Model("books", { id: field.auto(), first: field.text(), second: field.text() }) {}
+    expect(() => detect([Before], [Swapped])).toThrow("renamedFrom goes in a circle: first, from second, from first");
+    class One extends Model("ones", { id: field.auto() }, { renamedFrom: "twos" }) {}
+    class Two extends Model("twos", { id: field.auto() }, { renamedFrom: "ones" }) {}
+    expect(() => detect([Two, One], [One, Two])).toThrow("renamedFrom goes in a circle: ones, from twos, from ones");
+    class Same extends Model("sames", { id: field.auto(), x: field.text({ renamedFrom: "x" }) }) {}
+    expect(detect([Same], [Same])).toEqual([]);
+  });
 });
 
 describe("the order of changes", () => {
@@ -134,25 +149,27 @@ describe("what the detector asks", () => {
   const name = books({ name: { type: "text" } });
 
   it("is whether a column was renamed, when one of the same type is gone and one is new", () => {
-    expect(between(title, name)).toMatchObject({ keys: ["renameColumn books title name", "fill books name"] });
+    expect(between(title, name)).toMatchObject({
+      keys: ["renameColumn books title name", "fill books name", "fill books title"],
+    });
     expect(between(title, name, { "renameColumn books title name": true })).toEqual({
       keys: [],
       calls: [["renameColumn", "books", "title", "name"]],
     });
     expect(between(title, name, { "renameColumn books title name": false, "fill books name": "'?'" })).toEqual({
-      keys: [],
+      keys: ["fill books title"],
       calls: [
         ["addColumn", "books", "name", { type: "text" }, { fill: "'?'" }],
         ["dropColumn", "books", "title"],
       ],
     });
-    expect(between(title, books({ name: { type: "integer", nullable: true } })).keys).toEqual([]);
+    expect(between(title, books({ name: { type: "integer", nullable: true } })).keys).toEqual(["fill books title"]);
   });
 
   it("goes through the columns that may be meant one by one", () => {
     const from = books({ a: { type: "text" }, b: { type: "text" } });
     const first = between(from, name);
-    expect(first.keys).toEqual(["renameColumn books a name", "fill books name"]);
+    expect(first.keys).toEqual(["renameColumn books a name", "fill books name", "fill books a", "fill books b"]);
     expect(between(from, name, { "renameColumn books a name": false }).keys[0]).toBe("renameColumn books b name");
   });
 
@@ -174,6 +191,27 @@ describe("what the detector asks", () => {
     expect(
       between(title, state({ other: { columns: { id, x: { type: "date" }, y: { type: "date" } } } })).keys,
     ).toEqual([]);
+  });
+
+  it("is what rows get in a dropped column that must hold a value, for the way back", () => {
+    const { questions, operations } = detectChanges(title, { state: books({}) });
+    expect(questions).toEqual([
+      {
+        kind: "fill",
+        table: "books",
+        column: "title",
+        type: "text",
+        reason: "dropped",
+        key: "fill books title",
+        text: "The column books.title (text) is dropped and must hold a value. What do rows get when the migration is undone?",
+      },
+    ]);
+    expect(operations.map(({ source }) => source)).toEqual([["dropColumn", "books", "title"]]);
+    expect(between(title, books({}), { "fill books title": "''" }).calls).toEqual([
+      ["dropColumn", "books", "title", { fill: "''" }],
+    ]);
+    expect(between(books({ year: { type: "integer", nullable: true } }), books({})).keys).toEqual([]);
+    expect(between(books({ year: { type: "integer", default: "0" } }), books({})).keys).toEqual([]);
   });
 
   it("is what rows get where a value is needed", () => {

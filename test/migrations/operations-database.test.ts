@@ -419,6 +419,30 @@ describe.each(engines(service("postgres")))("an operation in a database with row
     ]);
   });
 
+  it("renames the sequence of a table along with it, unless it has a name of its own or the new one is taken", async () => {
+    const sequence = (table: string) => db.fetchval("SELECT pg_get_serial_sequence($1, 'id')", [table]);
+    const rename = [op.renameTable("books", "novels")];
+    await runUp(db, rename, state);
+    expect(await sequence("novels")).toBe("public.novels_id_seq");
+    await db.execute("INSERT INTO novels (title, price, author_id, number) VALUES ('Inversions', '3', 2, 30)");
+    await runDown(db, rename, state);
+    expect(await sequence("books")).toBe("public.books_id_seq");
+    const move = [op.renameTable("books", "shelf.novels")];
+    await runUp(db, move, state);
+    expect(await sequence("shelf.novels")).toBe("shelf.novels_id_seq");
+    await runDown(db, move, state);
+    expect(await sequence("books")).toBe("public.books_id_seq");
+    await db.execute("ALTER SEQUENCE books_id_seq RENAME TO numbers");
+    await runUp(db, rename, state);
+    expect(await sequence("novels")).toBe("public.numbers");
+    await runDown(db, rename, state);
+    await db.script("ALTER SEQUENCE numbers RENAME TO books_id_seq; CREATE SEQUENCE novels_id_seq");
+    await runUp(db, rename, state);
+    expect(await sequence("novels")).toBe("public.books_id_seq");
+    await runDown(db, rename, state);
+    await db.script("DROP SEQUENCE novels_id_seq; DROP SCHEMA shelf");
+  });
+
   it("does not lose text that a new type is too short for", async () => {
     await expect(runUp(db, [op.alterColumn("books", "title", { type: "varchar(3)" })], state)).rejects.toThrow(
       "too long",

@@ -104,7 +104,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(await Book.objects.filter({ stock: 0 }).count()).toBe(2);
     const changed = await Book.objects.filter({ author: 2 }).updateReturning({ published: now() });
     expect(changed.map((book) => book.published instanceof Date)).toEqual([true, true]);
-    await expect(Book.objects.update({})).rejects.toThrow(FieldError);
+    expect(await Book.objects.update({})).toBe(6);
     await expect(Book.objects.update({ title: F("author__name") })).rejects.toThrow(FieldError);
     expect(await Book.objects.none().update({ stock: 1 })).toBe(0);
   });

@@ -18,11 +18,11 @@ import { tableOptions } from "./table-options.js";
 
 export interface WriteModelsOptions {
   readonly language: "ts" | "js";
-  /** The names of classes by the names of tables, where those that are found by themselves do not please. */
+  /** Names of classes by the names of tables, instead of the default names. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A state, with the views and foreign tables that `introspect` found beside it. */
+/** A state, with the views and foreign tables that `introspect` found. */
 export interface WritableState extends SchemaState {
   readonly unmanaged?: Readonly<Record<string, UnmanagedTable>>;
 }
@@ -30,8 +30,8 @@ export interface WritableState extends SchemaState {
 const checks: Checks<WriteModelsOptions> = { language: is.oneOf("ts", "js"), names: is.object };
 
 /**
- * The source of a module with a model for each table. The tables that these models ask for are those of the state; where
- * a model cannot say something, a comment does. Names and texts of the database stand in strings and comments only, escaped.
+ * Writes the source of a module with a model for each table. The models have the tables of the state; a comment says what a
+ * model cannot express. Names and texts of the database appear only in strings and comments, escaped.
  */
 export function writeModels(state: WritableState, options: WriteModelsOptions): string {
   const { language, names = {} } = readOptions<WriteModelsOptions>("writeModels", options, checks);

@@ -63,18 +63,26 @@ export function setPrimaryKeys(journal: Journal, to: SchemaState): void {
   }
 }
 
-export function dropColumns(journal: Journal, to: SchemaState): void {
+/** The values of a dropped column are lost: undone, a column that must hold one needs `fill` for the rows there are. */
+export function dropColumns(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
-    for (const column of Object.keys(table.columns)) {
-      if (!has(wanted.columns, column)) journal.add(op.dropColumn(name, column));
+    for (const [column, state] of Object.entries(table.columns)) {
+      if (has(wanted.columns, column)) continue;
+      const fill = needsValue(state)
+        ? ask.text({ kind: "fill", table: name, column, type: state.type, reason: "dropped" })
+        : undefined;
+      journal.add(op.dropColumn(name, column, fill === undefined ? {} : { fill }));
     }
   }
 }
 
+/** True if rows that are there need a value for a column that is added. */
+function needsValue(column: ColumnState): boolean {
+  return !column.nullable && column.default === undefined && !column.identity && column.generated === undefined;
+}
+
 function addColumn(journal: Journal, table: string, name: string, column: ColumnState, ask: Asker): void {
-  const needsValue =
-    !column.nullable && column.default === undefined && !column.identity && column.generated === undefined;
-  const fill = needsValue
+  const fill = needsValue(column)
     ? ask.text({ kind: "fill", table, column: name, type: column.type, reason: "added" })
     : undefined;
   journal.add(op.addColumn(table, name, column, fill === undefined ? {} : { fill }));

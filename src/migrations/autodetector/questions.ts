@@ -1,8 +1,8 @@
-/** What the models alone do not tell, and a person must. */
+/** A question that the models alone cannot answer. */
 export type Question = {
-  /** Under which the answer is given. */
+  /** The key of the answer. */
   readonly key: string;
-  /** For people. */
+  /** The text of the question. */
   readonly text: string;
 } & QuestionSubject;
 
@@ -11,7 +11,7 @@ export type QuestionSubject =
   | { readonly kind: "renameColumn"; readonly table: string; readonly from: string; readonly to: string }
   | { readonly kind: "renameEnum"; readonly from: string; readonly to: string }
   | { readonly kind: "renameEnumValue"; readonly enum: string; readonly from: string; readonly to: string }
-  /** Which value rows get in place of one that is gone. */
+  /** The value that rows get instead of a removed one. */
   | {
       readonly kind: "replaceEnumValue";
       readonly enum: string;
@@ -24,16 +24,16 @@ export type QuestionSubject =
       readonly table: string;
       readonly column: string;
       readonly type: string;
-      readonly reason: "added" | "notNull";
+      readonly reason: "added" | "notNull" | "dropped";
     };
 
 /** By the key of a question: true or false for a rename, SQL for a fill, a value of the enum. */
 export type Answers = ReadonlyMap<string, boolean | string>;
 
 export interface Asker {
-  /** Whether it was renamed; undefined while nobody has said. */
+  /** True if it was renamed; undefined without an answer. */
   renamed(subject: QuestionSubject): boolean | undefined;
-  /** The SQL or the value that was given; undefined while nobody has, or when the answer was not to give any. */
+  /** The SQL or the value of the answer; undefined without an answer, or if it is empty. */
   text(subject: QuestionSubject): string | undefined;
   readonly questions: readonly Question[];
   /** All SQL and values that were given. */
@@ -86,11 +86,12 @@ function questionAbout(subject: QuestionSubject): Question {
     }
     case "fill": {
       const { table, column, type, reason } = subject;
-      const text =
-        reason === "added"
-          ? `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`
-          : `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`;
-      return question(subject, [table, column], text);
+      const texts = {
+        added: `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`,
+        notNull: `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`,
+        dropped: `The column ${table}.${column} (${type}) is dropped and must hold a value. What do rows get when the migration is undone?`,
+      };
+      return question(subject, [table, column], texts[reason]);
     }
   }
 }

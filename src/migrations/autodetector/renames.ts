@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { primaryKeyName } from "../../orm/schema/names.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import type { DesiredSchema } from "../../orm/schema/state-of-models.js";
+import { MigrationError } from "../errors.js";
 import { has, own } from "../lookup.js";
 import { op } from "../operations.js";
 import type { Journal } from "./journal.js";
@@ -111,6 +112,7 @@ function followHints(
   current: () => Readonly<Record<string, unknown>>,
   rename: (from: string, to: string) => void,
 ): void {
+  refuseCircles(names, hintsFor);
   for (;;) {
     const next = names.flatMap((to) => {
       const from = has(current(), to) ? undefined : hintsFor(to)?.find((each) => has(current(), each));
@@ -121,7 +123,28 @@ function followHints(
   }
 }
 
-/** The two columns of a table between models are called after classes; what they refer to tells them apart. */
+/**
+ * Refuses names that were exchanged (a to b, b to a). The hints stay in the models, and after the migration nothing would
+ * tell that the exchange was made already.
+ */
+function refuseCircles(names: readonly string[], hintsFor: (name: string) => readonly string[] | undefined): void {
+  for (const start of names) {
+    const circle = [start];
+    for (;;) {
+      const current = circle.at(-1)!;
+      const former = hintsFor(current)?.find((each) => each !== current && names.includes(each));
+      if (former === start) {
+        throw new MigrationError(
+          `renamedFrom goes in a circle: ${[...circle, start].join(", from ")}. Rename one of them to a new name first, in a migration of its own`,
+        );
+      }
+      if (former === undefined || circle.includes(former)) break;
+      circle.push(former);
+    }
+  }
+}
+
+/** The two columns of a table between models are called after tables; what they refer to identifies them. */
 function followTargets(current: TableState, wanted: TableState, rename: (from: string, to: string) => void): void {
   const targets = (table: TableState): [string, string][] =>
     Object.values(table.foreignKeys ?? {}).map((key) => [key.columns[0]!, key.table]);

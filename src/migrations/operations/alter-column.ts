@@ -15,17 +15,17 @@ import { type ColumnChanges, changedColumn, readColumnChanges, readName, readQua
 import { restoreStatements, withoutColumn, withoutDependents } from "./restore.js";
 
 export interface AlterOptions {
-  /** SQL that makes the new value from the old one, where the types differ. */
+  /** SQL that converts the old value to the new type. */
   readonly using?: string;
-  /** The same for the way back. */
+  /** SQL that converts the values back when the migration is undone. */
   readonly downUsing?: string;
-  /** SQL for the rows in which the column is null, when it must hold a value from now on. */
+  /** SQL for rows in which the column is null, if it becomes not nullable. */
   readonly fill?: string;
 }
 
 const alterChecks: Checks<AlterOptions> = { using: is.text, downUsing: is.text, fill: is.text };
 
-/** Changes what is named of a column and leaves the rest; null takes a default, a comment, a collation away. */
+/** Changes the given properties of a column; null removes a default, a comment or a collation. */
 export function alterColumn(
   table: string,
   name: string,

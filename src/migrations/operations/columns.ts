@@ -15,13 +15,13 @@ import { partRenames, renamePartSql, renameParts, reversed } from "./rename-part
 import { addColumnStatements, computedFrom, restoreStatements, withoutColumn } from "./restore.js";
 
 export interface FillOptions {
-  /** SQL for the rows that are there already: a value, or an expression over the other columns. */
+  /** SQL for existing rows: a value, or an expression over the other columns. */
   readonly fill?: string;
 }
 
 const fillChecks: Checks<FillOptions> = { fill: is.text };
 
-/** Adds a column. One that must hold a value and has no default takes `fill` for the rows that are there. */
+/** Adds a column. If it is not nullable and has no default, `fill` gives the value of existing rows. */
 export function addColumn(table: string, name: string, column: ColumnState, options: FillOptions = {}): Operation {
   readQualifiedName("the name of a table", table);
   readName("the name of a column", name);
@@ -42,8 +42,8 @@ export function addColumn(table: string, name: string, column: ColumnState, opti
 }
 
 /**
- * Drops a column with the constraints and indexes that need it. Undone, all of them are there again; the values are not,
- * and `fill` gives those of a column that must hold one.
+ * Drops a column with the constraints and indexes that need it. Undoing creates them again, but not the values; `fill`
+ * gives the values of a column that is not nullable.
  */
 export function dropColumn(table: string, name: string, options: FillOptions = {}): Operation {
   readQualifiedName("the name of a table", table);
@@ -75,8 +75,8 @@ export function dropColumn(table: string, name: string, options: FillOptions = {
 }
 
 /**
- * Renames a column, in all that speaks of it: keys, constraints, indexes, expressions, foreign keys that lead to it.
- * Constraints and indexes that are called after it are renamed too.
+ * Renames a column everywhere: in keys, constraints, indexes, expressions and foreign keys to it. Constraints and indexes
+ * that are named after it are renamed too.
  */
 export function renameColumn(table: string, from: string, to: string): Operation {
   readQualifiedName("the name of a table", table);

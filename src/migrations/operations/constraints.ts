@@ -46,7 +46,7 @@ export function addForeignKey(table: string, name: string, foreignKey: ForeignKe
   });
 }
 
-/** Adds a condition that every row must meet, as SQL. */
+/** Adds a check constraint, as SQL. */
 export function addCheck(table: string, name: string, sql: string): Operation {
   readText(`the check ${name} of ${table}`, sql);
   return adding(["addCheck", table, name, sql], checkSql(name, sql), (target) => ({
@@ -55,7 +55,7 @@ export function addCheck(table: string, name: string, sql: string): Operation {
   }));
 }
 
-/** Drops a unique constraint, a foreign key or a check; undone, it is there again. */
+/** Drops a unique constraint, a foreign key or a check. Undoing creates it again. */
 export function dropConstraint(table: string, name: string): Operation {
   readQualifiedName("the name of a table", table);
   readName("the name of a constraint", name);
@@ -100,7 +100,7 @@ export function renameConstraint(table: string, from: string, to: string): Opera
   });
 }
 
-/** Makes columns the primary key in place of the one there is; null leaves the table without. */
+/** Replaces the primary key; null removes it. */
 export function setPrimaryKey(table: string, columns: readonly string[] | null, name?: string): Operation {
   readQualifiedName("the name of a table", table);
   const wanted = columns === null ? undefined : readNames(`the primary key of ${table}`, columns);

@@ -14,7 +14,7 @@ import { columnsOfEnum, recreateEnum, staleDefault } from "./recreate-enum.js";
 import { renameEnumIn, renameValueIn } from "./rename-enum.js";
 import { renameSql } from "./tables.js";
 
-/** Creates a type whose values are these, in this order. */
+/** Creates an enum type with these values, in this order. */
 export function createEnum(name: string, values: readonly string[]): Operation {
   readQualifiedName("the name of an enum", name);
   const list = readValues(name, values);
@@ -73,8 +73,8 @@ export interface EnumPosition {
 const positionChecks: Checks<EnumPosition> = { before: is.text, after: is.text };
 
 /**
- * Adds a value, at the end or beside another. PostgreSQL cannot take a value away: undone, the type is made anew, which
- * fails while a row holds the value. A migration that adds a value cannot use it: the next one can.
+ * Adds a value, at the end or next to another one. PostgreSQL cannot remove a value: undoing creates the type again, which
+ * fails while a row has the value. A migration that adds a value cannot use it; the next one can.
  */
 export function addEnumValue(name: string, value: string, position: EnumPosition = {}): Operation {
   readQualifiedName("the name of an enum", name);
@@ -123,15 +123,15 @@ export function renameEnumValue(name: string, from: string, to: string): Operati
 }
 
 export interface ReplaceOptions {
-  /** What rows hold in place of a value that is gone: `{ gone: "draft" }`. */
+  /** The new values of rows that have a removed value: `{ gone: "draft" }`. */
   readonly replace?: Readonly<Record<string, string>>;
 }
 
 const replaceChecks: Checks<ReplaceOptions> = { replace: is.object };
 
 /**
- * Gives a type other values, or another order, by making it anew and converting every column that has it. It fails while a
- * row holds a value that is gone and that `replace` does not name.
+ * Changes the values of a type or their order: creates the type again and converts every column of it. Fails while a row has
+ * a removed value that `replace` does not name.
  */
 export function alterEnum(name: string, values: readonly string[], options: ReplaceOptions = {}): Operation {
   readQualifiedName("the name of an enum", name);

@@ -11,7 +11,7 @@ import { renamePartSql } from "./rename-parts.js";
 
 const concurrentlyChecks: Checks<Concurrently> = { concurrently: is.boolean };
 
-/** Creates an index; with `concurrently` without keeping writers out, in a migration with `transaction: false`. */
+/** Creates an index. `concurrently` does not block writes, and needs a migration with `transaction: false`. */
 export function createIndex(table: string, name: string, index: IndexState, options: Concurrently = {}): Operation {
   readQualifiedName("the name of a table", table);
   readName("the name of an index", name);

@@ -5,7 +5,7 @@ import type { Operation } from "../operation.js";
 import { define, isOperation } from "./define.js";
 
 export interface SqlOptions {
-  /** What it does to the schema, told in operations: they are not run, only known. */
+  /** The changes to the schema, as operations. They are not run; migrations only know the state after them. */
   readonly state?: readonly Operation[];
   /** False for statements that PostgreSQL refuses in a transaction. */
   readonly transactional?: boolean;
@@ -13,7 +13,7 @@ export interface SqlOptions {
 
 const sqlChecks: Checks<SqlOptions> = { state: is.list(isOperationCheck), transactional: is.boolean };
 
-/** Runs SQL of your own. Without `down` it cannot be undone; an empty list says that there is nothing to undo. */
+/** Runs SQL. Without `down` it cannot be undone; an empty list means that there is nothing to undo. */
 export function sql(
   up: string | readonly string[],
   down?: string | readonly string[],
@@ -40,7 +40,7 @@ export function sql(
 
 export type MigrationFunction = (db: Queries) => Promise<void> | void;
 
-/** Runs a function of your own with the connection of the migration: to move data. Without `down` it cannot be undone. */
+/** Runs a function with the connection of the migration, for example to move data. Without `down` it cannot be undone. */
 export function run(up: MigrationFunction, down?: MigrationFunction): Operation {
   for (const given of down === undefined ? [up] : [up, down]) {
     if (typeof given !== "function") throw new ValueError(`op.run takes functions, not ${show(given)}`);

@@ -1,5 +1,5 @@
 import { is, readOptions } from "../../internal/options.js";
-import { quote } from "../../orm/identifiers.js";
+import { literal, quote } from "../../orm/identifiers.js";
 import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
 import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../../orm/schema/render.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
@@ -29,7 +29,7 @@ export function createTable(name: string, table: TableState): Operation {
   });
 }
 
-/** Drops a table. Undone, it is there again with all it had but its rows. */
+/** Drops a table. Undoing creates it again, without its rows. */
 export function dropTable(name: string): Operation {
   readQualifiedName("the name of a table", name);
   return define({
@@ -47,8 +47,8 @@ export function dropTable(name: string): Operation {
 }
 
 /**
- * Renames a table, or moves it into another schema. Its constraints and indexes that are called after it are renamed too,
- * and foreign keys that lead to it follow.
+ * Renames a table, or moves it into another schema. Constraints, indexes and sequences that are named after it are renamed
+ * too, and foreign keys to it are changed.
  */
 export function renameTable(from: string, to: string): Operation {
   readQualifiedName("the name of a table", from);
@@ -66,15 +66,20 @@ export function renameTable(from: string, to: string): Operation {
       const tables = renameKey({ ...before.tables, [from]: table }, from, to);
       return { ...before, tables: mapValues(tables, (each) => followTable(each, from, to)) };
     },
-    up: (before) => [...renameSql("TABLE", from, to), ...renamesIn(before).map((each) => renamePartSql(to, each))],
+    up: (before) => [
+      ...renameSql("TABLE", from, to),
+      ...renamesIn(before).map((each) => renamePartSql(to, each)),
+      ...renameSequences(findTable(before, from), from, to),
+    ],
     down: (before) => [
       ...reversed(renamesIn(before)).map((each) => renamePartSql(to, each)),
       ...renameSql("TABLE", to, from),
+      ...renameSequences(findTable(before, from), to, from),
     ],
   });
 }
 
-/** Sets the comment of a table; null takes it away. */
+/** Sets the comment of a table; null removes it. */
 export function commentTable(name: string, comment: string | null): Operation {
   readQualifiedName("the name of a table", name);
   const { comment: text } = readOptions<{ comment: string }>(
@@ -94,7 +99,7 @@ export function commentTable(name: string, comment: string | null): Operation {
   });
 }
 
-/** Creates a schema unless it is there. Undone, it stays: others may use it. A table that names one needs no such call. */
+/** Creates a schema if it does not exist. Undoing keeps it, because others may use it. `createTable` creates the schema of its table. */
 export function createSchema(name: string): Operation {
   readName("the name of a schema", name);
   return define({
@@ -118,6 +123,26 @@ export function renameSql(kind: "TABLE" | "TYPE", from: string, to: string): str
       : [...createSchemaFor(to), `ALTER ${kind} ${sqlName(from)} SET SCHEMA ${quote(schema)}`]),
     ...(old.name === now.name ? [] : [`ALTER ${kind} ${sqlName(moved)} RENAME TO ${quote(now.name)}`]),
   ];
+}
+
+/**
+ * The sequences of numbered columns, in the schema of the renamed table already. Only one that is called after the former
+ * table, and whose new name is free: sequences are no part of the state, and anybody may have named them.
+ */
+function renameSequences(table: TableState, from: string, to: string): string[] {
+  const [old, now] = [splitName(from).name, splitName(to).name];
+  if (old === now) return [];
+  const identities = Object.entries(table.columns).filter(([, column]) => column.identity);
+  return identities.flatMap(([column]) => {
+    const names = [`${old}_${column}_seq`, `${now}_${column}_seq`] as const;
+    // PostgreSQL shortens longer names in its own way.
+    if (names.some((name) => Buffer.byteLength(name) > 63)) return [];
+    const [former, wanted] = names.map((name) => sqlName(joinName(splitName(to).schema, name))) as [string, string];
+    const isOwn = `to_regclass(${literal(former)}) = pg_get_serial_sequence(${literal(sqlName(to))}, ${literal(column)})::regclass`;
+    return [
+      `DO $rename$ BEGIN IF ${isOwn} AND to_regclass(${literal(wanted)}) IS NULL THEN ALTER SEQUENCE ${former} RENAME TO ${quote(names[1])}; END IF; END $rename$`,
+    ];
+  });
 }
 
 function dropTableSql(name: string): string {

@@ -18,7 +18,7 @@ type Relations<F> = Exclude<ToOneNames<F>, Unsent<F>>;
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** What `body: Book` gives a handler: what `create` takes, with relations by their keys. */
+/** The type of a body with `body: Book`: the values that `create` takes, with relations by their keys. */
 export type FieldsBody<F> = Flat<
   { [K in Exclude<Columns<F>, Optional<F>>]: OutOf<F[K]> } & {
     [K in Columns<F> & Optional<F>]?: OutOf<F[K]>;
@@ -27,8 +27,8 @@ export type FieldsBody<F> = Flat<
   }
 >;
 
-/** What a body of a model becomes, by the class of its instances. */
+/** The type of a model's body, by the class of its instances. */
 export type ModelBody<M> = FieldsBody<FieldsOf<M>>;
 
-/** What `body: partial(Book)` gives a handler. */
+/** The type of a body with `body: partial(Book)`. */
 export type PartialModelBody<M> = Partial<ModelBody<M>>;

@@ -12,7 +12,7 @@ import type { PartialModelBody } from "./body-types.js";
 import { modelBodyReader } from "./model-body.js";
 import { partialSchema } from "./model-schema.js";
 
-/** A body that may leave out any field of a model, for PATCH: `{ body: partial(Book) }`. */
+/** A body in which every field of a model is optional, for PATCH: `{ body: partial(Book) }`. */
 export function partial<M extends object>(model: {
   new (...args: never[]): M;
   readonly meta: ModelMeta;

@@ -87,14 +87,30 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
 }
 
 function compileGroup(group: ManyGroup, context: Context, values: Scope): string {
-  const { scope, relation, lookups } = group;
-  // `books__isnull: true`: there is none.
-  const absent = lookups.length === 1 && lookups[0]!.rest.length === 1 && lookups[0]!.rest[0] === "isnull";
-  if (absent) {
-    const { value } = lookups[0]!;
-    if (typeof value !== "boolean") throw new FieldError(`${relation.name}__isnull takes true or false`);
-    return `${value ? "NOT " : ""}EXISTS (SELECT 1 FROM ${manySource(scope, relation, context).from})`;
-  }
+  const { scope, relation } = group;
+  const existence = (exists: boolean): string =>
+    `${exists ? "" : "NOT "}EXISTS (SELECT 1 FROM ${manySource(scope, relation, context).from})`;
+  // `books: null` and `books__isnull: true`: there is none.
+  const parts: string[] = [];
+  const lookups = group.lookups.filter(({ rest, value }) => {
+    const [lookup = "exact", more] = rest;
+    if (more !== undefined || !(lookup === "isnull" || (lookup === "exact" && value === null))) return true;
+    if (lookup === "isnull" && typeof value !== "boolean")
+      throw new FieldError(`${relation.name}__isnull takes true or false`);
+    parts.push(existence(value === false));
+    return false;
+  });
+  if (lookups.length > 0) parts.push(existsWith(group, lookups, context, values));
+  return parts.length === 1 ? parts[0]! : `(${parts.join(" AND ")})`;
+}
+
+/** There is a row of the relation for which all of the lookups hold. */
+function existsWith(
+  { scope, relation }: ManyGroup,
+  lookups: ManyGroup["lookups"],
+  context: Context,
+  values: Scope,
+): string {
   const source = manySource(scope, relation, context);
   const conditions = lookups.map(({ rest, value }): ConditionNode => {
     const [first] = rest;

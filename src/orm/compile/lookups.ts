@@ -104,11 +104,16 @@ const isIn: Lookup = (left, value, context, scope) => {
   const items = listOf(left, value);
   const parts: string[] = [];
   // One parameter whatever the length: the statement's text stays the same, and there is no limit to run into.
-  if (items.some(isPlain))
+  if (left.type?.kind === "array") {
+    // PostgreSQL would take a list of lists for one list with more dimensions.
+    for (const item of items)
+      if (isPlain(item)) parts.push(`${left.sql} = ${context.param(encodeFor(left, item))}::${left.type.sqlType}`);
+  } else if (items.some(isPlain))
     parts.push(`${left.sql} = ANY(${context.bind(value, (given) => encodeList(left, given))}${anyCast(left.type)})`);
-  if (items.includes(null)) parts.push(`${left.sql} IS NULL`);
+  if (items.includes(null)) parts.push(exact(left, null, context, scope));
   for (const item of items) if (nodeOf(item)) parts.push(`${left.sql} = ${right(left, item, context, scope)}`);
-  if (parts.length === 0) return "FALSE";
+  // PostgreSQL refuses parameters that a statement does not use: those of a computed value stay in it.
+  if (parts.length === 0) return left.column ? "FALSE" : `(FALSE AND ${left.sql} IS NULL)`;
   return parts.length === 1 ? parts[0]! : `(${parts.join(" OR ")})`;
 };
 
@@ -118,6 +123,8 @@ function isPlain(item: unknown): boolean {
 
 function encodeList(left: Left, value: unknown): unknown {
   const items = listOf(left, value).filter(isPlain);
+  // A list within JSON is one value: it is encoded before the array is made.
+  if (left.type?.kind === "json") return encode.array(undefined)(items.map((item) => encodeFor(left, item)));
   return encodeNamed(
     left.name,
     encode.array(left.type?.encode),

@@ -13,7 +13,7 @@ export function count<const P extends string = never>(of?: Of<P>, options: Disti
   return aggregate("count", of === undefined ? [] : [of], { result: "integer", ...options });
 }
 
-/** Null when there are no rows. A sum of 64-bit integers is a bigint, of decimals a string. */
+/** The sum; null without rows. A sum of 64-bit integers is a bigint, of decimals a string. */
 export function sum<const P extends string>(of: Of<P>, options: Distinct = {}): FunctionCall<PathRef<P> | null, P> {
   return aggregate("sum", [of], { result: "sum", ...options });
 }

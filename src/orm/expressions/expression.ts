@@ -15,7 +15,7 @@ export interface PathRef<Path extends string> {
 /** What is in a place of an expression: another, or a value. */
 export type Operand = Expression<unknown, string> | string | number | bigint | boolean | Date | null;
 
-/** Anything that SQL can compute: a field, a function, arithmetic. `Paths` are the fields it reads. */
+/** A value that SQL computes: a field, a function, arithmetic. `Paths` are the fields that it reads. */
 export class Expression<T = unknown, Paths extends string = never> {
   declare readonly [result]: T;
   declare readonly [paths]: Paths;
@@ -46,7 +46,7 @@ export class Expression<T = unknown, Paths extends string = never> {
     return this.#binary("%", other);
   }
 
-  /** Text one after the other; null as soon as one of them is null. */
+  /** Concatenates texts. The result is null if one of them is null. */
   append<O extends Operand>(other: O): Expression<string, Paths | PathsOf<O>> {
     return this.#binary("||", other) as unknown as Expression<string, Paths | PathsOf<O>>;
   }
@@ -64,17 +64,17 @@ export class Expression<T = unknown, Paths extends string = never> {
   }
 }
 
-/** An aggregate or window function: can be narrowed to some rows, or computed over a window. */
+/** An aggregate or window function. */
 export class FunctionCall<T, Paths extends string = never> extends Expression<T, Paths> {
   declare readonly node: CallNode;
 
-  /** Only over rows for which the condition holds. */
+  /** Computes it only over rows for which the condition holds. */
   filter<C extends Condition>(condition: C): FunctionCall<T, Paths | PathsOf<C>> {
     if (!this.node.aggregate) throw new FieldError(`${this.node.name} is no aggregate and takes no filter`);
     return new FunctionCall({ ...this.node, filter: conditionOf(condition) });
   }
 
-  /** Over a window of rows in place of a group. */
+  /** Computes it over a window of rows instead of a group. */
   over<const P extends string = never>(window: Window<P> = {}): Expression<T, Paths | Unsigned<P>> {
     return new Expression({
       type: "window",
@@ -90,7 +90,7 @@ type Unsigned<P extends string> = P extends `-${infer Name}` ? Name : P;
 
 export interface Window<P extends string = string> {
   readonly partitionBy?: readonly (P | Expression<unknown, P>)[];
-  /** With `-` in front for descending. */
+  /** `-` before a field means descending order. */
   readonly orderBy?: readonly (P | Ordering<P>)[];
   /** `rows between unbounded preceding and current row`. */
   readonly frame?: string;
@@ -125,7 +125,7 @@ export function value<T extends Operand>(given: T): Expression<T> {
   return new Expression(given instanceof Expression ? given.node : { type: "value", value: given });
 }
 
-/** SQL of the application's own: `` raw<number>(sql`ts_rank(...)`) ``. Values in `${}` become parameters. */
+/** An expression written in SQL: `` raw<number>(sql`ts_rank(...)`) ``. Values in `${}` become parameters. */
 export function raw<T = unknown>(fragment: SqlFragment): Expression<T> {
   if (!(fragment instanceof SqlFragment)) throw new ValueError("raw takes a fragment made with the tag sql`...`");
   return new Expression({ type: "fragment", fragment });

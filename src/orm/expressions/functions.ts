@@ -34,7 +34,7 @@ export function length<const P extends string>(of: Of<P>): Expression<number, P>
   return call("length", [pathOrNode(of)], "integer");
 }
 
-/** Text one after the other; null counts as empty. */
+/** Concatenates texts; null counts as empty. */
 export function concat<const P extends string>(...of: readonly Of<P>[]): Expression<string, P> {
   return call("concat", of.map(pathOrNode), "text");
 }
@@ -69,7 +69,7 @@ export function round<const P extends string>(of: Of<P>): Expression<PathRef<P>,
   return call("round", [pathOrNode(of)]);
 }
 
-/** The first that is not null. The first argument is a field or an expression, the others may be values. */
+/** Returns the first argument that is not null. The first is a field or an expression, the others can be values. */
 export function coalesce<const P extends string, O extends Operand>(
   of: Of<P>,
   ...others: readonly O[]
@@ -77,7 +77,7 @@ export function coalesce<const P extends string, O extends Operand>(
   return call("coalesce", [pathOrNode(of), ...others.map(operandNode)]);
 }
 
-/** Null when the two are equal. */
+/** Returns null if both are equal, otherwise the first. */
 export function nullIf<const P extends string>(of: Of<P>, other: Operand): Expression<PathRef<P> | null, P> {
   return call("nullif", [pathOrNode(of), operandNode(other)]);
 }
@@ -103,7 +103,7 @@ export function extract<const P extends string>(unit: TimeUnit, of: Of<P>): Expr
   return new Expression({ type: "extract", part: checkUnit(unit), expression: pathOrNode(of) });
 }
 
-/** The beginning of the year, month, ... in which a moment lies, in UTC. */
+/** Cuts a time off to the start of its year, month, day and so on, in UTC. */
 export function truncate<const P extends string>(unit: TimeUnit, of: Of<P>): Expression<Date, P> {
   const args: ExpressionNode[] = [operandNode(checkUnit(unit)), pathOrNode(of), operandNode("UTC")];
   return call("date_trunc", args, "datetime");
@@ -194,17 +194,17 @@ export function outer(path: string): Expression<unknown> {
   return new Expression({ type: "outer", path: checkPath(path) });
 }
 
-/** The single value that a queryset of one column gives: `subquery(Book.objects.filter({ author: outer("id") }).values("title").limit(1))`. */
+/** The value of a queryset with one column and at most one row: `subquery(Book.objects.filter({ author: outer("id") }).values("title").limit(1))`. */
 export function subquery<T = unknown>(of: Subqueryable): Expression<T | null> {
   return new Expression({ type: "subquery", query: of.query });
 }
 
-/** Whether a queryset has any row. */
+/** True if a queryset has rows. */
 export function exists(of: Subqueryable): Expression<boolean> {
   return new Expression({ type: "exists", query: of.query });
 }
 
-/** How well a text matches a search; for ordering. */
+/** The rank of a text for a search, to order by. */
 export function searchRank<const P extends string>(of: Of<P>, query: string): Expression<number, P> {
   const vector: ExpressionNode = call("to_tsvector", [pathOrNode(of)]).node;
   return call("ts_rank", [vector, call("websearch_to_tsquery", [operandNode(query)]).node], "float");

@@ -17,7 +17,7 @@ export interface Q<W = object> {
   not(): Q<W>;
 }
 
-/** What `filter` and the like take: lookups, a `Q`, or an expression that is true or false. */
+/** The argument of `filter` and similar methods: lookups, a `Q`, or a boolean expression. */
 export type Condition = Lookups | Q<object> | BooleanExpression;
 
 interface BooleanExpression {

@@ -96,10 +96,17 @@ export const datetime: ColumnType = {
   timezone: true,
   json: { type: "string", format: "date-time" },
   encode: encode.datetime,
-  decode: (value) => (value instanceof Date ? value : new Date(value as string)),
+  decode: (value) => (value instanceof Date ? value : readMoment(value)),
   toJson: (value) => (value instanceof Date ? isoText(value) : value),
   jsonSql: isoMoment,
 };
+
+/** PostgreSQL's `infinity` is no Date: it stays the number, which can be written back. */
+function readMoment(value: unknown): Date | number {
+  if (value === "infinity" || value === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (value === "-infinity" || value === Number.NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
+  return new Date(value as string);
+}
 
 /** As Date.toISOString has it: years of more than four digits, and those before Christ, get a sign and six digits. */
 function isoMoment(column: string): string {

@@ -1,10 +1,10 @@
 import type { ColumnType, ReferentialAction } from "../meta.js";
 
-/** What every field can be told. `In` is what may be written to it. */
+/** Options of every field. `In` is the type of values that can be written. */
 export interface FieldOptions<In> {
   /** Allows null; false by default. */
   readonly null?: boolean | undefined;
-  /** A value, or a function called for each new row. */
+  /** A value, or a function that is called for each new row. */
   readonly default?: In | (() => In) | undefined;
   /** A default that the database computes, as SQL: `gen_random_uuid()`. */
   readonly defaultSql?: string | undefined;
@@ -12,18 +12,18 @@ export interface FieldOptions<In> {
   /** An index on this column alone. */
   readonly index?: boolean | undefined;
   readonly primaryKey?: boolean | undefined;
-  /** The column's name, when it is not the field's in snake_case. */
+  /** The name of the column; the field's name in snake_case by default. */
   readonly column?: string | undefined;
   /** Ignored in bodies sent by clients. */
   readonly readOnly?: boolean | undefined;
-  /** Left out of JSON: a password, an internal note. */
+  /** Not part of JSON: a password, an internal note. */
   readonly hidden?: boolean | undefined;
   /** A condition on the column, as SQL: `price >= 0`. */
   readonly check?: string | undefined;
   /** Computed by the database from other columns, as SQL. */
   readonly generated?: string | undefined;
   readonly comment?: string | undefined;
-  /** The field's former name; a migration renames the column in place of dropping it. */
+  /** The previous name of the field; the next migration renames the column instead of dropping it. */
   readonly renamedFrom?: string | undefined;
 }
 
@@ -32,9 +32,9 @@ export interface TextOptions extends FieldOptions<string> {
 }
 
 export interface TimeOptions<In> extends FieldOptions<In> {
-  /** The current time whenever the row is saved. */
+  /** Set to the current time whenever the row is saved. */
   readonly autoNow?: boolean | undefined;
-  /** The current time when the row is made. */
+  /** Set to the current time when the row is created. */
   readonly autoNowAdd?: boolean | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface RelationOptions {
   readonly null?: boolean | undefined;
   readonly default?: unknown;
   readonly unique?: boolean | undefined;
-  /** An index on the column; true by default, because deleting the row referred to looks for it. */
+  /** An index on the column; true by default, because PostgreSQL searches it when the referenced row is deleted. */
   readonly index?: boolean | undefined;
   readonly primaryKey?: boolean | undefined;
   readonly column?: string | undefined;
@@ -50,11 +50,11 @@ export interface RelationOptions {
   readonly hidden?: boolean | undefined;
   readonly comment?: string | undefined;
   readonly renamedFrom?: string | undefined;
-  /** The name of the way back, on the model referred to. */
+  /** The name of the reverse relation on the other model. */
   readonly relatedName?: string | undefined;
-  /** The field referred to, when it is not the primary key. */
+  /** The referenced field; the primary key by default. */
   readonly to?: string | undefined;
-  /** What happens to this row when the other is deleted; `cascade` by default. */
+  /** The action when the referenced row is deleted; `cascade` by default. */
   readonly onDelete?: ReferentialAction | undefined;
   readonly onUpdate?: ReferentialAction | undefined;
   /** Checks the constraint at the end of the transaction. */
@@ -65,15 +65,15 @@ export interface RelationOptions {
 
 export interface ManyToManyOptions {
   readonly relatedName?: string | undefined;
-  /** The model between, when it has more to say than the two keys. */
+  /** The model of the join table, if it has columns besides the two keys. */
   readonly through?: (() => unknown) | undefined;
-  /** The fields of `through` that lead to this model and to the other; found by themselves unless there are several. */
+  /** The foreign keys of `through` to this model and to the other one; needed only if there are several. */
   readonly throughFields?: readonly [string, string] | undefined;
-  /** The name of the table between, when there is no `through`. */
+  /** The name of the join table if there is no `through`. Its columns are named after the two tables: `product_id`, `tag_id`. */
   readonly table?: string | undefined;
 }
 
-/** What a field was declared as, at run time. */
+/** The declaration of a field, at run time. */
 export type FieldSpec =
   | {
       readonly form: "column";

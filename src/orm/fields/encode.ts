@@ -85,21 +85,34 @@ export function json(value: unknown): string {
     throw new ParameterTypeError("expected a value that JSON can hold", { cause });
   }
   if (result === undefined) throw wrongType("a value that JSON can hold", value);
-  if (result.includes("\\u0000") && holdsNull(value)) {
-    throw new ParameterValueError("JSON must not contain U+0000");
+  // An escaped backslash may stand before `u0000` or `ud800`: only the values tell.
+  if (/\\u(?:0000|d[89a-f])/.test(result)) checkTexts(JSON.parse(result));
+  return result;
+}
+
+/** Checks all strings and keys of a JSON value, which may be nested deeper than calls can be. */
+function checkTexts(json: unknown): void {
+  const pending = [json];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value === "string") checkJsonText(value);
+    else if (typeof value === "object" && value !== null) {
+      if (!Array.isArray(value)) for (const key of Object.keys(value)) checkJsonText(key);
+      for (const item of Object.values(value)) pending.push(item);
+    }
   }
-  return result.isWellFormed() ? result : checkText(result);
 }
 
-/** The text may contain an escaped backslash before `u0000`, which is no U+0000. */
-function holdsNull(value: unknown): boolean {
-  if (typeof value === "string") return value.includes("\0");
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, item]) => key.includes("\0") || holdsNull(item));
+function checkJsonText(text: string): void {
+  if (text.includes("\0")) throw new ParameterValueError("JSON must not contain U+0000");
+  if (!text.isWellFormed()) throw new ParameterValueError("JSON must be well-formed Unicode");
 }
 
+/** `Infinity` is what a column that holds PostgreSQL's `infinity` is read as. */
 export function datetime(value: unknown): string {
   if (value instanceof Date) return dateText(value);
+  if (value === Number.POSITIVE_INFINITY) return "infinity";
+  if (value === Number.NEGATIVE_INFINITY) return "-infinity";
   if (typeof value === "string") {
     const date = new Date(value);
     if (Number.isNaN(date.getTime())) throw new ParameterValueError("expected a date and time in ISO 8601");

@@ -47,15 +47,15 @@ type ManualColumn<Out, In, O, Kind extends string> = Column<Out, In, FlagsFrom<O
 export interface CustomType<Out, In = Out> {
   /** The type in the database: `ltree`, `geometry(Point, 4326)`. */
   readonly sqlType: string;
-  /** Makes the parameter from a value. */
+  /** Converts a value to a parameter. */
   readonly encode?: (value: In) => unknown;
-  /** Makes the value from the text that PostgreSQL writes for the type. */
+  /** Converts the text that PostgreSQL returns to a value. */
   readonly decode?: (text: string) => Out;
-  /** Makes what stands in JSON from the value; it is the text of the type in the JSON that PostgreSQL builds. */
+  /** Converts a value to JSON. JSON built by PostgreSQL has the text of the type. */
   readonly toJson?: (value: Out) => unknown;
 }
 
-/** The makers of fields. Each takes an object of options. */
+/** Functions that create fields. Each takes an options object. */
 export const field = {
   /** A primary key numbered by the database, 32 bits. */
   auto: <const O extends AutoOptions = None>(
@@ -88,7 +88,7 @@ export const field = {
     options?: Exact<O, FieldOptions<number>>,
   ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read("field.float", options, commonChecks)),
 
-  /** Exact, with `precision` digits of which `scale` after the point: a string, because a number would round. */
+  /** An exact decimal with `precision` digits, `scale` of them after the point. Its values are strings, because numbers would be rounded. */
   decimal: <const O extends DecimalOptions = None>(
     options?: Exact<O, DecimalOptions>,
   ): ManualColumn<string, string | number | bigint, O, "decimal"> => {
@@ -120,12 +120,12 @@ export const field = {
     options?: Exact<O, FieldOptions<string>>,
   ): ManualColumn<string, string, O, "uuid"> => column(columnTypes.uuid, read("field.uuid", options, commonChecks)),
 
-  /** Any JSON value (`jsonb`). `field.json<Settings>()` says what it holds; the database does not check that. */
+  /** Any JSON value (`jsonb`). `field.json<Settings>()` sets its type for the compiler; the database does not check it. */
   json: jsonField as JsonMaker,
 
   /**
-   * A moment: a `Date`. With `timezone: false` the time on a clock somewhere: a string. `precision` is the number of digits
-   * behind the second: 3 for a moment, which is what a `Date` holds, and 6 for a clock.
+   * A point in time, as a `Date`; PostgreSQL's `infinity` is the number `Infinity`. With `timezone: false`, a local date and
+   * time, as a string. `precision` is the number of digits after the seconds: 3 by default, 6 with `timezone: false`.
    */
   datetime: <const O extends DatetimeOptions = None>(
     options?: Exact<O, DatetimeOptions>,
@@ -167,7 +167,7 @@ export const field = {
   ): ManualColumn<Uint8Array, Uint8Array, O, "bytes"> =>
     column(columnTypes.bytes, read("field.bytes", options, commonChecks)),
 
-  /** A list whose items are of another field's type. */
+  /** A list; the field gives the type of its items. */
   array: <
     Item extends Column<unknown, unknown, Flag, string>,
     const O extends FieldOptions<readonly InOf<Item>[]> = None,
@@ -181,7 +181,7 @@ export const field = {
     return column(columnTypes.array(spec.type), read("field.array", options, commonChecks));
   },
 
-  /** One of some strings. With `name` it is a type of the database, else text with a check. */
+  /** One of the given strings. With `name`, an enum type of the database; otherwise text with a check. */
   enum: <const Values extends readonly [string, ...string[]], const O extends EnumOptions<Values[number]> = None>(
     values: Values,
     options?: Exact<O, EnumOptions<Values[number]>>,
@@ -194,7 +194,7 @@ export const field = {
     return column(columnTypes.enumeration([...values], name), rest);
   },
 
-  /** What full text search looks in, usually `generated` from other columns. */
+  /** A vector for full text search, usually `generated` from other columns. */
   searchVector: <const O extends FieldOptions<string> = None>(
     options?: Exact<O, FieldOptions<string>>,
   ): ManualColumn<string, string, O, "searchVector"> =>
@@ -204,35 +204,35 @@ export const field = {
       ...read("field.searchVector", options, commonChecks),
     }),
 
-  /** A type of the database that is not among the others. */
+  /** Any other type of the database. */
   custom: customField as CustomMaker,
 
-  /** A reference to one row of another model, or of this one. */
+  /** A reference to one row of another model, or of the same model. */
   foreignKey: <Target, const O extends RelationOptions = None>(
     target: () => Target,
     options?: Exact<O, RelationOptions>,
   ): ToOne<Target, FlagsFrom<O>> => toOne("field.foreignKey", target, options, false),
 
-  /** A reference that no other row has. */
+  /** A unique reference: no two rows refer to the same row. */
   oneToOne: <Target, const O extends RelationOptions = None>(
     target: () => Target,
     options?: Exact<O, RelationOptions>,
   ): ToOne<Target, FlagsFrom<O>> => toOne("field.oneToOne", target, options, true),
 
-  /** Any number of rows on both sides, by a table between them. */
+  /** A many-to-many relation through a join table. */
   manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {
     checkTarget("field.manyToMany", target);
     const given = readOptions<ManyToManyOptions>("field.manyToMany", options, manyToManyChecks);
     return define({ form: "manyToMany", target, options: given });
   },
 
-  /** The way back of a foreign key: the rows of another model whose field `via` refers to this one. */
+  /** The reverse of a foreign key or many-to-many relation: the rows of another model whose field `via` refers to this one. */
   reverse: <Target>(target: () => Target, via: string): ToMany<Target> => {
     checkTarget("field.reverse", target);
     return define({ form: "reverse", target, via: checkIdentifier("the field of field.reverse", via), one: false });
   },
 
-  /** The way back of a one-to-one relation: a row, or null. */
+  /** The reverse of a one-to-one relation: a row, or null. */
   reverseOne: <Target>(target: () => Target, via: string): ReverseOne<Target> => {
     checkTarget("field.reverseOne", target);
     return define({ form: "reverse", target, via: checkIdentifier("the field of field.reverseOne", via), one: true });

@@ -3,7 +3,7 @@ import * as columnTypes from "./column-types.js";
 import { define, field } from "./field.js";
 import type { Column } from "./types.js";
 
-/** `...timestamps()` among the fields, or `mix(timestamps(), { ... })`: `createdAt` and `updatedAt`, kept by themselves. */
+/** `...timestamps()` among the fields, or `mix(timestamps(), { ... })`: `createdAt` and `updatedAt`, set automatically. */
 export function timestamps(): {
   createdAt: Column<Date, Date | string, "optional" | "readOnly", "datetime">;
   updatedAt: Column<Date, Date | string, "optional" | "readOnly", "datetime">;
@@ -15,8 +15,8 @@ export function timestamps(): {
 }
 
 /**
- * `...softDelete()` among the fields, or `mix(softDelete(), { ... })`: `delete` writes the time into `deletedAt`, and ordinary queries no longer see the
- * row. `withDeleted()` and `onlyDeleted()` do, `restore()` brings it back, `hardDelete()` removes it.
+ * `...softDelete()` among the fields, or `mix(softDelete(), { ... })`: `delete` sets `deletedAt`, and
+ * queries skip the row. `withDeleted()` and `onlyDeleted()` include it, `restore()` restores it, `hardDelete()` removes it.
  */
 export function softDelete(): { deletedAt: Column<Date, Date | string, "null" | "optional" | "readOnly", "datetime"> } {
   return {
@@ -30,8 +30,8 @@ export function softDelete(): { deletedAt: Column<Date, Date | string, "null" | 
 }
 
 /**
- * Puts groups of fields together: `Model("people", mix(timestamps(), { id: field.auto(), get friends() { ... } }))`. As a
- * spread, but getters stay getters: a spread reads them at once, which a relation that leads back does not allow.
+ * Merges groups of fields: `Model("people", mix(timestamps(), { id: field.auto(), get friends() { ... } }))`. Getters stay
+ * getters. A spread would read them at once, which fails for models that refer to each other.
  */
 export function mix<A extends object, B extends object>(a: A, b: B): A & B;
 export function mix<A extends object, B extends object, C extends object>(a: A, b: B, c: C): A & B & C;

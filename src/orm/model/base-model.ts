@@ -33,7 +33,7 @@ interface ErrorClasses {
 const managers = new WeakMap<object, QuerySet<object>>();
 const errorClasses = new WeakMap<object, ErrorClasses>();
 
-/** What all models have at run time; their types are in model.ts. */
+/** The members of all models at run time; their types are in model.ts. */
 export class BaseModel extends Tracked {
   constructor(values?: object) {
     super();
@@ -70,7 +70,7 @@ export class BaseModel extends Tracked {
     return rawRows(this.meta, statement, params, options.using ?? null);
   }
 
-  /** What makes `{ body: Book }` of a route read its bodies as this model. */
+  /** Reads the bodies of routes with `{ body: Book }`. */
   static [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<Values> {
     return modelBodyReader(this.meta, "whole")(bytes);
   }
@@ -127,7 +127,7 @@ export class BaseModel extends Tracked {
     return jsonResponse(JSON.stringify(this), 200);
   }
 
-  /** As it is in logs: the values and what was loaded, not the machinery. */
+  /** The form of an instance in logs: its values and loaded relations, without internal state. */
   [inspect.custom](_depth: number, options: object, show: typeof inspect): string {
     const meta = metaOf(this);
     const values = { ...this } as unknown as Values;
@@ -157,7 +157,7 @@ function relationNamed(instance: object, name: string): RelationMeta {
   return relation;
 }
 
-/** A property that gives what was loaded, or what loads it. Shared by all instances: rows hold their columns only. */
+/** Defines a property that returns the loaded relation, or an object that loads it. It is on the prototype: instances hold only their columns. */
 function defineRelation(prototype: object, name: string): void {
   Object.defineProperty(prototype, name, {
     configurable: true,

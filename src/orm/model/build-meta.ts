@@ -23,7 +23,6 @@ export function buildMeta(table: string, fields: object, options: Partial<ModelO
   const relations = new Map<string, FieldSpec>();
   const checks: CheckMeta[] = [];
   for (const name of Object.keys(fields)) {
-    checkFieldName(table, name);
     const definition = (fields as Record<string, unknown>)[name];
     if (!(definition instanceof FieldDefinition)) {
       throw new ValueError(`${table}.${name} is not a field: use one of field.int(), field.text(), ...`);

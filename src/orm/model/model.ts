@@ -21,9 +21,10 @@ import type { HookContext, HookEvent } from "../run/hooks.js";
 import type { SaveOptions } from "../run/persist.js";
 import { BaseModel } from "./base-model.js";
 import { declare } from "./declarations.js";
+import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readModelOptions } from "./options.js";
 
-/** What every instance of a model can do. */
+/** The methods of every model instance. */
 export interface ModelInstance<F> {
   /** @internal Known to the compiler only. */
   readonly [fieldsOf]?: F;
@@ -31,15 +32,15 @@ export interface ModelInstance<F> {
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
   readonly pk: PrimaryKey<F>;
-  /** Inserts a new row, or updates what changed. */
+  /** Inserts a new row, or updates the changed columns. */
   save(options?: SaveOptions): Promise<this>;
-  /** Deletes the row; softly, where the model says so. */
+  /** Deletes the row; softly if the model has `softDelete()`. */
   delete(): Promise<void>;
   hardDelete(): Promise<void>;
   restore(): Promise<this>;
-  /** Reads the row again; all columns, or some. */
+  /** Reads all columns of the row again. */
   refresh(): Promise<this>;
-  /** The rows at the other end of a relation to many, loaded or not, to add and remove. */
+  /** Returns the related rows of a to-many relation, to query, add and remove them. */
   related<K extends ToManyNames<F>>(name: K): RelatedSet<TargetOf<F[K]>>;
   toJSON(): Record<string, unknown>;
   [toResponseSymbol](request: Request): Response;
@@ -61,27 +62,27 @@ export type ModelProperties<F> = ColumnValues<F> & { [K in RelationNames<F>]: Re
 
 type Instance<F> = ModelInstance<F> & ModelProperties<F>;
 
-/** The class that `Model` makes, to be extended. */
+/** The class that `Model` returns; models extend it. */
 export interface ModelClass<F> {
   new (values?: Partial<CreateInput<Instance<F>>>): Instance<F>;
-  /** All rows: where every query begins. */
+  /** A queryset of all rows: the start of every query. */
   readonly objects: QuerySet<Instance<F>>;
-  /** What is known about the model: columns, relations, indexes. */
+  /** The model's metadata: columns, relations, indexes. */
   readonly meta: ModelMeta;
-  /** Thrown by `get` when there is no row; a class of its own for each model. */
+  /** Thrown by `get` if no row matches; each model has its own class. */
   readonly DoesNotExist: typeof DoesNotExist;
   readonly MultipleObjectsReturned: typeof MultipleObjectsReturned;
   /** Reads the bodies of a route with `{ body: Book }`. */
   [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<FieldsBody<F>>;
   /** Describes the model in documents. */
   [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema;
-  /** Calls a function before or after instances are saved or deleted. Returns what takes it away again. */
+  /** Registers a hook that runs before or after instances are saved or deleted. Returns a function that removes it. */
   on<C extends abstract new (...args: never[]) => unknown>(
     this: C,
     event: HookEvent,
     hook: (instance: InstanceType<C>, context: HookContext) => unknown,
   ): () => void;
-  /** Instances of rows that SQL of the application's own gives: `` Book.raw(sql`select * from books where ...`) ``. */
+  /** Runs SQL and returns its rows as instances: `` Book.raw(sql`select * from books where ...`) ``. */
   raw<C extends abstract new (...args: never[]) => unknown>(
     this: C,
     statement: Statement,
@@ -91,8 +92,8 @@ export interface ModelClass<F> {
 }
 
 /**
- * Makes the base class of a model. Relations that lead back to a model that is declared with this one are written as
- * getters, so that neither the compiler nor the loader of modules goes round in a circle.
+ * Creates the base class of a model. Write relations between models that refer to each other as getters; otherwise neither
+ * the compiler nor the module loader can resolve the circle.
  */
 export function Model<const Table extends string, F extends object>(
   table: Table,
@@ -100,6 +101,8 @@ export function Model<const Table extends string, F extends object>(
   options?: ModelOptions<keyof F & string>,
 ): ModelClass<F> {
   checkIdentifier("the name of a table", table);
+  // By name only: a getter among the fields may lead to a model that is declared later.
+  for (const name of Object.keys(fields)) checkFieldName(table, name);
   const base = class extends BaseModel {};
   declare(base, { table, fields, options: readModelOptions(table, options) });
   return base as unknown as ModelClass<F>;

@@ -1,7 +1,7 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
 import type { IndexMeta } from "../meta.js";
 
-/** An index over fields or expressions. A field with `-` in front is kept in descending order. */
+/** An index over fields or expressions. `-` before a field means descending order. */
 export interface IndexOptions<Name extends string = string> {
   readonly fields?: readonly (Name | `-${Name}`)[] | undefined;
   /** SQL expressions: `lower(title)`. */
@@ -9,7 +9,7 @@ export interface IndexOptions<Name extends string = string> {
   readonly name?: string | undefined;
   readonly unique?: boolean | undefined;
   readonly method?: IndexMeta["method"] | undefined;
-  /** Keeps only rows for which this SQL holds. */
+  /** The condition of a partial index, as SQL. */
   readonly where?: string | undefined;
   readonly include?: readonly Name[] | undefined;
   /** The operator class of every part: `gin_trgm_ops`. */
@@ -19,11 +19,11 @@ export interface IndexOptions<Name extends string = string> {
 export interface UniqueOptions<Name extends string = string> {
   readonly fields: readonly Name[];
   readonly name?: string | undefined;
-  /** Whether two nulls are the same; PostgreSQL 15. */
+  /** True: two nulls are equal. Needs PostgreSQL 15. */
   readonly nullsNotDistinct?: boolean | undefined;
 }
 
-/** What a model says about its table beyond the fields. */
+/** Options of a model's table. */
 export interface ModelOptions<Name extends string = string> {
   readonly schema?: string | undefined;
   /** The fields of a composite primary key. */
@@ -32,12 +32,12 @@ export interface ModelOptions<Name extends string = string> {
   readonly unique?: readonly (UniqueOptions<Name> | readonly Name[])[] | undefined;
   /** Conditions on rows, as SQL. */
   readonly checks?: readonly (string | { readonly name: string; readonly sql: string })[] | undefined;
-  /** The order of querysets that ask for none. */
+  /** The order of querysets without `orderBy()`. */
   readonly ordering?: readonly (Name | `-${Name}`)[] | undefined;
   readonly comment?: string | undefined;
-  /** False: migrations leave the table alone. */
+  /** False: migrations ignore the table. */
   readonly managed?: boolean | undefined;
-  /** The table's former name; a migration renames it. */
+  /** The previous name of the table; the next migration renames it. */
   readonly renamedFrom?: string | undefined;
 }
 

@@ -16,10 +16,10 @@ import type {
   RelatedTree,
   Selection,
 } from "../nodes.js";
-import { fromClient } from "./client-values.js";
+import { clientLookups, isPattern } from "./client-values.js";
 import type { ColumnName } from "./row-types.js";
 
-/** Each gives a new query. What can be wrong is found here, before anything is sent. */
+/** Each returns a new query. Wrong names and values are found here, before a statement is sent. */
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -35,12 +35,12 @@ export function filterFrom(
 ): Query {
   const entries =
     Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
-  const scope = namesOf(query);
-  const children = entries.map(([key, value]): ConditionNode => {
+  for (const [key] of entries)
     if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
-    return { type: "lookup", key, value: fromClient(scope, key, value) };
-  });
-  return children.length === 0 ? query : filter(query, { type: "and", children });
+  const children = clientLookups(namesOf(query), entries);
+  if (children.length === 0) return query;
+  const filtered = filter(query, { type: "and", children });
+  return children.some(isPattern) ? { ...filtered, clientPattern: true } : filtered;
 }
 
 export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {
@@ -242,7 +242,7 @@ function addPrefetch(
   return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
 }
 
-/** What was loaded is told apart by this column, so that it cannot be left out. */
+/** Related rows are assigned by this column, so that it must be loaded. */
 function withColumn(query: Query, column: ColumnMeta): Query {
   return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
 }

@@ -1,15 +1,52 @@
 import { ParameterValueError } from "../../engines/db/errors.js";
 import { resolvePath, type Scope, shown } from "../compile/scope.js";
 import type { ColumnType } from "../meta.js";
+import type { ConditionNode } from "../nodes.js";
 
-/** What a client wrote in a query string, as the field of a lookup needs it. */
-export function fromClient(scope: Scope, key: string, value: unknown): unknown {
-  if (typeof value !== "string") return value;
+/**
+ * The conditions that a client asks for with the parameters of a query string. `id__in` may be repeated, as forms and
+ * URLSearchParams write lists: the values are one list then. All other repeated keys must hold together.
+ */
+export function clientLookups(scope: Scope, entries: readonly (readonly [string, unknown])[]): Lookup[] {
+  const lists = new Map<string, unknown[]>();
+  const lookups: Lookup[] = [];
+  for (const [key, given] of entries) {
+    const value = fromClient(scope, key, given);
+    const list = lists.get(key);
+    if (list !== undefined && Array.isArray(value)) {
+      for (const item of value) list.push(item);
+      continue;
+    }
+    lookups.push({ type: "lookup", key, value });
+    if (lookupOf(key) === "in" && Array.isArray(value)) lists.set(key, value);
+  }
+  return lookups;
+}
+
+type Lookup = Extract<ConditionNode, { type: "lookup" }>;
+
+/** True for a lookup whose value is a regular expression. */
+export function isPattern({ key }: Lookup): boolean {
+  return lookupOf(key) === "regex" || lookupOf(key) === "iregex";
+}
+
+/** The last part of a key; empty for a field alone. */
+function lookupOf(key: string): string {
+  const at = key.lastIndexOf("__");
+  return at === -1 ? "" : key.slice(at + 2);
+}
+
+/** A value of a query string, converted to what the field of the lookup takes. */
+function fromClient(scope: Scope, key: string, value: unknown): unknown {
+  const lookup = lookupOf(key);
+  const isList = lookup === "in" || lookup === "range";
+  if (typeof value !== "string" && !(isList && Array.isArray(value))) return value;
   const found = resolvePath(scope, key);
-  const lookup = key.split("__").at(-1);
-  if (lookup === "isnull") return toBoolean(key, value);
   const type = found.kind === "column" ? found.column.type : undefined;
-  if (lookup === "in" || lookup === "range") return value.split(",").map((item) => convert(key, type, item));
+  if (typeof value !== "string")
+    return (value as unknown[]).map((item) => (typeof item === "string" ? convert(key, type, item) : item));
+  if (lookup === "isnull") return toBoolean(key, value);
+  if (isList) return value.split(",").map((item) => convert(key, type, item));
   return convert(key, type, value);
 }
 

@@ -40,8 +40,8 @@ type Annotated<M, A, E> = { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M
 declare const rowType: unique symbol;
 
 /**
- * A query for rows of a model. Nothing is sent until it is awaited, iterated, or one of the calls that return a promise is
- * made; every other call gives a new queryset. `M` is the model, `Row` what comes out, `A` the annotations.
+ * A query for rows of a model. Nothing is sent until the queryset is awaited, iterated, or a method that returns a promise
+ * is called. All other methods return a new queryset. `M` is the model, `Row` the type of a result, `A` the annotations.
  */
 export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Subqueryable {
   declare readonly [rowType]: Row;
@@ -62,14 +62,14 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet(build.filter(this.query, conditionOf(condition)));
   }
 
-  /** Leaves out rows for which the condition holds; a row for which it is null stays. */
+  /** Removes rows for which the condition holds. Rows for which it is null stay. */
   exclude<const C extends Condition>(condition: C & CheckedCondition<M, A, C>): QuerySet<M, Row, A> {
     return new QuerySet(build.filter(this.query, { type: "not", child: conditionOf(condition) }));
   }
 
   /**
-   * Filters by what a client sent: only the lookups named in `allowed` are taken, anything else is a `FieldError`.
-   * Strings become numbers, booleans and dates as the field needs them.
+   * Filters by the parameters that a client sent. Keys that are not in `allowed` throw `FieldError`. Strings are converted
+   * to the type of the field; a repeated `id__in` is one list.
    */
   filterFrom(
     input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
@@ -78,7 +78,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet(build.filterFrom(this.query, input, allowed));
   }
 
-  /** The order of rows: `orderBy("-year", "author__name")`. Without arguments: none. */
+  /** Sets the order of rows: `orderBy("-year", "author__name")`. Without arguments, removes it. */
   orderBy<
     const K extends readonly (Hint<OwnNames<M> | `-${OwnNames<M>}`> | Ordering<string> | Expression<unknown, string>)[],
   >(...keys: { readonly [I in keyof K]: K[I] & CheckedOrder<FieldsOf<M>, A, K[I]> }): QuerySet<M, Row, A> {
@@ -87,7 +87,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     );
   }
 
-  /** Orders by what a client asked for: only the fields named in `allowed` are taken, with or without `-`. */
+  /** Sets the order that a client asked for. Fields that are not in `allowed` throw `FieldError`; `-` is accepted before each. */
   orderFrom(input: string | readonly string[] | null | undefined, allowed: readonly string[]): QuerySet<M, Row, A> {
     return new QuerySet(build.orderFrom(this.query, input, allowed));
   }
@@ -104,7 +104,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet({ ...this.query, offset: checkCount("offset", count) });
   }
 
-  /** Each row once; or, with fields, the first row of each combination of them. */
+  /** Removes duplicate rows. With fields: keeps the first row of each combination of their values. */
   distinct<const K extends readonly Hint<OwnNames<M>>[]>(
     ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
   ): QuerySet<M, Row, A> {
@@ -119,52 +119,52 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet(build.annotate(this.query, annotations));
   }
 
-  /** Plain objects with these fields in place of models. Aggregates annotated afterwards are grouped by them. */
+  /** Returns plain objects with these fields instead of model instances. Aggregates in a later `annotate()` are grouped by them. */
   values<const K extends readonly Hint<OwnNames<M>>[]>(
     ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
   ): QuerySet<M, { -readonly [P in K[number]]: PathValue<FieldsOf<M>, A, P> }, A> {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "object"));
   }
 
-  /** Lists with the values of these fields. */
+  /** Returns arrays with the values of these fields. */
   valuesList<const K extends readonly Hint<OwnNames<M>>[]>(
     ...fields: { readonly [I in keyof K]: K[I] & CheckedPath<FieldsOf<M>, A, K[I]> }
   ): QuerySet<M, { -readonly [I in keyof K]: PathValue<FieldsOf<M>, A, K[I] & string> }, A> {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "list"));
   }
 
-  /** The values of one field. */
+  /** Returns the values of one field. */
   flat<const P extends Hint<OwnNames<M>>>(
     field: P & CheckedPath<FieldsOf<M>, A, P>,
   ): QuerySet<M, PathValue<FieldsOf<M>, A, P>, A> {
     return new QuerySet(build.values(this.query, [field], "single"));
   }
 
-  /** Loads only these fields, and the primary key. */
+  /** Loads only these fields and the primary key. */
   only<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, build.Only<M, Row, K>, A> {
     return new QuerySet(build.only(this.query, fields));
   }
 
-  /** Loads all fields but these. */
+  /** Loads all fields except these. */
   defer<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, Omit<Row, K>, A> {
     return new QuerySet(build.defer(this.query, fields));
   }
 
-  /** Loads relations to one with a join: `selectRelated("author", "author__country")`. */
+  /** Loads to-one relations with a join: `selectRelated("author", "author__country")`. */
   selectRelated<const P extends string>(
     ...paths: readonly (P & ToOnePath<FieldsOf<M>, P>)[]
   ): QuerySet<M, WithRelated<FieldsOf<M>, Row, P>, A> {
     return new QuerySet(build.selectRelated(this.query, paths));
   }
 
-  /** Loads relations of any kind with a query each: `prefetchRelated("books", "books__tags")`. */
+  /** Loads relations of any kind with one more query for each: `prefetchRelated("books", "books__tags")`. */
   prefetchRelated<const P extends string>(
     ...paths: readonly ((P & RelationPath<FieldsOf<M>, P>) | Prefetch<P>)[]
   ): QuerySet<M, WithRelated<FieldsOf<M>, Row, P>, A> {
     return new QuerySet(build.prefetchRelated(this.query, paths));
   }
 
-  /** Locks the rows until the transaction ends. */
+  /** Locks the rows until the transaction ends. Throws `ProgrammingError` outside of a transaction. */
   forUpdate(
     options: {
       readonly nowait?: boolean;
@@ -177,7 +177,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet({ ...this.query, lock: { strength: build.checkStrength(options.strength ?? "update"), wait } });
   }
 
-  /** The rows of several querysets of the same columns. Only `orderBy`, `limit` and `offset` may follow. */
+  /** Combines the rows of querysets with the same columns, without duplicates. Only `orderBy`, `limit` and `offset` may follow. */
   union(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
     return new QuerySet(build.combine("UNION", [this.query, ...others.map((other) => other.query)]));
   }
@@ -194,17 +194,17 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet(build.combine("EXCEPT", [this.query, ...others.map((other) => other.query)]));
   }
 
-  /** All rows: the same queryset, for those who like to say so. */
+  /** Returns the same queryset. */
   all(): QuerySet<M, Row, A> {
     return new QuerySet(this.query);
   }
 
-  /** No rows, and nothing is sent. */
+  /** Returns an empty queryset; no statement is sent. */
   none(): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, empty: true });
   }
 
-  /** Softly deleted rows too. */
+  /** Includes softly deleted rows. */
   withDeleted(): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, deleted: "shown" });
   }
@@ -213,12 +213,12 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return new QuerySet({ ...this.query, deleted: "only" });
   }
 
-  /** Reading a relation that was not loaded throws, in place of loading it. */
+  /** Reading a relation that was not loaded throws `LazyLoadError` instead of loading it. */
   strict(strict = true): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, strict });
   }
 
-  /** Runs on this database or transaction. */
+  /** Runs the query on this database or transaction. */
   using(db: Queries): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, db });
   }
@@ -237,13 +237,13 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await load(this.query)) as Row[];
   }
 
-  /** The one row that matches. Throws `DoesNotExist` or `MultipleObjectsReturned`. */
+  /** Returns the only row that matches. Throws `DoesNotExist` or `MultipleObjectsReturned`. */
   async get<const C extends Condition = Record<never, never>>(condition?: C & CheckedCondition<M, A, C>): Promise<Row> {
     const query = this.#narrowed(condition);
     return read.onlyRow(query, await load(read.atMostTwo(query))) as Row;
   }
 
-  /** The one row that matches, or null. Throws `MultipleObjectsReturned`. */
+  /** Returns the only row that matches, or null. Throws `MultipleObjectsReturned`. */
   async getOrNull<const C extends Condition = Record<never, never>>(
     condition?: C & CheckedCondition<M, A, C>,
   ): Promise<Row | null> {
@@ -251,7 +251,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return read.onlyRowOrNull(query, await load(read.atMostTwo(query))) as Row | null;
   }
 
-  /** The first row in order, by primary key when there is none; null without rows. */
+  /** Returns the first row, or null. Without an order, rows are ordered by primary key. */
   async first(): Promise<Row | null> {
     return (await read.first(this.query)) as Row | null;
   }
@@ -268,14 +268,14 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return read.exists(this.query);
   }
 
-  /** Values over all rows: `aggregate({ total: sum("price"), newest: max("createdAt") })`. */
+  /** Computes values over all rows: `aggregate({ total: sum("price"), newest: max("createdAt") })`. */
   async aggregate<const E extends Annotations>(
     aggregates: E & { readonly [K in keyof E]: CheckedExpression<FieldsOf<M>, A, E[K]> },
   ): Promise<Annotated<M, A, E>> {
     return (await read.aggregate(this.query, build.aggregates(this.query, aggregates))) as Annotated<M, A, E>;
   }
 
-  /** Rows by the value of a unique field, the primary key by default. */
+  /** Returns a map of rows by the value of a unique field; the primary key by default. */
   async inBulk<const P extends ColumnName<M> & string>(
     keys: readonly unknown[],
     field?: P,
@@ -283,7 +283,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await read.inBulk(this.query, keys, field)) as Map<unknown, Row>;
   }
 
-  /** Rows one after the other through a cursor of the database, without holding them all in memory. */
+  /** Reads rows through a database cursor, batch by batch, without holding all of them in memory. */
   iterator(options: { readonly batch?: number } = {}): AsyncIterableIterator<Row> {
     return read.iterate(this.query, options.batch) as AsyncIterableIterator<Row>;
   }
@@ -292,12 +292,12 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return this.iterator();
   }
 
-  /** A page by number, from 1. */
+  /** Returns a page by its number, from 1. */
   async page(page: number, pageSize: number): Promise<Page<Row>> {
     return (await read.page(this.query, page, pageSize)) as Page<Row>;
   }
 
-  /** A page after (or before) the cursor of another. The order must be by the model's own fields that cannot be null. */
+  /** Returns the page after (or before) the cursor of another page. The order must use fields of the model itself that cannot be null. */
   async keyset(options: {
     readonly size: number;
     readonly after?: string | null | undefined;
@@ -306,18 +306,18 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await read.keyset(this.query, options)) as KeysetPage<Row>;
   }
 
-  /** The rows as JSON that PostgreSQL writes, ready to be returned from a handler. */
+  /** Returns the rows as JSON without building instances; a handler can return it. */
   async json(): Promise<JsonText> {
     return queryJson(this.query);
   }
 
-  /** The statement, without running it. */
+  /** Returns the SQL statement without running it. */
   toSql(): { readonly text: string; readonly params: readonly unknown[] } {
     const { text, params } = compileSelect(this.query);
     return { text, params };
   }
 
-  /** The plan by which PostgreSQL runs it. */
+  /** Returns PostgreSQL's query plan. */
   async explain(options: { readonly analyze?: boolean } = {}): Promise<string> {
     return read.explain(this.query, options.analyze === true);
   }
@@ -328,12 +328,12 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await createInstance(this.query.meta, values as object, this.query.db)) as M;
   }
 
-  /** Inserts many rows with one statement. With `onConflict: "ignore"` only the new ones come back. */
+  /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
   async bulkCreate(items: readonly (CreateInput<M> | M)[], options: BulkCreateOptions = {}): Promise<M[]> {
     return (await bulk.bulkCreate(this.query.meta, items as readonly object[], options, this.query.db)) as M[];
   }
 
-  /** Writes fields of many instances with one statement. */
+  /** Updates fields of many instances with one statement. Returns the number of rows. */
   async bulkUpdate(
     instances: readonly M[],
     fields: readonly (ColumnName<M> & string)[],
@@ -343,7 +343,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return bulk.bulkUpdate(meta, instances as readonly object[], fields, options.batchSize, db);
   }
 
-  /** The row that matches, or a new one of the lookups and `defaults`: `[row, created]`. Right under races where the lookups are unique. */
+  /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
   async getOrCreate<const C extends Readonly<Record<string, unknown>>>(
     where: C & CheckedCondition<M, A, C>,
     defaults: UpdateInput<M> = {} as UpdateInput<M>,
@@ -351,7 +351,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await races.getOrCreate(this.#narrowed(where), where, defaults)) as [M, boolean];
   }
 
-  /** Updates the row that matches with `defaults`, or makes it of lookups, `defaults` and `create`. */
+  /** Updates the row that matches with `defaults`, or creates one from the lookups, `defaults` and `create`. */
   async updateOrCreate<const C extends Readonly<Record<string, unknown>>>(
     where: C & CheckedCondition<M, A, C>,
     defaults: UpdateInput<M>,
@@ -360,7 +360,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await races.updateOrCreate(this.#narrowed(where), where, defaults, create)) as [M, boolean];
   }
 
-  /** Updates all rows with one statement; returns how many. Calls no hooks. */
+  /** Updates all rows with one statement and returns their number. Hooks are not called. Without values, nothing is written. */
   async update(values: UpdateInput<M>): Promise<number> {
     return write.update(this.query, values);
   }
@@ -370,17 +370,17 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return (await write.updateReturning(this.query, values)) as M[];
   }
 
-  /** Deletes all rows with one statement, softly where the model says so; returns how many. Calls no hooks. */
+  /** Deletes all rows with one statement and returns their number; softly if the model has `softDelete()`. Hooks are not called. */
   async delete(): Promise<number> {
     return write.remove(this.query, false);
   }
 
-  /** Deletes rows for good, of a model that deletes softly too. */
+  /** Removes the rows from the table, also for models with `softDelete()`. */
   async hardDelete(): Promise<number> {
     return write.remove(this.query, true);
   }
 
-  /** Brings softly deleted rows back. */
+  /** Restores softly deleted rows and returns their number. */
   async restore(): Promise<number> {
     return write.restore(this.query);
   }
@@ -399,5 +399,5 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
   }
 }
 
-/** What `Model.objects` is: declare it in a class that has members of its own, `declare static objects: Manager<Book>`. */
+/** The type of `Model.objects`. Declare it in a class with members of its own: `declare static objects: Manager<Book>`. */
 export type Manager<M> = QuerySet<M>;

@@ -32,7 +32,7 @@ type RelationInput<Field> = TargetOf<Field> | ForeignKeyValue<Field>;
 type Required<F> = Exclude<ColumnNames<F>, Optional<F> | Locked<F>>;
 type NotRequired<F> = Exclude<ColumnNames<F> & Optional<F>, Locked<F>>;
 
-/** What `create` takes: every column that has no value of its own is required. */
+/** The argument of `create`. Columns without a default that cannot be null are required. */
 export type CreateInput<M> = { readonly [K in Required<FieldsOf<M>>]: Input<FieldsOf<M>[K]> } & {
   readonly [K in NotRequired<FieldsOf<M>>]?: Input<FieldsOf<M>[K]> | undefined;
 } & {
@@ -62,7 +62,7 @@ type IntersectEach<F, Names extends keyof F & string> = (
 
 type Writable<T> = T | Expression<unknown, string>;
 
-/** What `update` takes: any columns, with values or expressions. */
+/** The argument of `update`: any columns, with values or expressions. */
 export type UpdateInput<M> = {
   readonly [K in Exclude<ColumnNames<FieldsOf<M>>, Locked<FieldsOf<M>>>]?: Writable<Input<FieldsOf<M>[K]>> | undefined;
 } & { readonly [K in ToOneNames<FieldsOf<M>>]?: Writable<RelationInput<FieldsOf<M>[K]>> | undefined } & {

@@ -4,7 +4,7 @@ import type { RelationMeta } from "../meta.js";
 import { loadForSiblings } from "../run/load.js";
 import { stateOf } from "../run/state.js";
 
-/** A relation to one that is not loaded: `await` loads it, for all instances of the same query at once. */
+/** A to-one relation that is not loaded. `await` loads it for all instances of the same query at once. */
 export interface Lazy<T> extends PromiseLike<T> {
   readonly [presence]: "promised";
 }
@@ -26,7 +26,7 @@ export class LazyRelation implements PromiseLike<unknown> {
     return loadLazily(this.#instance, this.#relation).then(onFulfilled, onRejected);
   }
 
-  /** A promise in JSON would be empty braces; nothing is more honest. */
+  /** A promise in JSON would be `{}`; a relation that is not loaded is left out. */
   toJSON(): undefined {
     return undefined;
   }

@@ -12,7 +12,7 @@ import { stateOf, type Values } from "../run/state.js";
 import { loadLazily } from "./lazy.js";
 
 /**
- * The rows at the other end of a relation to many. It is a queryset of them; awaited as it is, it loads them for all
+ * The related rows of a to-many relation. It is a queryset; awaited without further calls, it loads the rows for all
  * instances of the same query at once.
  */
 export class RelatedSet<M> extends QuerySet<M> {
@@ -29,7 +29,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     return (await loadLazily(this.#owner, this.#relation)) as M[];
   }
 
-  /** Makes a row that belongs here: the key that leads back is set by itself. */
+  /** Creates a related row; its foreign key is set. */
   override async create(values: Partial<CreateInput<M>>): Promise<M> {
     const { through, targetColumn } = this.#relation;
     if (through) {
@@ -44,7 +44,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     } as unknown as CreateInput<M>);
   }
 
-  /** Relates rows to this one; those that are related already stay so. */
+  /** Adds rows to the relation. Rows that are already related stay related. */
   async add(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
     this.#forget();
     if (items.length === 0) return;
@@ -53,7 +53,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     for (const item of items) await save(this.#claimed(item));
   }
 
-  /** Ends the relation to rows. A foreign key that cannot be null does not allow it: delete the rows. */
+  /** Removes rows from the relation. If the foreign key cannot be null, delete the rows instead. */
   async remove(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
     this.#forget();
     if (items.length === 0) return;
@@ -93,7 +93,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     await this.update({ [targetColumn.attribute]: null } as never);
   }
 
-  /** Makes these the related rows, and no others; in one transaction. */
+  /** Replaces the related rows with these, in one transaction. */
   async set(items: readonly (M | KeyOf<M>)[]): Promise<void> {
     await connectionFor(this.query.db).transaction(async (tx) => {
       const inside = new RelatedSet<M>(this.#owner, this.#relation);

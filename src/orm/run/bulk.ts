@@ -19,11 +19,11 @@ import { insertValues, metaOf } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
 
 export interface BulkCreateOptions {
-  /** `ignore`: rows that conflict are left out. `update`: they are updated. */
+  /** `ignore`: rows that conflict are skipped. `update`: they are updated. */
   readonly onConflict?: "ignore" | "update" | undefined;
-  /** The fields that conflict: the columns of a unique constraint. Needed for `update`. */
+  /** The fields of the unique constraint. Required for `update`. */
   readonly conflictFields?: readonly string[] | undefined;
-  /** What `update` writes; all given fields but those that conflict, by default. */
+  /** The fields that `update` writes; by default all given fields except `conflictFields`. */
   readonly updateFields?: readonly string[] | undefined;
   readonly batchSize?: number | undefined;
 }

@@ -1,10 +1,10 @@
 import { ValueError } from "../../internal/value-error.js";
 
-/** What happens to single instances. Bulk operations and queryset updates do not load instances and so call no hooks. */
+/** Events of single instances. Bulk operations and queryset updates do not load instances and call no hooks. */
 export type HookEvent = "beforeSave" | "afterSave" | "beforeDelete" | "afterDelete";
 
 export interface HookContext {
-  /** Whether the row is new. */
+  /** True if the row is new. */
   readonly created: boolean;
 }
 
@@ -13,7 +13,7 @@ export type Hook<M = object> = (instance: M, context: HookContext) => unknown;
 const events: readonly HookEvent[] = ["beforeSave", "afterSave", "beforeDelete", "afterDelete"];
 const hooks = new WeakMap<object, Map<HookEvent, Hook[]>>();
 
-/** Adds a hook to a model; what it returns takes it away again. */
+/** Adds a hook to a model. Returns a function that removes it. */
 export function addHook(model: object, event: HookEvent, hook: Hook): () => void {
   if (!events.includes(event))
     throw new ValueError(`'${String(event)}' is not a hook; use one of ${events.join(", ")}`);

@@ -1,14 +1,14 @@
 import { jsonResponse, type Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
 import { compileJson } from "../compile/statement-cache.js";
-import { connectionFor } from "../database.js";
 import type { ModelMeta } from "../meta.js";
 import type { PrefetchNode, Query, RelatedTree } from "../nodes.js";
 import { JsonRows } from "./json-rows.js";
 import { load } from "./load.js";
+import { send } from "./send.js";
 import { stateOf, type Values } from "./state.js";
 
-/** The JSON of a query, made without making its rows. Returned from a handler it is sent as it is. */
+/** The JSON of a query, made without building instances. A handler can return it. */
 export class JsonText {
   readonly text: string;
 
@@ -16,7 +16,7 @@ export class JsonText {
     this.text = text;
   }
 
-  /** The value, parsed. */
+  /** Parses the JSON. */
   value(): unknown {
     return JSON.parse(this.text);
   }
@@ -44,7 +44,7 @@ export async function queryJson(query: Query): Promise<JsonText> {
   }
   const { text, params, plan } = compileJson(query);
   const rows = new JsonRows(plan);
-  await connectionFor(query.db).fetchInto(rows, text, params);
+  await send(query, (connection) => connection.fetchInto(rows, text, params));
   return new JsonText(rows.text());
 }
 

@@ -8,13 +8,14 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
+import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 
 /** Runs a query: its rows as instances, or as plain values when it selects some. */
 export async function load(query: Query): Promise<unknown[]> {
   if (query.empty) return [];
   const { text, params, plan } = compileSelect(query);
-  const { rows } = await connectionFor(query.db).fetchArrays(text, params);
+  const { rows } = await send(query, (connection) => connection.fetchArrays(text, params));
   if (query.selection === null) {
     const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
     if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);

@@ -25,12 +25,12 @@ export interface Page<T> {
   readonly hasPrevious: boolean;
 }
 
-/** A page by the key after which it begins: as fast at the end as at the beginning, and steady while rows are added. */
+/** A page that starts after a key. The last page is as fast as the first, and pages do not shift while rows are added. */
 export interface KeysetPage<T> {
   readonly items: T[];
-  /** For the `after` of the next page; null on the last. */
+  /** The value of `after` for the next page; null on the last page. */
   readonly next: string | null;
-  /** For the `before` of the page before; null on the first. */
+  /** The value of `before` for the previous page; null on the first page. */
   readonly previous: string | null;
 }
 

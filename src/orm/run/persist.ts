@@ -18,7 +18,7 @@ import { absorb } from "./hydrate.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
 
 export interface SaveOptions {
-  /** Only these fields are written. */
+  /** Writes only these fields. */
   readonly fields?: readonly string[] | undefined;
   readonly using?: Queries | undefined;
 }

@@ -17,6 +17,7 @@ import {
   writeCursor,
 } from "./paginate.js";
 import { missing } from "./persist.js";
+import { lockable, send } from "./send.js";
 import type { Values } from "./state.js";
 
 /** Two are enough to know that there is more than one; with a certain primary key there cannot be more. */
@@ -65,7 +66,7 @@ export async function count(query: Query): Promise<number> {
   const compiler = new Compiler();
   const bare = bareRows(query);
   const text = isSimple(bare) ? simpleCount(compiler, bare) : `SELECT count(*) FROM (${inner(compiler, bare)}) c`;
-  return Number(await connectionFor(query.db).fetchval(text, compiler.params));
+  return Number(await send(bare, (connection) => connection.fetchval(text, compiler.params)));
 }
 
 /** Whether counting the rows of the table that match is counting the rows of the query. */
@@ -99,8 +100,9 @@ function bareRows(query: Query): Query {
 export async function exists(query: Query): Promise<boolean> {
   if (query.empty) return false;
   const compiler = new Compiler();
-  const text = `SELECT EXISTS (${inner(compiler, bareRows(query))})`;
-  return (await connectionFor(query.db).fetchval(text, compiler.params)) === true;
+  const bare = bareRows(query);
+  const text = `SELECT EXISTS (${inner(compiler, bare)})`;
+  return (await send(bare, (connection) => connection.fetchval(text, compiler.params))) === true;
 }
 
 export async function aggregate(
@@ -126,7 +128,7 @@ export async function aggregate(
       : compiler.assemble(bare, innerScope, `${innerScope.alias}.*`);
     text = `SELECT ${list.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`;
   }
-  const { rows } = await connectionFor(query.db).fetchArrays(text, compiler.params);
+  const { rows } = await send(bare, (connection) => connection.fetchArrays(text, compiler.params));
   const row = rows[0] ?? [];
   return Object.fromEntries(
     entries.map(([name], at) => [name, decodeExtra({ name, at, type: types[at] }, row) ?? null]),
@@ -169,7 +171,7 @@ const defaultBatch = 200;
 export async function* iterate(query: Query, batch: number = defaultBatch): AsyncGenerator<unknown, void, undefined> {
   if (query.empty) return;
   const size = checkCount("batch", batch) || defaultBatch;
-  const connection = connectionFor(query.db);
+  const connection = lockable(query, connectionFor(query.db));
   if (connection.engine === "pglite" && connection.kind !== "transaction") {
     yield* await load(query);
     return;
@@ -178,7 +180,8 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
   const cursor = connection.cursor<Values>(text, params, { batch: size });
   try {
     for (;;) {
-      const rows = (await cursor.read(size)).map((row) => Object.values(row));
+      const read = await send(query, () => cursor.read(size));
+      const rows = read.map((row) => Object.values(row));
       if (rows.length === 0) return;
       if (query.selection) yield* rows.map(valuesReader(query.selection.shape, plan.extras));
       else yield* await batchOf(query, rows, plan);

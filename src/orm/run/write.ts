@@ -4,19 +4,22 @@ import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import type { Query } from "../nodes.js";
 import { hydrate } from "./hydrate.js";
+import { load } from "./load.js";
+import { count } from "./read.js";
 
+/** Without a value there is nothing to change: the rows that match are counted, and stay as they are. */
 export async function update(query: Query, values: object): Promise<number> {
   const list = assignments(query.meta, values);
-  if (list.length === 0) throw new FieldError("update needs at least one field");
   if (query.empty) return 0;
+  if (list.length === 0) return count(query);
   const { text, params } = updateStatement(query, list);
   return (await connectionFor(query.db).execute(text, params)).rowCount;
 }
 
 export async function updateReturning(query: Query, values: object): Promise<object[]> {
   const list = assignments(query.meta, values);
-  if (list.length === 0) throw new FieldError("update needs at least one field");
   if (query.empty) return [];
+  if (list.length === 0) return (await load(query)) as object[];
   const { text, params } = updateStatement(query, list, true);
   const { rows } = await connectionFor(query.db).fetchArrays(text, params);
   return hydrate(rows, returningPlan(query.meta), { db: query.db, strict: query.strict });

@@ -11,18 +11,19 @@ import {
 } from "./render.js";
 import { stateOf } from "./state-of-models.js";
 
-/** The schema of models made at once, without migrations. */
+/** Creates the schema of models at once, without migrations. */
 
-/** What runs the statements: a database, or a transaction. */
+/** A database or a transaction, which runs the statements. */
 export interface ScriptRunner {
   script(text: string): Promise<void>;
 }
 
-/** Creates the tables of models, those between many-to-many relations included: for tests and small tools. */
+/** Creates the tables of models and their join tables, for tests and small tools. */
 export async function createTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
-  await db.script(createTablesSql(models.map((model) => model.meta)));
+  await db.script(createTablesSql(models));
 }
 
+/** Drops the tables and enums that `createTables` creates, with all their rows. */
 export async function dropTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
   const { tables, enums } = stateOf(models.map((model) => model.meta));
   await db.script(
@@ -33,9 +34,9 @@ export async function dropTables(db: ScriptRunner, models: readonly ModelConstru
   );
 }
 
-/** All tables first, then the foreign keys: models may refer to one another in a circle. */
-export function createTablesSql(models: readonly ModelMeta[]): string {
-  const state = stateOf(models);
+/** The statements of `createTables`: all tables first, then the foreign keys, since models may refer to one another in a circle. */
+export function createTablesSql(models: readonly (ModelConstructor | ModelMeta)[]): string {
+  const state = stateOf(models.map((model) => (typeof model === "function" ? model.meta : model)));
   const tables = Object.entries(state.tables);
   const names = [...Object.keys(state.tables), ...Object.keys(state.enums)];
   return [

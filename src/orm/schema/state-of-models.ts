@@ -8,18 +8,18 @@ import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "
 import type { ColumnState, ForeignKeyState, IndexState, SchemaState, TableState, UniqueState } from "./state.js";
 import { tidyState } from "./tidy.js";
 
-/** What the models ask for, and what they say about how it was called before. */
+/** The schema of the models, with the previous names that `renamedFrom` gives. */
 export interface DesiredSchema {
   readonly state: SchemaState;
-  /** By the name of a table now: the names it may have had, the likeliest first. */
+  /** Previous names by the current name of the table, the likeliest first. */
   readonly renamedTables?: Readonly<Record<string, readonly string[]>>;
-  /** By the table and the column now: the names it may have had. */
+  /** Previous names by the current names of table and column. */
   readonly renamedColumns?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** The tables made for many-to-many relations: their columns are called after classes, and keep their meaning when those are renamed. */
+  /** The join tables of many-to-many relations. Their columns are named after tables and are renamed with them. */
   readonly automaticTables?: readonly string[];
 }
 
-/** The schema that models ask for. The tables between many-to-many relations are part of it, unmanaged models are not. */
+/** The schema of models, with join tables and without unmanaged models. */
 export function stateOf(models: readonly ModelMeta[]): SchemaState {
   const metas = withThroughTables(models);
   return tidyState({
@@ -28,7 +28,7 @@ export function stateOf(models: readonly ModelMeta[]): SchemaState {
   });
 }
 
-/** The schema with the hints that `renamedFrom` gives. */
+/** The schema of models, with the previous names that `renamedFrom` gives. */
 export function desiredSchema(models: readonly ModelMeta[]): DesiredSchema {
   const metas = withThroughTables(models);
   return {

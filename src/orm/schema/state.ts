@@ -1,14 +1,14 @@
 /**
- * The schema of a database as plain data: what the models ask for, what a chain of migrations leads to, and what a real
- * database has are all told in these types, so that any two of them can be compared.
+ * The schema of a database as plain data. The models, the migrations and a real database are all described with these types,
+ * so that any two of them can be compared.
  *
- * Names are those of the database. Everything that is absent has PostgreSQL's own default.
+ * Names are those of the database. An absent property has PostgreSQL's default.
  */
 
 export interface ColumnState {
   /** As PostgreSQL names it in a column definition: `varchar(200)`, `timestamp(3) with time zone`, `text[]`. */
   readonly type: string;
-  /** Columns hold a value unless told otherwise. */
+  /** False by default. */
   readonly nullable?: boolean;
   /** SQL. */
   readonly default?: string;
