@@ -29,9 +29,17 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Content types that `json()` takes: application/json and anything `+json`, with well-formed parameters. */
+/** The content types of JSON: application/json and all that end with `+json`, with well-formed parameters. */
 const jsonContentType =
   /^[ \t]*(?:application\/json|[!#$%&'*.^_`|~0-9A-Za-z-]+\/[!#$%&'*.^_`|~0-9A-Za-z-]+\+json)[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^"\\\r\n]*")[ \t]*)?)*$/i;
+
+/** Throws 415 if a request says that its body is something else than JSON. A body without a type may be JSON. */
+export function requireJsonType(source: { header(name: string): string | undefined }): void {
+  const type = source.header("content-type");
+  if (type !== undefined && !isJsonType(type)) {
+    throw httpError("UNSUPPORTED_MEDIA_TYPE", "JSON is expected here, sent with Content-Type: application/json.");
+  }
+}
 
 export function isJsonType(contentType: string): boolean {
   return contentType === "application/json" || jsonContentType.test(contentType);
