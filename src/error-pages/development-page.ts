@@ -7,8 +7,8 @@ import { stackSection } from "./page-stack.js";
 import { pageStyle } from "./page-style.js";
 
 /**
- * What a browser is shown of an unexpected error while debug is on. One document without scripts that loads nothing;
- * everything in it that came from the client or from the error is escaped, and secrets are left out.
+ * The page that a browser gets for an unexpected error in debug mode. It is one document without scripts that loads
+ * nothing. All text of the client and of the error is escaped, and secrets are left out.
  */
 export function developmentPage(request: Request, error: unknown): string {
   const description = describeError(error);
@@ -25,7 +25,7 @@ export function developmentPage(request: Request, error: unknown): string {
 <body>
 <header>
 <div class="wide">
-<p class="where"><span class="status">500</span> <span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(request.path)}</span></p>
+<p class="where"><span class="status">500</span> <span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(shownPath(request))}</span></p>
 <h1>${escapeHtml(name)}</h1>
 <p class="message">${message === "" ? "<em>no message</em>" : escapeHtml(message)}</p>
 </div>
@@ -47,7 +47,7 @@ function oneLine(text: string): string {
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
-/** What an error carries beside its message, such as `code` or `sqlstate`. */
+/** The properties of an error beside its message, such as `code` or `sqlstate`. */
 function propertiesOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const shown = Object.entries(plainFields(error as Record<string, unknown>))
@@ -75,21 +75,38 @@ ${propertiesOf(error)}
 
 function requestSection(request: Request): string {
   const parts = [
-    table("Path parameters", Object.entries(request.params)),
-    table("Query", [...request.query]),
-    table("Headers", [...request.headers]),
+    table("Path parameters", Object.entries(request.params), isSecretField),
+    table("Query", [...request.query], isSecretField),
+    table("Headers", [...request.headers], isSecretField),
   ];
   return `<section class="request">
 <h2>Request</h2>
-<p class="line"><span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(request.path)}</span>${request.pattern === null ? "" : ` <span class="note">answered by <code>${escapeHtml(request.pattern)}</code></span>`}</p>
+<p class="line"><span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(shownPath(request))}</span>${request.pattern === null ? "" : ` <span class="note">answered by <code>${escapeHtml(request.pattern)}</code></span>`}</p>
 ${parts.join("\n")}
 </section>`;
 }
 
-function table(title: string, rows: readonly (readonly [name: string, value: string])[]): string {
+/** In a request these hold one-time codes, keys and signatures; the `code` of an error is none of them. */
+const secretFields: ReadonlySet<string> = new Set(["code", "key", "sig", "signature", "otp"]);
+
+function isSecretField(name: string): boolean {
+  return secretFields.has(name.toLowerCase()) || isSecretName(name);
+}
+
+/** The path, or the pattern of its route where a parameter holds a secret: `/reset/{token}`. */
+function shownPath(request: Request): string {
+  const isSecret = Object.keys(request.params).some(isSecretField);
+  return isSecret && request.pattern !== null ? request.pattern : request.path;
+}
+
+function table(
+  title: string,
+  rows: readonly (readonly [name: string, value: string])[],
+  isSecret: (name: string) => boolean = isSecretName,
+): string {
   if (rows.length === 0) return "";
   const cells = rows.map(([name, value]) => {
-    const hidden = isSecretName(name) || value === redacted;
+    const hidden = isSecret(name) || value === redacted;
     const shown = hidden ? `<span class="hidden">${redacted}</span>` : escapeHtml(value);
     return `<div><dt>${escapeHtml(name)}</dt><dd>${shown}</dd></div>`;
   });

@@ -6,21 +6,21 @@ import { failureResponse } from "./failure.js";
 import { prefersHtml } from "./prefers-html.js";
 import { problemResponse } from "./problem.js";
 
-/** Makes the page that tells a developer of an error. */
+/** Makes the error page for developers. */
 export type ErrorPage = (request: Request, error: unknown) => string;
 
 export interface RenderOptions {
-  /** Whether the client may see what went wrong. */
+  /** True if the client may see the error. */
   readonly debug: boolean;
-  /** Whether what failed had returned a promise. */
+  /** "async" if the handler had returned a promise. */
   readonly handler: "sync" | "async";
-  /** The page that a browser is shown; null for none. Loaded only where it can be asked for. */
+  /** The page for browsers, or null. It is loaded in debug mode only. */
   readonly page: ErrorPage | null;
 }
 
 /**
- * The answer to a request that failed with `error`. Only our own `HttpError` says what the client is told; a `status` or
- * `headers` on anything else is not trusted. Never throws, whatever was thrown.
+ * The response to a request that failed with `error`. Only an `HttpError` decides its own response; a `status` or
+ * `headers` of any other error is not trusted. This function never throws.
  */
 export function renderError(request: Request, error: unknown, options: RenderOptions): Response {
   if (!isInstance(error, HttpError)) return unexpected(request, error, options);
@@ -42,12 +42,18 @@ function debugBody(error: unknown, handler: RenderOptions["handler"]): Response 
   return jsonResponse(JSON.stringify({ error: `${what}: ${name}: ${message}`, status: 500 }), 500);
 }
 
+/** The page needs its own style only, and no other page can frame it. */
+const pagePolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 function pageFor(request: Request, error: unknown, page: ErrorPage | null): Response | null {
   try {
     if (page === null || !prefersHtml(request.source.header("accept"))) return null;
     const response = Response.html(page(request, error), 500);
     response.addField("Cache-Control", "no-store");
-    response.addField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'");
+    response.addField("Content-Security-Policy", pagePolicy);
+    // For browsers that do not know `frame-ancestors`.
+    response.addField("X-Frame-Options", "DENY");
     response.addField("X-Content-Type-Options", "nosniff");
     return response;
   } catch {

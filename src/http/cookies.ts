@@ -104,6 +104,15 @@ export function serializeCookie(name: string, value: string, options?: CookieOpt
   return cookie;
 }
 
+/**
+ * The name of a cookie with the prefix `__Host-`, where its options allow that: Secure, the path "/" and no domain.
+ * Browsers take such a cookie from this host over HTTPS only, so that no other host of the domain can plant one.
+ */
+export function hostCookieName(name: string, options: Pick<CookieOptions, "secure" | "path" | "domain">): string {
+  const { secure = false, path = "/", domain } = options;
+  return secure && path === "/" && domain === undefined && !/^__(?:host|secure)-/i.test(name) ? `__Host-${name}` : name;
+}
+
 const domainName = /^\.?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i;
 const cookiePath = /^\/[\x20-\x3a\x3c-\x7e]*$/;
 // RFC 6265 section 5.1.1: no earlier year is understood; a later one has no form with four digits.

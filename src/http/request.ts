@@ -4,8 +4,9 @@ import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
-import { assertJsonType, parseJson } from "./json.js";
+import { parseJson, requireJsonType } from "./json.js";
 import { type MultipartLimits, type Part, readParts } from "./multipart.js";
+import { decodedPath } from "./path.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
 
@@ -44,8 +45,12 @@ const noBytes: Uint8Array = new Uint8Array(0);
 
 /** A request. Everything beyond the method and the path is worked out when it is first asked for. */
 export class Request<Params extends object = Record<string, string>> {
+  /** The method in capital letters, such as `GET`. */
   readonly method: string;
-  /** The path as received, without the query; percent escapes are not decoded. */
+  /**
+   * The path without the query, with percent escapes decoded as routes match them: `/%61dmin` is `/admin`. Escapes of
+   * slashes, `%`, `?`, `#`, white space and control characters stay. `target` is the text as received.
+   */
   readonly path: string;
   /** @internal */
   readonly source: RequestSource;
@@ -69,6 +74,11 @@ export class Request<Params extends object = Record<string, string>> {
   scope: Map<string, unknown> | null = null;
   /** @internal Set by what looks at who asks: an answer that depends on it must not be shared by a cache. */
   personal = false;
+  /**
+   * @internal Set where a cookie identifies the client. A page of another site can have the browser send that cookie with
+   * a body of type text/plain without asking first, but not with a body of type JSON.
+   */
+  strictJson = false;
   #params: Params | null = null;
   #query: Query | null = null;
   #headers: RequestHeaders | null = null;
@@ -87,7 +97,7 @@ export class Request<Params extends object = Record<string, string>> {
   constructor(source: RequestSource) {
     this.source = source;
     this.method = source.method;
-    this.path = source.path;
+    this.path = source.path.includes("%") ? decodedPath(source.path) : source.path;
   }
 
   /** Path parameters by name: always strings, decoded once. */
@@ -119,9 +129,9 @@ export class Request<Params extends object = Record<string, string>> {
     return `${scheme}://${this.source.header("host") ?? "localhost"}${this.target}`;
   }
 
-  /** @internal Path and query as received. */
+  /** The path and the query as received, with all percent escapes: `/books/caf%C3%A9?page=2`. */
   get target(): string {
-    return this.path + this.source.search;
+    return this.source.path + this.source.search;
   }
 
   /** The client's address: the peer, or what a trusted proxy says of it. */
@@ -154,10 +164,13 @@ export class Request<Params extends object = Record<string, string>> {
     return (this.#log ??= this.host.logger.child({ request_id: this.id, method: this.method, path: this.path }));
   }
 
-  /** The body parsed as JSON; 400 when it is none, 415 when it says that it is something else. */
+  /**
+   * The body, parsed as JSON. An invalid body throws 400. The Content-Type is not checked, except in applications with
+   * sessions, where another type than JSON throws 415; route options `body` always check it.
+   */
   json<T = unknown>(): T {
     if (!this.#json) {
-      assertJsonType(this.source.header("content-type"));
+      if (this.strictJson) requireJsonType(this.source);
       this.#json = { value: parseJson(this.bytes()) };
     }
     return this.#json.value as T;

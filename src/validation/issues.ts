@@ -2,14 +2,14 @@ import { HttpError } from "../errors/http-error.js";
 import { safeMessage } from "./messages.js";
 import type { SchemaIssue } from "./standard-schema.js";
 
-/** One thing wrong with the input: where, in words, and by name. Never the input itself. */
+/** One mistake in the input: its place, a message and a name. It never holds the input itself. */
 export interface Issue {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;
 }
 
-/** The input breaks its schema: all that is wrong with it, at once. */
+/** The error of input that does not fit its schema, with all mistakes that were found. */
 export class ValidationError extends HttpError {
   readonly issues: readonly Issue[];
 
@@ -19,21 +19,21 @@ export class ValidationError extends HttpError {
   }
 }
 
-/** A long list of wrong items must not become an answer many times its size. */
+/** The most mistakes that a response lists: a long list of wrong items must not become a response many times its size. */
 const maxIssues = 1000;
 
 /** A schema library's issues in our form; `place` is where the input came from. */
 export function toIssues(place: string, issues: readonly SchemaIssue[], input: unknown): Issue[] {
   const found: Issue[] = [];
+  const texts = new Map<unknown, readonly string[]>();
   for (const issue of issues) {
     if (found.length >= maxIssues) break;
     const loc = [place, ...(issue.path ?? []).map((part) => keyOf(typeof part === "object" ? part.key : part))];
     const type = typeOf(issue);
     const keys = unrecognizedKeys(issue);
     // One issue for each, where it is; the library's message would quote them all.
-    if (keys)
-      for (const key of keys.slice(0, maxIssues)) found.push({ loc: [...loc, key], msg: "Unrecognized key", type });
-    else found.push({ loc, msg: safeMessage(issue, input), type });
+    if (keys) for (const key of keys) found.push({ loc: [...loc, key], msg: "Unrecognized key", type });
+    else found.push({ loc, msg: safeMessage(issue, input, texts), type });
   }
   return found.slice(0, maxIssues);
 }
@@ -46,7 +46,7 @@ function typeOf(issue: SchemaIssue): string {
 /** zod's, of an object that takes no others than its own. */
 function unrecognizedKeys(issue: SchemaIssue & { readonly keys?: unknown }): string[] | undefined {
   const isList = issue.code === "unrecognized_keys" && Array.isArray(issue.keys);
-  return isList ? (issue.keys as unknown[]).map(String) : undefined;
+  return isList ? (issue.keys as unknown[]).slice(0, maxIssues).map(String) : undefined;
 }
 
 function keyOf(key: PropertyKey): string | number {

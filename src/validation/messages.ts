@@ -1,6 +1,6 @@
 import type { SchemaIssue } from "./standard-schema.js";
 
-/** What replaces a message that holds what the client sent. */
+/** Replaces a message that holds what the client sent. */
 const vague = "Invalid value";
 
 /** What libraries add to the standard's issue that helps to take the input out of their messages. */
@@ -13,11 +13,15 @@ interface LibraryIssue extends SchemaIssue {
 
 /**
  * A library's message without the input. valibot and arktype quote what they were given, and so may any message that a
- * schema's author wrote; whoever reads an answer or a log must not find somebody's password there.
+ * schema's author wrote; a response or a log must not show somebody's password. `texts` keeps the texts of values that
+ * several issues are about: a thousand issues may be about one object with a hundred thousand keys.
  */
-export function safeMessage(issue: SchemaIssue, input: unknown): string {
+export function safeMessage(issue: SchemaIssue, input: unknown, texts: Map<unknown, readonly string[]>): string {
   const message = withoutQuotation(issue);
-  for (const text of textsIn(valueAt(input, issue.path ?? []))) if (mentions(message, text)) return vague;
+  const value = valueAt(input, issue.path ?? []);
+  let found = texts.get(value);
+  if (found === undefined) texts.set(value, (found = textsIn(value)));
+  for (const text of found) if (mentions(message, text)) return vague;
   return message;
 }
 
@@ -44,22 +48,25 @@ function valueAt(input: unknown, path: NonNullable<SchemaIssue["path"]>): unknow
 /** Enough to find what a message quotes: no message tells a thousand values. */
 const maxTexts = 1000;
 
-/** The texts and numbers in a value. Its depth is bounded: it was JSON, or flat. */
+/** The texts and numbers in a value, as many as are needed. Its depth is bounded: it was JSON, or flat. */
 function textsIn(value: unknown, found: string[] = []): string[] {
-  if (found.length >= maxTexts) return found;
   if (typeof value === "string") found.push(value);
   else if (typeof value === "number" || typeof value === "bigint") found.push(String(value));
-  else if (Array.isArray(value)) for (const item of value) textsIn(item, found);
-  else if (typeof value === "object" && value !== null) for (const item of Object.values(value)) textsIn(item, found);
+  else if (typeof value === "object" && value !== null) {
+    const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (let i = 0; i < items.length && found.length < maxTexts; i++) textsIn(items[i], found);
+  }
   return found;
 }
 
 /**
- * Whether a message holds a text: in quotation marks, or bare where that is hardly a coincidence. A short word may be one
+ * True if a message holds a text: in quotation marks, or bare where that is hardly a coincidence. A short word may be one
  * of the message's own ("taken"), a short number the very bound it names.
  */
 function mentions(message: string, text: string): boolean {
   if (text === "" || text.length > message.length) return false;
+  // Most texts: neither in the message, nor written otherwise in JSON.
+  if (!message.includes(text) && !escapedInJson.test(text)) return false;
   if (["'", "`"].some((mark) => message.includes(mark + text + mark)) || message.includes(JSON.stringify(text)))
     return true;
   if (text.length < 8 && /^(?:\p{L}*|[\d.+-]*)$/u.test(text)) return false;
@@ -68,6 +75,8 @@ function mentions(message: string, text: string): boolean {
   }
   return false;
 }
+
+const escapedInJson = /["\\\x00-\x1f\ud800-\udfff]/;
 
 function isWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}_]/u.test(character);

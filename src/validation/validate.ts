@@ -1,5 +1,5 @@
 import { httpError } from "../errors/http-error.js";
-import { assertJsonType } from "../http/json.js";
+import { requireJsonType } from "../http/json.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
@@ -80,6 +80,7 @@ function bodyCheck(schema: StandardSchema): Check {
   const standard = schema["~standard"];
   return (request) => {
     if (request.bytes().length > 0) {
+      requireJsonType(request.source);
       const input = request.json();
       return settle("body", standard.validate(input), input);
     }
@@ -93,10 +94,10 @@ function orEmptyBody(result: SchemaResult<unknown>): Outcome {
   return result;
 }
 
-/** What reads the bytes itself is still only given what is said to be JSON. */
+/** A validator that reads the bytes itself is given JSON only. */
 function modelCheck(model: BodyValidator): Check {
   return (request) => {
-    assertJsonType(request.source.header("content-type"));
+    requireJsonType(request.source);
     return model[bodyValidatorSymbol](request.bytes());
   };
 }

@@ -4,12 +4,8 @@ import { describe, expect, it, vi } from "vitest";
 import { nodeCrypto } from "../../src/internal/node-modules.js";
 import fc from "../support/properties.js";
 
-const timingSafeEqual = { calls: 0 };
-const compare = nodeCrypto().timingSafeEqual;
-vi.spyOn(nodeCrypto(), "timingSafeEqual").mockImplementation((a, b) => {
-  timingSafeEqual.calls++;
-  return compare(a, b);
-});
+const hmac = vi.spyOn(nodeCrypto(), "createHmac");
+const compare = vi.spyOn(nodeCrypto(), "timingSafeEqual");
 
 function keyApp(keys: ApiKeys = { "key-one": "billing", "key-two": "search" }, header?: string): App {
   const app = new App().use(header === undefined ? new ApiKeyAuth(keys) : new ApiKeyAuth(keys, header));
@@ -71,16 +67,17 @@ describe("ApiKeyAuth", () => {
     expect((await fetch(server.url, { headers })).status).toBe(401);
   });
 
-  it("compares with every key, whichever is the right one, and also when none is", async () => {
-    const keys = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, `service-${i}`]));
-    const auth = new ApiKeyAuth(keys);
-    const app = new App().use(auth);
-    app.get("/", () => "in");
+  it("looks a key up by its digest: the work is the same for any key and any number of keys", async () => {
+    const keys = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`key-${i}`, `service-${i}`]));
+    const app = new App().use(new ApiKeyAuth(keys));
+    app.get("/", (request) => request.context.api_key_name);
     await app.start();
-    for (const key of ["key-0", "key-25", "key-49", "none", "", "x".repeat(5000)]) {
-      timingSafeEqual.calls = 0;
-      await app.request("/", { headers: { "x-api-key": key } });
-      expect(timingSafeEqual.calls, key).toBe(50);
+    for (const key of ["key-0", "key-250", "key-499", "none", "", "x".repeat(5000)]) {
+      hmac.mockClear();
+      compare.mockClear();
+      const response = await app.request("/", { headers: { "x-api-key": key } });
+      expect(response.status, key).toBe(key.startsWith("key-") ? 200 : 401);
+      expect([hmac.mock.calls.length, compare.mock.calls.length], key).toEqual([1, 0]);
     }
   });
 

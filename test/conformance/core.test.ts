@@ -169,17 +169,14 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("a content type that is not JSON is 415", async () => {
+    it("a body is parsed as JSON whatever its content type", async () => {
       for (const type of [
         "text/plain",
         "application/json garbage",
-        "application/jsonp",
         "application/x-www-form-urlencoded",
+        "application/json; charset=utf-8",
+        "application/vnd.api+json",
       ]) {
-        const answer = await call("/json", { method: "POST", body: "{}", headers: { "content-type": type } });
-        expect([type, answer.status]).toEqual([type, 415]);
-      }
-      for (const type of ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"]) {
         const answer = await call("/json", { method: "POST", body: "{}", headers: { "content-type": type } });
         expect([type, answer.status]).toEqual([type, 200]);
       }

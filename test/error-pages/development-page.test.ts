@@ -62,6 +62,16 @@ describe("developmentPage", () => {
     expect(page.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
+  it("shows no one-time code, key or signature of the request, and no path that holds one", () => {
+    const request = requestOf("/reset/s3cret-1?code=s3cret-2&Key=s3cret-3&sig=s3cret-4&page=2");
+    request.paramNames = ["code"];
+    request.paramValues = ["s3cret-1"];
+    request.pattern = "/reset/{code}";
+    const page = developmentPage(request, elsewhere(Object.assign(new Error("m"), { code: "ECONNREFUSED" })));
+    expect(page).not.toContain("s3cret");
+    for (const text of ["/reset/{code}", "<dt>page</dt><dd>2</dd>", "ECONNREFUSED"]) expect(page).toContain(text);
+  });
+
   it("lets nothing of the request or the error become markup", () => {
     const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x00`;
     const error = Object.assign(new Error(attack, { cause: attack }), { name: attack, [attack]: attack });

@@ -47,6 +47,8 @@ describe("renderError", () => {
     expect(response.body).toContain("<h1>UniqueViolation</h1>");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(response.headers.get("x-frame-options")).toBe("DENY");
   });
 
   it.each([undefined, "*/*", browser])("tells nothing with debug off (Accept: %s)", (accept) => {

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type CookieOptions, parseCookies, serializeCookie } from "../../src/http/cookies.js";
+import { type CookieOptions, hostCookieName, parseCookies, serializeCookie } from "../../src/http/cookies.js";
 import { ValueError } from "../../src/internal/value-error.js";
 import fc from "../support/properties.js";
 
@@ -187,5 +187,26 @@ describe("signed cookies", () => {
   it("cannot be checked without a secret", () => {
     expect(() => parseCookies("a=1").signed("a", [])).toThrow(ValueError);
     expect(() => parseCookies("").signed("a", ["key", ""])).toThrow(ValueError);
+  });
+});
+
+describe("the prefix __Host- of a cookie's name", () => {
+  it("is there where the options allow it, and such a cookie is accepted", () => {
+    for (const options of [{ secure: true }, { secure: true, path: "/" }]) {
+      const name = hostCookieName("session", options);
+      expect(name).toBe("__Host-session");
+      expect(() => serializeCookie(name, "x", options)).not.toThrow();
+    }
+  });
+
+  it.each([
+    ["session", {}],
+    ["session", { secure: false }],
+    ["session", { secure: true, path: "/app" }],
+    ["session", { secure: true, domain: "example.com" }],
+    ["__Host-session", { secure: true }],
+    ["__secure-session", { secure: true }],
+  ])("is not added to %s with %j", (name, options) => {
+    expect(hostCookieName(name, options)).toBe(name);
   });
 });

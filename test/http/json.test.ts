@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { isJsonType, maxJsonDepth, parseJson } from "../../src/http/json.js";
+import { isJsonType, maxJsonDepth, parseJson, pollutes } from "../../src/http/json.js";
+import fc from "../support/properties.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -46,6 +47,8 @@ describe("a JSON body is accepted:", () => {
     '{"text":"__proto__ and constructor"}',
     "1e308",
     "1e-999",
+    "[1e0000000000300,5000,123456,1234567890123,0.1e-400,9e307]",
+    `[1e100,0.${"0".repeat(400)}1e400,1${"0".repeat(307)}.5]`,
     `[${"1".repeat(308)}]`,
     `"${"1".repeat(500)}"`,
     '"1e999"',
@@ -132,6 +135,9 @@ describe("a JSON body is refused with 400:", () => {
     '{"a":[1,{"b":1E+400}]}',
     `[${"9".repeat(310)}]`,
     `${"1".repeat(250)}e90`,
+    "1e0000000000400",
+    "[5000,1.5e309]",
+    `{"a":0.${"0".repeat(400)}1e999}`,
   ])("%j", (text) => {
     expect(refusal(text)).toMatchObject({ status: 400, code: "MALFORMED_JSON" });
   });
@@ -279,5 +285,69 @@ describe("the content type of JSON", () => {
     expect(isJsonType(`application/json${blanks};${blanks}a=b${blanks};${blanks}\u0001`)).toBe(false);
     expect(isJsonType(`application/${"a".repeat(200_000)}`)).toBe(false);
     expect(isJsonType(`application/json${"; a=b".repeat(5000)}`)).toBe(true);
+  });
+});
+
+describe("a forbidden key of a JSON body", () => {
+  it.each([
+    '{"__proto__":1}',
+    '{"a":[{"b":{"__proto__" : null}}]}',
+    '{"\\u005f_proto__":1}',
+    `{"${[..."__proto__"].map((character) => `\\u00${character.charCodeAt(0).toString(16)}`).join("")}":1}`,
+    '{"constructor":{"prototype":{}}}',
+    '{"constructor" : {"a":[1,{"prototype":2}],"b":"}","prototype":1}}',
+    '{"x":1,"con\\u0073tructor":{"proto\\u0074ype":{}}}',
+  ])("is refused: %s", (text) => {
+    expect(refusal(text)).toMatchObject({ status: 400, message: "The body holds a key that is not allowed." });
+  });
+
+  it.each([
+    '{"prototype":{"constructor":1}}',
+    '{"constructor":[{"prototype":1}]}',
+    '{"constructor":{"a":{"prototype":1}}}',
+    '{"constructor":1,"a":{"prototype":1}}',
+    '["__proto__",{"a":"__proto__"}]',
+    '{"a":"\\"__proto__\\":1"}',
+    '{"__proto":1,"__proto___":2,"\\u0041":"proto"}',
+    `{"text":${JSON.stringify('"__proto__":'.repeat(10))}}`,
+  ])("is none: %s", (text) => {
+    expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
+  });
+});
+
+describe("the checks of a JSON body", () => {
+  it("agree with a walk of the value, for any document", () => {
+    const key = fc.constantFrom("__proto__", "constructor", "prototype", "a", 'quote"', "\\");
+    const { document } = fc.letrec<{ document: unknown }>((tie) => ({
+      document: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom<unknown>(1, -1.5e300, "__proto__", "x\\", '"', null),
+        fc.array(tie("document"), { maxLength: 3 }),
+        fc.array(fc.tuple(key, tie("document")), { maxLength: 3 }).map((entries) => Object.fromEntries(entries)),
+      ),
+    }));
+    const escapeSome = (text: string): string =>
+      text.replace(/[cop]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+    fc.assert(
+      fc.property(document, fc.boolean(), fc.constantFrom(0, 1), (value, escaped, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const sent = bytes(escaped ? escapeSome(text) : text);
+        if (pollutes(value)) expect(() => parseJson(sent)).toThrow("key that is not allowed");
+        else expect(parseJson(sent)).toEqual(value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("take no time that grows with the square of the size", () => {
+    // Quadratic, each of these takes minutes.
+    for (const unit of ['"\\\\\\""', '{"a":"[{\\""}', "1e100", '{"constructor":{"a":1}}', `"${"x".repeat(40)}\\""`]) {
+      const text = `[${Array(Math.floor(2_000_000 / unit.length))
+        .fill(unit)
+        .join(",")}]`;
+      expect(parseJson(bytes(text))).toHaveLength(Math.floor(2_000_000 / unit.length));
+    }
+    const keys = Array.from({ length: 100_000 }, (_, i) => `"proto${i}":1e100`);
+    expect(Object.keys(parseJson(bytes(`{${keys.join(",")}}`)) as object)).toHaveLength(100_000);
   });
 });

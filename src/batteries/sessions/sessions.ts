@@ -34,7 +34,10 @@ export class Sessions {
       name: "sessions",
       slot: "session",
       early: true,
-      ...(!this.#keeper.lazy && { before: (request: Request) => this.#open(request) }),
+      before: (request: Request) => {
+        request.strictJson = true;
+        return this.#keeper.lazy ? undefined : this.#open(request);
+      },
       after: (request, response) => this.#close(request, response),
     };
   }
