@@ -91,7 +91,10 @@ export class MemoryCacheStore implements CacheStore {
     let count = 0;
     let last: Kept | null = null;
     for (let kept = this.#byKey.get(key) ?? null; kept !== null; kept = kept.next) {
-      if (isSameVariant(kept.entry, entry)) return this.#drop(kept);
+      if (isSameVariant(kept.entry, entry)) {
+        this.#drop(kept);
+        return;
+      }
       count++;
       last = kept;
     }
