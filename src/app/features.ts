@@ -18,6 +18,7 @@ import { securityHeadersFeature } from "../batteries/security-headers/feature.js
 import { sessionsFeature } from "../batteries/sessions/feature.js";
 import { staticFilesFeature } from "../batteries/static-files/feature.js";
 import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
+import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { plannedFeatures } from "./planned.js";
@@ -34,6 +35,7 @@ export const features = [
   requestIdFeature,
   loggingFeature,
   metricsFeature,
+  trustedHostsFeature,
   healthFeature,
   corsFeature,
   securityHeadersFeature,

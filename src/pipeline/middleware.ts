@@ -60,6 +60,7 @@ export const slots = [
   "tracing",
   "logging",
   "metrics",
+  "trusted-hosts",
   "cors",
   "security-headers",
   "compression",

@@ -77,6 +77,7 @@ export function planRun(
   const workers = several
     ? (given.workers ?? (env === "production" && !debug ? nodeOs().availableParallelism() : 1))
     : 1;
+  const host = given.host ?? "127.0.0.1";
   const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
   return {
     settings: {
@@ -85,9 +86,10 @@ export function planRun(
       logs: given.logs ?? (debug ? true : undefined),
       requestTimeout: given.requestTimeout ?? 30,
       workers,
+      host,
     },
     address: {
-      host: given.host ?? "127.0.0.1",
+      host,
       port: given.port ?? 8000,
       ...(given.path !== undefined && !addressed && { path: given.path }),
     },

@@ -11,6 +11,8 @@ export interface RunSettings {
   readonly requestTimeout: number;
   /** Worker processes that serve the same address. */
   readonly workers: number;
+  /** The host that the server binds to; undefined where `run` does not serve: under `fetch` and in tests. */
+  readonly host?: string;
 }
 
 /** The application, as the server sees it. */

@@ -2,19 +2,27 @@ import type { Request } from "../../http/request.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 
 /**
- * What an answer is found by: method, scheme, host, path and query. Query parameters are sorted by name, those of one
- * name stay in their order, and escapes are written in one way (RFC 3986 section 6.2.2). No part can hold the line break
- * between them. `owner` keeps the answers of one client apart from those of others.
+ * The key of a response: method, scheme, host, path and query. Query parameters are sorted by name, those of one name
+ * stay in their order, and escapes are written in one way (RFC 3986 section 6.2.2). No part can hold the line break
+ * between them. `owner` separates the responses of one client from those of others.
  */
 export function cacheKey(method: string, request: Request, owner = ""): string {
   const { search } = request.source;
   const query = search === "" ? "" : sortedQuery(search.slice(1));
-  return `${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}`;
+  return boundedText(`${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}`);
 }
 
-/** The tag that all answers of one address carry, whatever their query; `\n` keeps it apart from those of users. */
+/** The tag of all responses of one address, whatever their query; `\n` separates it from those of users. */
 export function addressTag(origin: string, path: string): string {
-  return `\n${origin.slice(origin.indexOf("//"))}${normalized(path)}`;
+  return boundedText(`\n${origin.slice(origin.indexOf("//"))}${normalized(path)}`);
+}
+
+const maxLength = 256;
+
+/** A key or tag of bounded length: a long one is hashed, so that memory does not grow with the length of addresses. */
+export function boundedText(text: string): string {
+  if (text.length <= maxLength) return text;
+  return `#${nodeCrypto().createHash("sha256").update(text, "utf16le").digest("base64")}`;
 }
 
 /** Scheme and host as the application sees them. */
@@ -25,7 +33,7 @@ export function originOf(request: Request): string {
   return `${request.source.secure ? "https" : "http"}://${host === undefined ? "" : host.toLowerCase()}`;
 }
 
-/** Who asks, in a form that neither reveals a secret nor grows with it. */
+/** The client's identity, in a form that neither reveals a secret nor grows with it. */
 export function ownerOf(request: Request): string {
   const { source } = request;
   const context = request.hasContext ? request.context : undefined;

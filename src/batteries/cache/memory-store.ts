@@ -1,29 +1,32 @@
+import { type Linked, RecencyList } from "../../internal/recency-list.js";
 import { perProcess } from "../../pipeline/shared-stores.js";
+import { InvalidationTimes } from "./invalidation-times.js";
 import type { CacheEntry, CacheStore, FieldOf } from "./store.js";
 
-interface Kept {
+interface Kept extends Linked<Kept> {
   readonly key: string;
   readonly entry: CacheEntry;
+  /** The next older entry of the same key. */
+  next: Kept | null;
 }
 
-/** Entries of one URL: each asks for a comparison when it is looked for. */
+/** Entries of one key. A request compares its fields with each of them. */
 const maxVariants = 32;
-const maxRemembered = 10_000;
 
-/** Answers kept in this process, up to so many bytes; those not asked for longest go first. */
+/** Responses in the memory of one process, up to a number of bytes; the least recently used go first. */
 export class MemoryCacheStore implements CacheStore {
   readonly [perProcess] = true;
   readonly #maxSize: number;
-  /** Newest first. */
-  readonly #byKey = new Map<string, Kept[]>();
-  readonly #byTag = new Map<string, Set<Kept>>();
-  /** In the order of use. */
-  readonly #recent = new Set<Kept>();
+  /** The newest entry of each key. */
+  readonly #byKey = new Map<string, Kept>();
+  /** Most tags have one entry, such as the tag of an address: a Set for each would cost more than the entry. */
+  readonly #byTag = new Map<string, Kept | Set<Kept>>();
+  readonly #recent = new RecencyList<Kept>();
+  #entries = 0;
   #size = 0;
-  /** Counts invalidations, and remembers when each tag was last invalidated. */
+  /** The number of invalidations. */
   #count = 0;
-  #forgottenAt = 0;
-  readonly #invalidated = new Map<string, number>();
+  readonly #invalidated = new InvalidationTimes();
 
   constructor(maxSize: number) {
     this.#maxSize = maxSize;
@@ -34,15 +37,16 @@ export class MemoryCacheStore implements CacheStore {
   }
 
   get entries(): number {
-    return this.#recent.size;
+    return this.#entries;
   }
 
   find(key: string, field: FieldOf): CacheEntry | undefined {
-    const kept = this.#byKey.get(key)?.find(({ entry }) => matchesVary(entry, field));
-    if (kept === undefined) return undefined;
-    this.#recent.delete(kept);
-    this.#recent.add(kept);
-    return kept.entry;
+    for (let kept = this.#byKey.get(key) ?? null; kept !== null; kept = kept.next) {
+      if (!matchesVary(kept.entry, field)) continue;
+      this.#recent.touch(kept);
+      return kept.entry;
+    }
+    return undefined;
   }
 
   begin(): number {
@@ -50,28 +54,21 @@ export class MemoryCacheStore implements CacheStore {
   }
 
   put(ticket: number, key: string, entry: CacheEntry): boolean {
-    if (this.#isOutdated(ticket, entry.tags)) return false;
-    const variants = this.#byKey.get(key) ?? [];
-    for (const kept of variants.filter((other) => isSameVariant(other.entry, entry))) this.#drop(kept);
+    if (ticket !== this.#count && this.#invalidated.isAfter(ticket, entry.tags)) return false;
+    this.#makePlace(key, entry);
     if (entry.size > this.#maxSize) return true;
-    const kept = { key, entry };
-    const list = this.#byKey.get(key);
-    if (list) list.unshift(kept);
-    else this.#byKey.set(key, [kept]);
-    for (const tag of entry.tags) {
-      const tagged = this.#byTag.get(tag);
-      if (tagged) tagged.add(kept);
-      else this.#byTag.set(tag, new Set([kept]));
-    }
+    const kept: Kept = { key, entry, next: this.#byKey.get(key) ?? null, newer: null, older: null };
+    this.#byKey.set(key, kept);
+    for (const tag of entry.tags) this.#addTag(tag, kept);
     this.#recent.add(kept);
+    this.#entries++;
     this.#size += entry.size;
-    if (list && list.length > maxVariants) this.#drop(list[list.length - 1]!);
-    this.#shrink();
+    while (this.#size > this.#maxSize) this.#drop(this.#recent.oldest!);
     return true;
   }
 
   remove(key: string): void {
-    for (const kept of [...(this.#byKey.get(key) ?? [])]) this.#drop(kept);
+    for (let kept = this.#byKey.get(key); kept !== undefined; kept = this.#byKey.get(key)) this.#drop(kept);
   }
 
   invalidate(tags: readonly string[]): number {
@@ -79,47 +76,62 @@ export class MemoryCacheStore implements CacheStore {
     this.#count++;
     for (const tag of tags) {
       this.#invalidated.set(tag, this.#count);
-      for (const kept of [...(this.#byTag.get(tag) ?? [])]) {
+      const tagged = this.#byTag.get(tag);
+      if (tagged === undefined) continue;
+      for (const kept of tagged instanceof Set ? [...tagged] : [tagged]) {
         this.#drop(kept);
         dropped++;
       }
     }
-    if (this.#invalidated.size > maxRemembered) {
-      // Answers that are being made now are not kept then: nobody could tell whether they still hold.
-      this.#invalidated.clear();
-      this.#forgottenAt = this.#count;
-    }
     return dropped;
   }
 
-  #isOutdated(ticket: number, tags: readonly string[]): boolean {
-    if (ticket === this.#count) return false;
-    if (ticket < this.#forgottenAt) return true;
-    return tags.some((tag) => (this.#invalidated.get(tag) ?? 0) > ticket);
+  /** Drops the entry for the same fields, and the oldest one of a key that has too many. */
+  #makePlace(key: string, entry: CacheEntry): void {
+    let count = 0;
+    let last: Kept | null = null;
+    for (let kept = this.#byKey.get(key) ?? null; kept !== null; kept = kept.next) {
+      if (isSameVariant(kept.entry, entry)) {
+        this.#drop(kept);
+        return;
+      }
+      count++;
+      last = kept;
+    }
+    if (count >= maxVariants) this.#drop(last!);
   }
 
-  #shrink(): void {
-    for (const kept of this.#recent) {
-      if (this.#size <= this.#maxSize) return;
-      this.#drop(kept);
-    }
+  #addTag(tag: string, kept: Kept): void {
+    const tagged = this.#byTag.get(tag);
+    if (tagged === undefined) this.#byTag.set(tag, kept);
+    else if (tagged instanceof Set) tagged.add(kept);
+    else this.#byTag.set(tag, new Set([tagged, kept]));
+  }
+
+  #removeTag(tag: string, kept: Kept): void {
+    const tagged = this.#byTag.get(tag);
+    if (tagged instanceof Set) {
+      tagged.delete(kept);
+      if (tagged.size === 0) this.#byTag.delete(tag);
+    } else if (tagged === kept) this.#byTag.delete(tag);
   }
 
   #drop(kept: Kept): void {
-    this.#recent.delete(kept);
+    this.#recent.remove(kept);
+    this.#entries--;
     this.#size -= kept.entry.size;
-    const variants = this.#byKey.get(kept.key)!;
-    variants.splice(variants.indexOf(kept), 1);
-    if (variants.length === 0) this.#byKey.delete(kept.key);
-    for (const tag of kept.entry.tags) {
-      const tagged = this.#byTag.get(tag);
-      tagged?.delete(kept);
-      if (tagged?.size === 0) this.#byTag.delete(tag);
-    }
+    const first = this.#byKey.get(kept.key)!;
+    if (first !== kept) {
+      let before = first;
+      while (before.next !== kept) before = before.next!;
+      before.next = kept.next;
+    } else if (kept.next === null) this.#byKey.delete(kept.key);
+    else this.#byKey.set(kept.key, kept.next);
+    for (const tag of kept.entry.tags) this.#removeTag(tag, kept);
   }
 }
 
-/** Whether a request has the fields that an entry was made for (RFC 9111 section 4.1). */
+/** True if a request has the fields that an entry was made for (RFC 9111 section 4.1). */
 export function matchesVary(entry: CacheEntry, field: FieldOf): boolean {
   for (const [name, value] of entry.vary) {
     if ((field(name) ?? null) !== value) return false;

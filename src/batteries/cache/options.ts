@@ -1,5 +1,6 @@
 import { isToken } from "../../http/headers.js";
 import { type Check, type Checks, is, readCall, readOptions } from "../../internal/options.js";
+import { boundedText } from "./cache-key.js";
 import type { CacheStore } from "./store.js";
 
 /** What becomes of answers to clients that say who they are. */
@@ -86,7 +87,7 @@ export function cachePlan(option: unknown, general: CacheOptions | null): CacheP
   const given = { ...general, ...own };
   return {
     ttl: (given.ttl ?? 300) * 1000,
-    tags: own.tags ?? [],
+    tags: (own.tags ?? []).map(boundedText),
     vary: (own.vary ?? []).map((name) => name.toLowerCase()),
     credentials: own.credentials ?? "bypass",
     staleWhileRevalidate: (given.staleWhileRevalidate ?? 0) * 1000,

@@ -6,7 +6,7 @@ import { addVary, setField } from "../../http/response-fields.js";
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { onBehalfOf } from "../request-context/request-context.js";
-import { cacheKey, ownerOf } from "./cache-key.js";
+import { boundedText, cacheKey, ownerOf } from "./cache-key.js";
 import { detachedRequest } from "./detached-request.js";
 import { answerFrom, type CacheStatus, entryOf, isUnchanged } from "./entry.js";
 import { ExcludedPaths } from "./excluded-paths.js";
@@ -39,7 +39,9 @@ interface Search {
   patience: number;
 }
 
-const maxPassing = 10_000;
+const maxPassing = 1000;
+/** Responses that are made at the same time to replace stale ones. */
+const maxRefreshes = 100;
 /** Bytes of the responses kept in this process. */
 export const defaultMaxSize = 67_108_864;
 
@@ -54,6 +56,7 @@ export class ResponseCache {
   readonly #flights = new Flights();
   /** Keys whose last answer could not be kept: who asks for them does not wait for another who does. */
   readonly #passing = new Set<string>();
+  #refreshes = 0;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
   /** `general` holds for all routes; null when only some are cached. */
@@ -84,9 +87,9 @@ export class ResponseCache {
     };
   }
 
-  /** Forgets every answer with one of the tags. */
+  /** Drops every response with one of the tags. */
   invalidate(tags: readonly string[]): number | Promise<number> {
-    return this.#store.invalidate(tags);
+    return this.#store.invalidate(tags.map(boundedText));
   }
 
   #answer(route: CachedRoute, request: Request): Answer {
@@ -202,7 +205,7 @@ export class ResponseCache {
     const { entry, status } = landing;
     if (matchesVary(entry, (name) => request.source.header(name))) return answerFrom(request, entry, status);
     const variant = entry.vary.map(([name]) => request.source.header(name) ?? null);
-    return this.#make(search, `${search.key}\n${JSON.stringify(variant)}`);
+    return this.#make(search, boundedText(`${search.key}\n${JSON.stringify(variant)}`));
   }
 
   #finish(search: Search, response: Response, isForOne: boolean, ticket: number, flight: Flight | null): Answer {
@@ -213,7 +216,7 @@ export class ResponseCache {
       return answerFrom(request, stale, "STALE");
     }
     for (const name of route.plan.vary) addVary(response, name);
-    const entry = isForOne ? null : entryOf(request, response, route.plan);
+    const entry = isForOne ? null : entryOf(request, response, route.plan, key);
     if (entry === null) {
       if (flight !== null) this.#flights.end(flight, "alone");
       // A 304 is the handler's own word for "what you have still holds".
@@ -240,7 +243,8 @@ export class ResponseCache {
   /** Makes a new answer in place of an entry that has just been given, once, when nobody waits for it. */
   #refreshLater(search: Search): void {
     const { key, route, request } = search;
-    if (this.#flights.has(key)) return;
+    if (this.#flights.has(key) || this.#refreshes >= maxRefreshes) return;
+    this.#refreshes++;
     const flight = this.#flights.begin(key);
     const copy = detachedRequest(request);
     const timer =
@@ -253,6 +257,7 @@ export class ResponseCache {
         this.#complain(error);
         this.#flights.end(flight, "alone");
       }
+      this.#refreshes--;
       clearTimeout(timer);
       copy.finish();
     });
@@ -262,7 +267,7 @@ export class ResponseCache {
     const ticket = await this.#store.begin();
     const response = await onBehalfOf(request, () => next(request));
     for (const name of plan.vary) addVary(response, name);
-    const entry = request.personal ? null : entryOf(request, response, plan);
+    const entry = request.personal ? null : entryOf(request, response, plan, key);
     if (entry !== null) {
       return (await this.#store.put(ticket, key, entry)) ? { entry, status: "HIT" } : "again";
     }

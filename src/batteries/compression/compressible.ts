@@ -30,8 +30,8 @@ export function isCompressible(contentType: string | null): boolean {
   const known = answers.get(contentType);
   if (known !== undefined) return known;
   const answer = decide(contentType);
-  // A type can be made up per response (a boundary in it), so the store is bounded.
-  if (answers.size < 200) answers.set(contentType, answer);
+  // A type can be made up per response (a boundary in it), so the map is bounded, and so are its keys.
+  if (answers.size < 200 && contentType.length < 100) answers.set(contentType, answer);
   return answer;
 }
 

@@ -8,5 +8,5 @@ export interface IpFilterFeature {
 
 export const ipFilterFeature = feature<IpFilterFeature>({
   name: "IP filter",
-  setup: { enableIpFilter: (_host, options) => ({ ...ipFilter(options), slot: "ip-filter" }) },
+  setup: { enableIpFilter: (_host, options) => ipFilter(options) },
 });

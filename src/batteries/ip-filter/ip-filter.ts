@@ -6,13 +6,16 @@ import { ValueError } from "../../internal/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 
 export interface IpFilterOptions {
-  /** Who may come in, all others may not: addresses, ranges in CIDR notation, "loopback", "private", ... */
+  /** Clients to let in; all others are refused: addresses, ranges in CIDR notation, "loopback", "private", ... */
   readonly allow?: readonly string[];
-  /** Who may not, even when `allow` names them too. */
+  /** Clients to refuse, even if `allow` names them too. */
   readonly deny?: readonly string[];
 }
 
-/** Refuses clients by their address, `request.ip`, with 403. */
+/**
+ * Refuses clients by their address, `request.ip`, with 403. `app.use(ipFilter(...))` stands before everything that
+ * belongs to users, and before health probes and the live page.
+ */
 export function ipFilter(options: IpFilterOptions): Middleware {
   const given = readOptions("ipFilter", options, checks);
   if (given.allow === undefined && given.deny === undefined) throw new ValueError("ipFilter needs allow or deny");
@@ -20,6 +23,8 @@ export function ipFilter(options: IpFilterOptions): Middleware {
   const deny = given.deny && new AddressSet("ipFilter", given.deny);
   return {
     name: "ip-filter",
+    // Before the routes of operators too: health probes and the live page have no other protection by address.
+    slot: "ip-filter",
     early: true,
     before(request: Request) {
       const { ip } = request;

@@ -7,7 +7,7 @@ import { LiveServer } from "./live-server.js";
 import type { LivePageOptions } from "./options.js";
 import { livePage } from "./page.js";
 import { listRoutes } from "./route-list.js";
-import { checkHost, checkSite } from "./visitor.js";
+import { checkHost, checkOrigin, checkSite } from "./visitor.js";
 
 /** Adds the page and its stream of events. Only developers need it, so it is loaded on demand. */
 export async function addLivePage(host: Host, options: Required<LivePageOptions>): Promise<LiveServer> {
@@ -27,6 +27,7 @@ export async function addLivePage(host: Host, options: Required<LivePageOptions>
       internal: true,
       handler: (request) => {
         checkHost(request, options.hosts);
+        checkOrigin(request);
         return handler(request);
       },
     });

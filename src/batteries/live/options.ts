@@ -2,11 +2,11 @@ import { type Checks, is, readCall } from "../../internal/options.js";
 import { parsePattern } from "../../routing/pattern.js";
 
 export interface LivePageOptions {
-  /** Where the page stands. Default "/_stoa". */
+  /** Path of the page. Default "/_stoa". */
   readonly path?: string;
-  /** Requests that are remembered. Default 200. */
+  /** Number of requests that the page shows. Default 200. */
   readonly requests?: number;
-  /** Further names under which this machine may be asked for the page, beside localhost and addresses. */
+  /** Further hosts that serve the page, beside localhost and private addresses: names or addresses without a port. */
   readonly hosts?: readonly string[];
 }
 
@@ -19,5 +19,6 @@ const checks: Checks<LivePageOptions> = {
 export function readLivePageOptions(given: readonly unknown[]): Required<LivePageOptions> {
   const { path = "/_stoa", ...rest } = readCall<LivePageOptions>("enableLivePage()", given, ["path"], checks);
   const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-  return { requests: 200, hosts: [], ...rest, path: plain };
+  const hosts = (rest.hosts ?? []).map((host) => host.toLowerCase());
+  return { requests: 200, ...rest, hosts, path: plain };
 }

@@ -2,6 +2,7 @@ import { describeError, isInstance } from "../../errors/describe.js";
 import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
+import { ownCopy } from "../../internal/own-copy.js";
 import { hideUrlPasswords, isSecretName, redacted } from "../../logging/secrets.js";
 
 /** A request as the page shows it: no query, no header and no body, where secrets may be. */
@@ -22,8 +23,10 @@ export interface LiveRequest {
 }
 
 const maxPath = 300;
+const maxId = 100;
 const maxMessage = 1000;
 const maxStackLines = 12;
+const maxStack = 4000;
 
 /** The last requests; the oldest make room for new ones. */
 export class LiveRequestLog {
@@ -62,7 +65,7 @@ function entryOf(request: Request, response: Response, ms: number, n: number): L
     status: response.status,
     ms: Math.round(ms * 1000) / 1000,
     size: sizeOf(response),
-    id: request.knownId,
+    id: request.knownId === null ? null : cut(request.knownId, maxId),
   };
   return request.error === undefined ? entry : { ...entry, error: errorOf(request.error) };
 }
@@ -90,10 +93,10 @@ function errorOf(error: unknown): NonNullable<LiveRequest["error"]> {
   return {
     name,
     message: cut(hideUrlPasswords(message), maxMessage),
-    stack: expected || !lines ? null : hideUrlPasswords(lines.slice(0, maxStackLines).join("\n")),
+    stack: expected || !lines ? null : cut(hideUrlPasswords(lines.slice(0, maxStackLines).join("\n")), maxStack),
   };
 }
 
 function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+  return ownCopy(text.length > length ? `${text.slice(0, length - 1)}…` : text);
 }

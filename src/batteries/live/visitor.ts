@@ -1,11 +1,19 @@
 import { ForbiddenError } from "../../errors/http-error.js";
-import { ipFamily } from "../../http/ip-family.js";
+import { plainAddress } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
+import { addressOf, hostName, isLocalhost, isNearby } from "../trusted-hosts/host-name.js";
 
-// A page on another site can have the browser of a developer ask for the live page and its events: by the address, which
-// CORS may allow to all, or under a name of its own that leads to this machine (DNS rebinding).
+// A page of another site can make a developer's browser request the live page and its events: by the address, which CORS
+// may allow to all, or under a name of its own that leads to this machine (DNS rebinding).
 
-/** Refuses a request that a page of another site makes. */
+/** Refuses requests that a page of another origin makes, whatever CORS allows. */
+export function checkOrigin(request: Request): void {
+  const origin = request.source.header("origin");
+  if (origin !== undefined && !isOwn(origin, request))
+    throw new ForbiddenError("The live page is not for other sites.");
+}
+
+/** Refuses requests that a page of another site makes, by the word of the browser. */
 export function checkSite(request: Request): void {
   const site = request.source.header("sec-fetch-site");
   if (site !== undefined && site !== "same-origin" && site !== "none") {
@@ -13,22 +21,33 @@ export function checkSite(request: Request): void {
   }
 }
 
-/** Refuses names that anybody could have made lead here. */
+/**
+ * Refuses hosts that are not local, and clients that are not near: the page is for the developer of the application. The
+ * hosts that the developer has named are served to everybody.
+ */
 export function checkHost(request: Request, allowed: readonly string[]): void {
   const name = hostName(request.source.header("host") ?? "");
-  if (isLocal(name) || allowed.includes(name)) return;
+  if (name !== null && allowed.includes(name)) return;
+  if (name !== null && isLocalHost(name) && isLocalClient(request)) return;
   throw new ForbiddenError(
-    "The live page is not shown under this name; enableLivePage({ hosts: [...] }) allows others.",
+    "The live page is for the machine that it runs on; enableLivePage({ hosts: [...] }) allows other hosts.",
   );
 }
 
-function hostName(host: string): string {
-  return host
-    .toLowerCase()
-    .replace(/:\d*$/, "")
-    .replace(/^\[(.*)\]$/, "$1");
+/** The scheme is left out of the comparison: a proxy in front may have changed it. */
+function isOwn(origin: string, request: Request): boolean {
+  const match = /^https?:\/\/([^/]+)$/i.exec(origin);
+  return match !== null && match[1]!.toLowerCase() === request.source.header("host")?.toLowerCase();
 }
 
-function isLocal(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost") || ipFamily(name) !== 0;
+function isLocalHost(name: string): boolean {
+  if (isLocalhost(name)) return true;
+  const address = addressOf(name);
+  return address !== null && isNearby(address);
+}
+
+/** An address is absent under `fetch` and for a Unix socket. In a container, the client has a private address. */
+function isLocalClient(request: Request): boolean {
+  const { ip } = request;
+  return ip === "" || isNearby(plainAddress(ip) ?? ip);
 }

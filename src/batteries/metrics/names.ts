@@ -26,9 +26,13 @@ export function checkLabelNames(metric: string, labels: readonly string[], taken
   }
 }
 
+/** Characters of a label's value. Values may come from clients, and each is kept for good and sent with every scrape. */
+const maxValue = 256;
+
 /** One label as it stands between the braces. */
 export function label(name: string, value: unknown): string {
-  return `${name}="${escapeLabel(String(value))}"`;
+  const text = String(value);
+  return `${name}="${escapeLabel(text.length > maxValue ? text.slice(0, maxValue) : text)}"`;
 }
 
 function escapeLabel(text: string): string {

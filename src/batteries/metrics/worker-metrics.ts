@@ -3,14 +3,16 @@ import { type Family, mergeFamilies, type Sample } from "./family.js";
 
 export interface WorkerMetricsOptions {
   readonly channel: WorkerChannel;
-  /** What this worker has to tell. */
+  /** The metrics of this worker. */
   readonly collect: () => Promise<readonly Family[]>;
-  /** How many workers there should be. */
+  /** The number of workers of the server. */
   readonly workers: number;
   /** Milliseconds to wait for the others. */
   readonly patience: number;
-  /** Whether a process lives. */
+  /** True if a process lives. */
   readonly isAlive?: (pid: number) => boolean;
+  /** Milliseconds, never set back. */
+  readonly clock?: () => number;
 }
 
 /** A worker, as the others know it. */
@@ -21,7 +23,7 @@ interface Worker {
 }
 
 interface Message extends Worker {
-  /** The question that this is, or that it answers. */
+  /** The question that this message is, or that it answers. */
   readonly ask?: string;
   readonly reply?: string;
   readonly families: readonly Family[];
@@ -31,11 +33,15 @@ interface Message extends Worker {
 
 const topic = "metrics";
 const maxInherited = 500;
+/** Milliseconds for which the workers keep what a round has gathered, whichever of them has asked. */
+const keptFor = 1000;
+/** The same after a round in which a worker did not answer: each question waits for it in the supervisor's memory. */
+const keptLonger = 5000;
 
 /**
- * Makes one whole of the metrics of all workers. Whoever is scraped asks, and everybody hears every answer. A counter must
- * never fall, or whoever computes rates from it takes that for a restart and counts everything anew; so what a dead
- * worker last told is added to the counts of the oldest one that lives.
+ * Merges the metrics of all workers. The worker that is scraped asks the others, and all of them hear every reply. A
+ * counter must never fall, or it is taken for a restart and counted anew; so the last counts of a dead worker are added
+ * to those of the oldest one that lives, and between two rounds all workers show what was said in the last one.
  */
 export class WorkerMetrics {
   readonly #options: WorkerMetricsOptions;
@@ -46,7 +52,14 @@ export class WorkerMetrics {
   #asked = 0;
   #waiting: { readonly ask: string; readonly heard: Set<string>; readonly done: () => void } | null = null;
   #round: Promise<Family[]> | null = null;
-  #nextRound: Promise<Family[]> | null = null;
+  /** The end of the time for which the last round is kept, and the metrics that this worker told in it. */
+  #keptUntil = Number.NEGATIVE_INFINITY;
+  #told: readonly Family[] = [];
+  /** Everything told and heard so far, merged; null when something new was told or heard. */
+  #merged: Family[] | null = null;
+  /** True while the last message is not on its way: a supervisor that does not read must not be sent more. */
+  #sending = false;
+  #sent: Promise<void> = Promise.resolve();
   #unsubscribe: (() => void) | null = null;
   #hello: NodeJS.Timeout | undefined;
 
@@ -69,42 +82,41 @@ export class WorkerMetrics {
     this.#unsubscribe();
     this.#unsubscribe = null;
     // The process exits after this.
-    await (await this.#publish({})).sent;
+    await this.#publish({});
+    await this.#sent;
   }
 
-  /**
-   * The metrics of the whole service. Those who want them while they are being gathered share the next round: the one
-   * under way may have begun before what they know of was counted.
-   */
+  /** The metrics of the whole service: at most a second old with several workers, else as they are now. */
   gather(): Promise<Family[]> {
-    if (this.#round === null) {
-      this.#round = this.#gather().finally(() => {
-        this.#round = null;
-      });
-      return this.#round;
-    }
-    const again = (): Promise<Family[]> => {
-      this.#nextRound = null;
-      return this.gather();
-    };
-    this.#nextRound ??= this.#round.then(again, again);
-    return this.#nextRound;
+    if (!this.#unsubscribe) return this.#own();
+    if (this.#round !== null) return this.#round;
+    if (this.#now() < this.#keptUntil) return Promise.resolve(this.#merge());
+    this.#round = this.#gather().finally(() => {
+      this.#round = null;
+    });
+    return this.#round;
   }
 
   async #gather(): Promise<Family[]> {
-    if (!this.#unsubscribe) return this.#own();
     const ask = `${keyOf(this.#self)}/${++this.#asked}`;
     const answered = this.#listen(ask);
-    const { families: own } = await this.#publish({ ask });
+    if (!this.#sending) await this.#publish({ ask });
     const heard = await answered;
-    const others = [...this.#others].map(([key, { pid, families }]) => {
-      // A worker that is too busy to answer is taken at its last word; of a dead one only counts still hold.
-      return heard.has(key) || this.#isAlive(pid) ? families : countsOf(families);
-    });
-    return mergeFamilies([own, ...others]);
+    const complete = heard.size >= this.#options.workers - 1;
+    this.#keptUntil = this.#now() + (complete ? keptFor : keptLonger);
+    return this.#merge(heard);
   }
 
-  /** Waits for the answers of the others, but not for ever; resolves to who answered. */
+  #merge(heard?: ReadonlySet<string>): Family[] {
+    if (this.#merged !== null) return this.#merged;
+    const others = [...this.#others].map(([key, { pid, families }]) => {
+      // The last word of a worker that is too busy to answer still holds; of a dead one only the counts do.
+      return heard?.has(key) || this.#isAlive(pid) ? families : countsOf(families);
+    });
+    return (this.#merged = mergeFamilies([this.#told, ...others]));
+  }
+
+  /** Waits for the replies of the others, up to `patience`; resolves to the workers that replied. */
   #listen(ask: string): Promise<Set<string>> {
     const heard = new Set<string>();
     return new Promise((resolve) => {
@@ -123,18 +135,26 @@ export class WorkerMetrics {
     const key = keyOf(message);
     this.#others.set(key, { ...message, families: message.families.map(restored) });
     for (const dead of message.inherited) this.#others.delete(dead);
-    if (message.ask !== undefined) await this.#publish({ reply: message.ask });
+    this.#merged = null;
+    if (message.ask !== undefined && !this.#sending) {
+      await this.#publish({ reply: message.ask });
+      this.#keptUntil = Math.max(this.#keptUntil, this.#now() + keptFor);
+    }
     const waiting = this.#waiting;
     if (waiting === null || message.reply !== waiting.ask) return;
     waiting.heard.add(key);
     if (waiting.heard.size >= this.#options.workers - 1) waiting.done();
   }
 
-  async #publish(about: { ask?: string; reply?: string }): Promise<{ families: Family[]; sent: Promise<void> }> {
+  async #publish(about: { ask?: string; reply?: string }): Promise<void> {
     this.#inherit();
-    const families = await this.#own();
-    const message: Message = { ...this.#self, ...about, families, inherited: this.#inherited };
-    return { families, sent: this.#options.channel.publish(topic, message) };
+    this.#told = await this.#own();
+    this.#merged = null;
+    const message: Message = { ...this.#self, ...about, families: this.#told, inherited: this.#inherited };
+    this.#sending = true;
+    this.#sent = this.#options.channel.publish(topic, message).then(() => {
+      this.#sending = false;
+    });
   }
 
   async #own(): Promise<Family[]> {
@@ -152,6 +172,10 @@ export class WorkerMetrics {
       this.#inheritance = mergeFamilies([this.#inheritance, countsOf(families)]);
       this.#inherited = [...this.#inherited, key, ...inherited].slice(-maxInherited);
     }
+  }
+
+  #now(): number {
+    return (this.#options.clock ?? (() => performance.now()))();
   }
 
   #isAlive(pid: number): boolean {

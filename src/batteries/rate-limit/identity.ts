@@ -1,29 +1,32 @@
 import { plainAddress } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
+import { ownCopy } from "../../internal/own-copy.js";
 
 const maxLength = 64;
 
-/** A key of bounded length: a long one is hashed, so that what is remembered does not grow with what clients send. */
+/** A key of bounded length: a long one is hashed, so that memory does not grow with what clients send. */
 export function boundedKey(key: string): string {
   return key.length <= maxLength ? key : nodeCrypto().createHash("sha256").update(key, "utf16le").digest("base64");
 }
 
-/** Who asks, by address. */
+/** The key of a client by its address. */
 export function addressKey(request: Request): string {
   const address = request.ip;
   if (!address.includes(":")) return boundedKey(address);
   let key = known.get(address);
   if (key === undefined) {
+    key = boundedKey(networkOf(address));
+    if (address.length > maxLength) return key;
     if (known.size >= 1000) known.clear();
-    known.set(address, (key = boundedKey(networkOf(address))));
+    known.set(ownCopy(address), key);
   }
   return key;
 }
 
 const known = new Map<string, string>();
 
-/** An IPv6 client has a whole /64 to choose its addresses from, so that is what is counted. */
+/** An IPv6 client can choose its addresses from a whole /64, so its network is counted. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (plain === null || !plain.includes(":")) return plain ?? address;

@@ -1,7 +1,9 @@
+import { ownCopy } from "../../internal/own-copy.js";
+
 /**
- * A map that forgets what was not asked for in a while. Two generations take turns: what is asked for moves to the young
- * one, and with each turn the old one is dropped as a whole. So what has not been used for a span goes first, and beyond
- * `maxKeys` what was used longest ago; no request ever pays for more than its own key.
+ * A map of the keys that were used recently. Two generations take turns: a key that is used moves to the young one, and
+ * with each turn the old one is dropped as a whole. So keys that have not been used for a span go first, and beyond
+ * `maxKeys` those used longest ago. No request pays for more than its own key.
  */
 export class RecentMap<V> {
   #young = new Map<string, V>();
@@ -47,9 +49,4 @@ export class RecentMap<V> {
     this.#young = new Map();
     this.#turnedAt = now;
   }
-}
-
-/** A key cut out of a header would keep the whole head of its request alive. */
-function ownCopy(key: string): string {
-  return key.length < 13 ? key : Buffer.from(key, "utf16le").toString("utf16le");
 }

@@ -1,26 +1,43 @@
+import { textSize } from "../../internal/own-copy.js";
+import { type Linked, RecencyList } from "../../internal/recency-list.js";
 import { ValueError } from "../../internal/value-error.js";
 import { perProcess } from "../../pipeline/shared-stores.js";
 import type { SessionStore, StoredSession } from "./store.js";
 
-interface Entry {
+interface Entry extends Linked<Entry> {
+  readonly key: string;
   readonly json: string;
   readonly expires: number;
+  readonly size: number;
 }
 
+/** Milliseconds between two searches for expired sessions. */
+const sweepEvery = 10_000;
+/** Bytes of a session beside its texts. */
+const overhead = 250;
+
 /**
- * Sessions in the memory of one process: for development and tests. They end with the process, other workers do not know
- * them, and when there are too many the ones written longest ago go.
+ * Sessions in the memory of one process: for development and tests. They end with the process, and other workers do not
+ * know them. When there are too many, or they take too many bytes, those written longest ago are dropped.
  */
 export class MemorySessionStore implements SessionStore {
   /** @internal */
   readonly [perProcess] = true;
   readonly #entries = new Map<string, Entry>();
+  readonly #written = new RecencyList<Entry>();
   readonly #limit: number;
+  readonly #maxSize: number;
+  #size = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(limit = 10_000) {
+  /** `limit` is the largest number of sessions, `maxSize` the largest number of bytes that they take together. */
+  constructor(limit = 10_000, maxSize = 67_108_864) {
     if (!Number.isInteger(limit) || limit < 1)
-      throw new ValueError("MemorySessionStore takes how many sessions it holds");
+      throw new ValueError("MemorySessionStore takes the largest number of sessions, an integer from 1 on");
+    if (!Number.isInteger(maxSize) || maxSize < 1)
+      throw new ValueError("MemorySessionStore takes the largest number of bytes, an integer from 1 on");
     this.#limit = limit;
+    this.#maxSize = maxSize;
   }
 
   get size(): number {
@@ -33,9 +50,16 @@ export class MemorySessionStore implements SessionStore {
   }
 
   set(key: string, session: StoredSession, ttl: number): void {
-    this.#entries.delete(key);
-    if (this.#entries.size >= this.#limit) this.#makeRoom();
-    this.#entries.set(key, { json: JSON.stringify(session), expires: Date.now() + ttl * 1000 });
+    this.destroy(key);
+    const json = JSON.stringify(session);
+    const size = textSize(key) + textSize(json) + overhead;
+    const entry: Entry = { key, json, expires: Date.now() + ttl * 1000, size, newer: null, older: null };
+    if (size > this.#maxSize) throw new ValueError("the session is larger than all that the MemorySessionStore holds");
+    if (this.#isFull(size)) this.#sweep();
+    while (this.#isFull(size)) this.#drop(this.#written.oldest!);
+    this.#entries.set(key, entry);
+    this.#written.add(entry);
+    this.#size += size;
   }
 
   touch(key: string, session: StoredSession, ttl: number): void {
@@ -43,21 +67,32 @@ export class MemorySessionStore implements SessionStore {
   }
 
   destroy(key: string): void {
-    this.#entries.delete(key);
+    const entry = this.#entries.get(key);
+    if (entry) this.#drop(entry);
   }
 
   #alive(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry && entry.expires <= Date.now()) {
-      this.#entries.delete(key);
-      return undefined;
-    }
-    return entry;
+    if (entry === undefined || entry.expires > Date.now()) return entry;
+    this.#drop(entry);
+    return undefined;
   }
 
-  #makeRoom(): void {
+  #isFull(added: number): boolean {
+    return this.#entries.size >= this.#limit || this.#size + added > this.#maxSize;
+  }
+
+  /** Drops what has expired. Looks at every session, so it runs now and then only. */
+  #sweep(): void {
     const now = Date.now();
-    for (const [key, entry] of this.#entries) if (entry.expires <= now) this.#entries.delete(key);
-    if (this.#entries.size >= this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
+    if (performance.now() - this.#sweptAt < sweepEvery) return;
+    this.#sweptAt = performance.now();
+    for (const entry of this.#entries.values()) if (entry.expires <= now) this.#drop(entry);
+  }
+
+  #drop(entry: Entry): void {
+    this.#entries.delete(entry.key);
+    this.#written.remove(entry);
+    this.#size -= entry.size;
   }
 }

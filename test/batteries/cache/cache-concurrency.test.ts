@@ -26,7 +26,8 @@ function waiting(options = {}): { app: App; runs: Run[]; next(count: number): Pr
       }),
   );
   const next = async (count: number): Promise<Run> => {
-    await vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count));
+    await app.start();
+    await vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count), { timeout: 20_000 });
     return runs[count - 1]!;
   };
   return { app, runs, next };
@@ -53,6 +54,7 @@ describe("requests for the same answer at the same time", () => {
 
   it("make one for each variant", async () => {
     const { app, runs } = waiting();
+    await app.start();
     const asked = ["en", "de", "fr"].flatMap((language) => many(app, 20, "/a", { "accept-language": language }));
     const answered = new Set<Run>();
     const answerAll = async (): Promise<void> => {
@@ -203,7 +205,7 @@ describe("stale-while-revalidate", () => {
 
   it("does not reach beyond its time", async () => {
     const { app, next } = await stale();
-    vi.advanceTimersByTime(15_000);
+    vi.advanceTimersByTime(20_000);
     const asked = ask(app, "/a");
     (await next(2)).answer(fresh("2"));
     expect(await asked).toBe("MISS 2");

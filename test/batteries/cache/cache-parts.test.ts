@@ -180,6 +180,15 @@ describe("the store in memory", () => {
     expect([store.find("huge", none), store.entries, store.size]).toEqual([undefined, 3, 900]);
   });
 
+  it("adds an entry to a full store without a look at those dropped before", () => {
+    const room = 100_000;
+    const store = new MemoryCacheStore(room * 100);
+    for (let i = 0; i < room * 3; i++) store.put(store.begin(), `${i}`, entry(100, [`${i}`, "all"]));
+    expect([store.entries, store.find(`${room * 2 - 1}`, none)]).toEqual([room, undefined]);
+    expect(store.invalidate(["all"])).toBe(room);
+    expect([store.entries, store.size]).toEqual([0, 0]);
+  });
+
   it("agrees with a simple model under any sequence of calls", () => {
     const key = fc.constantFrom("a", "b", "c");
     const tag = fc.constantFrom("x", "y");

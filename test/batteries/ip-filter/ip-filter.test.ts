@@ -73,6 +73,17 @@ describe("the IP filter", () => {
     expect((await fetch(`${server.url}/admin`)).status).toBe(403);
   });
 
+  it.each([
+    ["app.use(ipFilter())", (app: App) => app.use(ipFilter({ deny: ["loopback"] }))],
+    ["enableIpFilter()", (app: App) => app.enableIpFilter({ deny: ["loopback"] })],
+  ])("as %s stands before health probes and the live page, too", async (_name, protect) => {
+    const app = protect(new App().enableHealthChecks().enableLivePage());
+    await using server = await serve(app, { debug: true });
+    for (const path of ["/health", "/health/live", "/_stoa", "/_stoa/events"]) {
+      expect((await fetch(`${server.url}${path}`)).status, path).toBe(403);
+    }
+  });
+
   it("refuses lists that make no sense", () => {
     expect(() => ipFilter({})).toThrow("ipFilter needs allow or deny");
     expect(() => ipFilter({ allow: ["nowhere"] })).toThrow('"nowhere" in ipFilter is not an address');

@@ -45,8 +45,21 @@ describe("the live page", () => {
 
   it("is not for other sites, whatever CORS allows", async () => {
     await using server = await serve(new App().enableLivePage().enableCors(), { debug: true });
-    const headers = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
-    expect((await send(server.url, "/_stoa/events", { headers })).status).toBe(403);
+    const ask = async (path: string, headers: Record<string, string>): Promise<number> =>
+      (await send(server.url, path, { headers })).status;
+    for (const path of ["/_stoa", "/_stoa/events"]) {
+      for (const origin of [
+        "https://evil.example",
+        "null",
+        "http://localhost:1",
+        "http://localhost:8000.evil.example",
+      ]) {
+        expect(await ask(path, { host: "localhost:8000", origin }), origin).toBe(403);
+      }
+    }
+    expect(await ask("/_stoa/events", { "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await ask("/_stoa/events", { "sec-fetch-site": "same-site" })).toBe(403);
+    expect(await ask("/_stoa", { host: "localhost:8000", origin: "http://LOCALHOST:8000" })).toBe(200);
   });
 
   it.each([
@@ -55,11 +68,24 @@ describe("the live page", () => {
     ["127.0.0.1:8000", 200],
     ["[::1]:8000", 200],
     ["box.test:8000", 200],
+    ["192.168.1.7", 200],
+    ["BOX.test", 200],
+    ["203.0.113.5", 403],
     ["evil.example", 403],
     ["127.0.0.1.evil.example", 403],
   ])("under the name %s answers %i", async (host, status) => {
     await using server = await serve(new App().enableLivePage({ hosts: ["box.test"] }), { debug: true });
     expect((await send(server.url, "/_stoa", { headers: { host } })).status).toBe(status);
+  });
+
+  it("is not for clients from far away, unless they ask for a host that was named", async () => {
+    const app = new App().enableLivePage({ hosts: ["box.test"] }).trustProxy("loopback");
+    await using server = await serve(app, { debug: true });
+    const from = async (client: string, host: string): Promise<number> =>
+      (await send(server.url, "/_stoa", { headers: { host, "x-forwarded-for": client } })).status;
+    expect(await from("203.0.113.5", "localhost")).toBe(403);
+    expect(await from("172.17.0.1", "localhost")).toBe(200);
+    expect(await from("203.0.113.5", "box.test")).toBe(200);
   });
 
   it("needs no login: your middleware and guards do not stand before it", async () => {

@@ -65,6 +65,18 @@ describe("custom metrics", () => {
     }
   });
 
+  it("keep the first 256 characters of a label's value", async () => {
+    const metrics = create();
+    const counter = metrics.counter("a_total", { help: "A.", labels: ["x"] });
+    counter.inc({ x: "y".repeat(256) });
+    counter.inc({ x: `${"y".repeat(256)}z` });
+    counter.inc({ x: `${"y".repeat(255)}😀` });
+    expect(await shown(metrics)).toEqual([
+      `a_total{x="${"y".repeat(256)}"} 2`,
+      `a_total{x="${"y".repeat(255)}\ufffd"} 1`,
+    ]);
+  });
+
   it("are there from the start where they have no labels", async () => {
     const metrics = create();
     metrics.counter("a_total", { help: "A." });

@@ -17,6 +17,7 @@ describe("the metrics of several workers", patient, () => {
     const url = await program.url();
     const seen = await ask(url, (each) => each.size === 2 && total(each) >= 60);
     const pids = [...seen.keys()].map(Number);
+    await until(async () => sample((await get(`${url}/metrics`)).text, answered) === total(seen));
     for (let i = 0; i < 6; i++) {
       const { text } = await get(`${url}/metrics`);
       expect(sample(text, answered)).toBe(total(seen));
@@ -31,15 +32,16 @@ describe("the metrics of several workers", patient, () => {
     const url = await program.url();
     const scraped = async (): Promise<number | undefined> => sample((await get(`${url}/metrics`)).text, answered);
     const first = await ask(url, (seen) => seen.size === 2 && total(seen) >= 20);
-    expect(await scraped()).toBe(total(first));
+    await until(async () => (await scraped()) === total(first));
 
     await get(`${url}/die`).catch(() => {});
     const second = await ask(url, (seen) => seen.size === 2 && [...seen.keys()].some((pid) => !first.has(pid)));
-    expect(await scraped()).toBe(total(first) + total(second));
+    await until(async () => (await scraped()) === total(first) + total(second));
 
     const oldest = [...first.keys()].find((pid) => second.has(pid)) as string;
     process.kill(Number(oldest), "SIGTERM");
     const third = await ask(url, (seen) => [...seen.keys()].filter((pid) => pid !== oldest).length === 2);
+    await until(async () => (await scraped()) === total(first) + total(second) + total(third));
     for (let i = 0; i < 4; i++) expect(await scraped()).toBe(total(first) + total(second) + total(third));
   });
 });
@@ -51,22 +53,50 @@ describe("asking the others", () => {
     house.worker(2, { count: 7, gauge: 3 });
     expect(await values(a)).toEqual({ n_total: 12, g: 3 });
     house.silent.add(2);
+    house.time += 1000;
     expect(await values(a)).toEqual({ n_total: 12, g: 3 });
     house.dead.add(2);
+    house.time += 5000;
     expect(await values(a)).toEqual({ n_total: 12, g: 0 });
   });
 
-  it("is done once more for all who want to know while it is being done, and tells them what happened meanwhile", async () => {
+  it("happens once a second, whichever worker is scraped, and all of them show the same meanwhile", async () => {
     const house = new House();
-    const count = { count: 1 };
-    const a = house.worker(1, count);
-    house.worker(2, { count: 1 });
-    const first = values(a);
-    count.count = 10;
-    const later = [values(a), values(a), values(a)];
-    expect((await first)["n_total"]).toBe(2);
-    for (const each of await Promise.all(later)) expect(each["n_total"]).toBe(11);
-    expect(house.published.filter(({ ask }) => ask !== undefined)).toHaveLength(2);
+    const counts = [{ count: 1 }, { count: 1 }];
+    const [a, b] = counts.map((count, index) => house.worker(index + 1, count)) as [WorkerMetrics, WorkerMetrics];
+    const scrape = async (): Promise<unknown[]> => [(await values(a))["n_total"], (await values(b))["n_total"]];
+    const asked = (): number => house.published.filter(({ ask }) => ask !== undefined).length;
+    expect(await Promise.all([values(a), values(a)])).toEqual(Array(2).fill({ n_total: 2, g: 0 }));
+    for (const count of counts) count.count = 10;
+    for (let i = 0; i < 20; i++) expect(await scrape()).toEqual([2, 2]);
+    expect(asked()).toBe(1);
+    house.time += 1000;
+    for (let i = 0; i < 20; i++) expect(await scrape()).toEqual([20, 20]);
+    expect(asked()).toBe(2);
+  });
+
+  it("waits five seconds after a round in which a worker was silent", async () => {
+    const house = new House();
+    const a = house.worker(1, {});
+    house.worker(2, {});
+    house.silent.add(2);
+    const asked = (): number => house.published.filter(({ ask }) => ask !== undefined).length;
+    for (let second = 0; second < 10; second++) {
+      await values(a);
+      house.time += 1000;
+    }
+    expect(asked()).toBe(2);
+  });
+
+  it("sends nothing while the last message is not on its way, and does not wait for it", async () => {
+    const house = new House();
+    const a = house.worker(1, {});
+    house.stuck.add(1);
+    for (let i = 0; i < 3; i++) {
+      await values(a);
+      house.time += 10_000;
+    }
+    expect(house.published).toHaveLength(1);
   });
 
   it("brings what JSON cannot hold back as no number", async () => {
@@ -98,6 +128,9 @@ class House {
   readonly bus = new EventEmitter();
   readonly dead = new Set<number>();
   readonly silent = new Set<number>();
+  /** Workers whose messages are never on their way. */
+  readonly stuck = new Set<number>();
+  time = 0;
   readonly published: { ask?: string }[] = [];
 
   worker(pid: number, values: { count?: number; gauge?: number }): WorkerMetrics {
@@ -108,9 +141,11 @@ class House {
     const channel: WorkerChannel = {
       open: true,
       publish: async (_, data) => {
-        if (this.silent.has(pid) || this.dead.has(pid)) return;
+        if (this.silent.has(pid) || this.dead.has(pid)) return undefined;
         this.published.push(data as object);
+        if (this.stuck.has(pid)) return new Promise(() => {});
         this.bus.emit("said", pid, JSON.stringify({ ...(data as object), pid }));
+        return undefined;
       },
       subscribe: (_, listener) => {
         this.bus.on("said", (from: number, text: string) => from !== pid && listener(JSON.parse(text)));
@@ -118,7 +153,8 @@ class House {
       },
     };
     const isAlive = (other: number): boolean => !this.dead.has(other);
-    const worker = new WorkerMetrics({ channel, collect, workers: 2, patience: 30, isAlive });
+    const clock = (): number => this.time;
+    const worker = new WorkerMetrics({ channel, collect, workers: 2, patience: 30, isAlive, clock });
     worker.start();
     return worker;
   }

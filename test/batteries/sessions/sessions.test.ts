@@ -280,6 +280,25 @@ describe("a store in memory", () => {
     expect([store.get("old"), store.get("b"), store.size]).toEqual([null, session, 3]);
   });
 
+  it("drops the oldest sessions when all take too many bytes, and refuses one that is larger than all may be", () => {
+    const store = new MemorySessionStore(1000, 10_000);
+    const large = { created: 0, active: 0, data: { text: "x".repeat(4000) } };
+    for (const key of ["a", "b", "c"]) store.set(key, large, 100);
+    expect([store.get("a"), store.get("b"), store.get("c"), store.size]).toEqual([null, large, large, 2]);
+    store.destroy("b");
+    store.set("d", large, 100);
+    expect([store.get("c"), store.get("d")]).toEqual([large, large]);
+    expect(() => store.set("e", { ...large, data: { text: "x".repeat(10_000) } }, 100)).toThrow("larger than all");
+    expect(() => new MemorySessionStore(0)).toThrow("the largest number of sessions");
+    expect(() => new MemorySessionStore(1, 0)).toThrow("the largest number of bytes");
+  });
+
+  it("adds a session to a full store without a look at all others", () => {
+    const store = new MemorySessionStore(100_000);
+    for (let i = 0; i < 300_000; i++) store.set(`${i}`, session, 100);
+    expect([store.size, store.get("199999"), store.get("200000")]).toEqual([100_000, null, session]);
+  });
+
   it("warns loudly in production", async () => {
     const warn = vi.fn();
     const app = sessionApp({ store: new MemorySessionStore() });

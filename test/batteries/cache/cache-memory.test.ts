@@ -1,0 +1,45 @@
+import { fileURLToPath } from "node:url";
+import { App } from "stoa";
+import { describe, expect, it } from "vitest";
+import { Program, patient } from "../../server/process/program.js";
+import { ask } from "./cached-app.js";
+
+const file = fileURLToPath(new URL("./fixtures/fill-cache.ts", import.meta.url));
+/** STOA_CACHE_REQUESTS=1000000 for the long run. The end is no multiple of a bound, at which something may be cleared. */
+const count = Number(process.env["STOA_CACHE_REQUESTS"] ?? 29_998);
+
+describe("the memory of a cache of 16 MiB", patient, () => {
+  it.each([
+    ["short addresses", "small"],
+    ["different paths", "paths"],
+    ["responses that are not stored, under long addresses", "refused"],
+    ["responses with four tags of their own", "tagged"],
+    ["responses that vary by a field", "varied"],
+    ["changes of long addresses", "changed"],
+  ])("stays below 1.3 times that under %s", { timeout: 1_800_000 }, async (_name, scenario) => {
+    const program = new Program({ file, node: ["--expose-gc"], args: [scenario, String(count)] });
+    expect((await program.exited).code, program.report()).toBe(0);
+    const { share } = JSON.parse(program.stdout) as { share: number };
+    expect(share).toBeLessThan(1.3);
+  });
+});
+
+describe("long addresses and tags", () => {
+  it("are cached and invalidated as short ones are", async () => {
+    const app = new App().enableCaching();
+    const tag = "t".repeat(5000);
+    let runs = 0;
+    app.get("/{rest:*}", { cache: { tags: [tag] } }, () => `${++runs}`);
+    app.post("/{rest:*}", () => "changed");
+    const long = `/${"a".repeat(3000)}`;
+    expect([await ask(app, long), await ask(app, long), await ask(app, `${long}b`)]).toEqual([
+      "MISS 1",
+      "HIT 1",
+      "MISS 2",
+    ]);
+    expect(await app.invalidateCache([tag])).toBe(2);
+    expect(await ask(app, long)).toBe("MISS 3");
+    await app.request(long, { method: "POST" });
+    expect([await ask(app, long), await ask(app, `${long}?x=1`)]).toEqual(["MISS 4", "MISS 5"]);
+  });
+});
