@@ -29,18 +29,41 @@ async function main({ seed, count, only, json, again }) {
       process.exit(exitCodeOf(signal));
     });
   }
-  const results = [];
   try {
-    const stepsOf = relatedTests(root);
-    for (const mutant of mutants) {
-      results.push({ ...mutant, ...(await workspace.outcomeOf(mutant, stepsOf(mutant.path))) });
-      console.log(`${results.length}/${mutants.length}  ${lineOf(results.at(-1))}`);
-      if (json) writeFileSync(json, `${JSON.stringify({ seed, results }, null, 2)}\n`);
-    }
+    const results = await testAll(mutants, workspace, (done) => {
+      console.log(`${done.length}/${mutants.length}  ${lineOf(done.at(-1))}`);
+      if (json) writeFileSync(json, `${JSON.stringify({ seed, results: done }, null, 2)}\n`);
+    });
+    if (json) writeFileSync(json, `${JSON.stringify({ seed, results }, null, 2)}\n`);
+    summarize(results, again ?? `seed ${seed}`);
   } finally {
     workspace.remove();
   }
-  summarize(results, again ?? `seed ${seed}`);
+}
+
+/** Tests that fail without a fault say nothing about it: what they killed is tested again without them. */
+async function testAll(mutants, workspace, onResult) {
+  const stepsOf = relatedTests(root);
+  const broken = new Set();
+  const outcomeOf = async (mutant) => {
+    const steps = stepsOf(mutant.path).map((step) => step.filter((test) => !broken.has(test)));
+    return { ...mutant, by: undefined, ...(await workspace.outcomeOf(mutant, steps)) };
+  };
+  const results = [];
+  for (const mutant of mutants) {
+    results.push(await outcomeOf(mutant));
+    onResult(results);
+  }
+  const trusted = new Set();
+  for (;;) {
+    const killers = new Set(results.flatMap(({ test }) => (test && !trusted.has(test) ? [test] : [])));
+    for (const test of await workspace.failing([...killers])) broken.add(test);
+    for (const test of killers) trusted.add(test);
+    const doubtful = results.filter(({ test }) => broken.has(test));
+    if (doubtful.length === 0) return results;
+    console.log(`${doubtful.length} again, without tests that fail by themselves: ${[...broken].join(", ")}`);
+    for (const result of doubtful) results[results.indexOf(result)] = await outcomeOf({ ...result, test: undefined });
+  }
 }
 
 /** Every mutant of the sources, or of the given folders of src/, with its path and folder. */

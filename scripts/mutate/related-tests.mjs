@@ -7,27 +7,20 @@ import { dirname, join, relative } from "node:path";
 
 /** Folders of test/ that test a folder of src/ besides the one of the same name. */
 const alsoIn = {
-  pipeline: ["app", "route", "validation", "conformance", "errors"],
-  routing: ["route", "app", "conformance"],
-  route: ["app", "routing", "validation", "websocket", "conformance"],
-  app: ["feature", "di", "route", "conformance", "engines/engine.test.ts"],
-  feature: ["app", "engines/engine.test.ts", "batteries/health"],
-  di: ["app", "conformance"],
-  guards: ["auth", "app", "conformance"],
-  http: [
-    "server/bodies.test.ts",
-    "server/requests.test.ts",
-    "server/responses.test.ts",
-    "app",
-    "validation",
-    "conformance",
-  ],
-  auth: ["guards", "conformance"],
-  validation: ["orm/body", "route", "conformance", "batteries/openapi"],
-  server: ["websocket", "conformance"],
-  batteries: ["app", "conformance"],
-  engines: ["orm/results.test.ts", "orm/writing.test.ts", "orm/races.test.ts"],
-  orm: ["migrations", "conformance"],
+  pipeline: ["app", "route", "conformance/core.test.ts"],
+  routing: ["route", "conformance/core.test.ts"],
+  route: ["app", "conformance/core.test.ts"],
+  app: ["feature", "route", "conformance/core.test.ts"],
+  feature: ["app", "engines/engine.test.ts"],
+  di: ["conformance/core.test.ts"],
+  guards: ["auth/combinations.test.ts", "conformance/authentication.test.ts"],
+  http: ["server/bodies.test.ts", "server/requests.test.ts", "server/responses.test.ts", "conformance/core.test.ts"],
+  auth: ["guards", "conformance/authentication.test.ts"],
+  validation: ["orm/body", "conformance/books.test.ts"],
+  server: ["websocket", "conformance/core.test.ts"],
+  batteries: ["app", "conformance/core.test.ts"],
+  engines: ["orm/results.test.ts", "orm/writing.test.ts"],
+  orm: ["migrations", "conformance/books.test.ts"],
 };
 
 /** Reads the tests once. `path` is a source file below the root, such as `src/http/json.ts`. */

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applied } from "./mutants.mjs";
@@ -13,9 +13,8 @@ const patience = { start: 60, file: 15 };
 export class Workspace {
   #root;
   #folder = mkdtempSync(join(tmpdir(), "stoa-mutants-"));
+  #report = join(this.#folder, "report.json");
   #running;
-  /** Test files, and whether they pass without any fault. */
-  #sound = new Map();
 
   constructor(root) {
     this.#root = root;
@@ -25,37 +24,37 @@ export class Workspace {
 
   /** Runs the steps, each a list of test files, until one fails. */
   async outcomeOf(mutant, steps) {
-    const source = readFileSync(join(this.#root, mutant.path), "utf8");
-    const write = (text) => writeFileSync(join(this.#folder, mutant.path), text);
-    for (const step of steps) {
-      for (;;) {
-        write(applied(source, mutant));
-        const result = await this.#run(step.filter((test) => this.#sound.get(test) !== false));
-        write(source);
-        if (result === "passed") break;
-        if (result === "timed out") return { outcome: "timed out" };
-        // A test that fails without the fault too says nothing about it.
-        if (!result.file || (await this.#isSound(result.file))) return { outcome: "killed", by: result.by };
+    const file = join(this.#folder, mutant.path);
+    const source = readFileSync(file, "utf8");
+    writeFileSync(file, applied(source, mutant));
+    try {
+      for (const step of steps) {
+        const result = await this.#run(step, ["--bail=1"]);
+        if (result.timedOut) return { outcome: "timed out" };
+        if (!result.passed) return { outcome: "killed", ...this.#failures()[0] };
       }
+      return { outcome: "survived" };
+    } finally {
+      writeFileSync(file, source);
     }
-    return { outcome: "survived" };
   }
 
-  async #isSound(test) {
-    if (!this.#sound.has(test)) this.#sound.set(test, (await this.#run([test])) === "passed");
-    return this.#sound.get(test);
+  /** Those of the test files that fail without any fault. */
+  async failing(tests) {
+    const { passed } = await this.#run(tests);
+    return passed ? [] : this.#failures().map(({ test }) => test);
   }
 
-  async #run(tests) {
-    if (tests.length === 0) return "passed";
-    const report = join(this.#folder, "report.json");
-    rmSync(report, { force: true });
-    const options = ["--bail=1", "--typecheck.enabled=false", "--reporter=json", `--outputFile=${report}`];
-    // Transformed sources are kept from run to run: most of the time of a small run.
+  async #run(tests, more = []) {
+    if (tests.length === 0) return { passed: true, timedOut: false };
+    rmSync(this.#report, { force: true });
+    const options = ["--typecheck.enabled=false", "--reporter=json", `--outputFile=${this.#report}`, ...more];
+    // Most of the time of a small run goes into loading sources: they are transformed once, and loaded once for all files.
     const cache = ["--experimental.fsModuleCache", `--experimental.fsModuleCachePath=${join(this.#folder, "cache")}`];
-    const code = await this.#vitest([...tests, ...options, ...cache], patience.start + patience.file * tests.length);
-    if (code === 0) return "passed";
-    return code === null ? "timed out" : this.#firstFailure(report);
+    const shared = ["--no-isolate", "--maxWorkers=1"];
+    const seconds = patience.start + patience.file * tests.length;
+    const code = await this.#vitest([...tests, ...options, ...cache, ...shared], seconds);
+    return { passed: code === 0, timedOut: code === null };
   }
 
   /** The exit code, or null after the time limit. */
@@ -82,18 +81,17 @@ export class Workspace {
     });
   }
 
-  #firstFailure(report) {
-    let results = [];
-    try {
-      results = JSON.parse(readFileSync(report, "utf8")).testResults;
-    } catch {
-      // No report: the run broke off.
-    }
-    const failed = results.find(({ status }) => status === "failed");
-    if (!failed) return { by: "an error outside of the tests" };
-    const file = failed.name.slice(this.#folder.length + 1);
-    const test = failed.assertionResults.find(({ status }) => status === "failed");
-    return { file, by: `${file}: ${test?.fullName ?? "the file could not be loaded"}` };
+  /** The failed files of the last run, each with the first failure in it. */
+  #failures() {
+    if (!existsSync(this.#report)) return [{ by: "the run broke off" }];
+    const { testResults } = JSON.parse(readFileSync(this.#report, "utf8"));
+    const failed = testResults.filter(({ status }) => status === "failed");
+    if (failed.length === 0) return [{ by: "an error outside of the tests" }];
+    return failed.map(({ name, assertionResults }) => {
+      const test = name.slice(this.#folder.length + 1);
+      const first = assertionResults.find(({ status }) => status === "failed");
+      return { test, by: `${test}: ${first?.fullName ?? "the file could not be loaded"}` };
+    });
   }
 
   /** Ends what runs, and removes the copy. */
