@@ -90,7 +90,7 @@ describe("dependencies", () => {
     expect(await (await app.request("/")).text()).toBe("fake");
     restore();
     expect(await (await app.request("/")).text()).toBe("real");
-    expect(() => app.override("clok", 1)).toThrow("did you mean 'clock'?");
+    expect(() => app.override("clok", 1)).toThrow("unknown dependency 'clok'; did you mean 'clock'?");
   });
 
   it("refuse a name given twice, none at all, and what is no factory", () => {
