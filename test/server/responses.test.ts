@@ -290,15 +290,17 @@ describe.each(transports)("a streamed answer of the %s transport", (_name, facto
   });
 
   it("aborts the request when the client leaves", async () => {
+    let arrived = false;
     let aborted = false;
     const { client } = await start(factory, (request) => {
+      arrived = true;
       request.signal.addEventListener("abort", () => {
         aborted = true;
       });
       return new Promise<Response>(() => {});
     });
     const connection = await client(get("/"));
-    await settle(50);
+    await expect.poll(() => arrived).toBe(true);
     connection.socket.destroy();
     await expect.poll(() => aborted).toBe(true);
   });
