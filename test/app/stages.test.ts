@@ -51,6 +51,32 @@ describe("the stages of features", () => {
     ]);
   });
 
+  it("drain to the end before the shutdown hooks run, all at once", async () => {
+    const order: string[] = [];
+    const slow = (name: string): Feature => ({
+      ...recorded(name, []),
+      async drain() {
+        order.push(`drain ${name}`);
+        for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+        order.push(`${name} is drained`);
+      },
+    });
+    const host = hostWith(order, [slow("a"), slow("b")]);
+    await host.start();
+    await host.stop();
+    expect(order).toEqual(["startup hook", "drain a", "drain b", "a is drained", "b is drained", "shutdown hook"]);
+  });
+
+  it("add links to the banner, which keeps their order", () => {
+    const host = hostWith([], []);
+    host.link("Docs", "/docs");
+    host.link("Live", "/live");
+    expect(host.links()).toEqual([
+      ["Docs", "/docs"],
+      ["Live", "/live"],
+    ]);
+  });
+
   it("end with a close of everything that was opened when one fails to open", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order, ["open"]), recorded("c", order)]);

@@ -459,9 +459,9 @@ describe.each(transports)("the contract over %s", (transport) => {
       await until("/late");
       gone.length = 0;
       const socket = connect((await start()).address.port, "127.0.0.1");
+      const releaseBefore = release;
       socket.write("GET /left HTTP/1.1\r\nHost: x\r\n\r\n");
-      await vi.waitFor(async () => expect(socket.bytesWritten).toBeGreaterThan(0));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await vi.waitFor(() => expect(release).not.toBe(releaseBefore), { timeout: 5000 });
       socket.destroy();
       await until("aborted");
       expect(gone).toEqual(["aborted"]);

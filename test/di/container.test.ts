@@ -90,7 +90,17 @@ describe("dependencies", () => {
     expect(await (await app.request("/")).text()).toBe("fake");
     restore();
     expect(await (await app.request("/")).text()).toBe("real");
-    expect(() => app.override("clok", 1)).toThrow("did you mean 'clock'?");
+    expect(() => app.override("clok", 1)).toThrow("unknown dependency 'clok'; did you mean 'clock'?");
+  });
+
+  it("stay as they are while a test overrides another one", async () => {
+    const app = new App();
+    app.registerSingleton("clock", "real");
+    app.registerSingleton("mailer", "real");
+    const inject = { clock: Depends<string>("clock"), mailer: Depends<string>("mailer") };
+    app.get("/", { inject }, (_request, { clock, mailer }) => ({ clock, mailer }));
+    app.override("clock", "fake");
+    expect(await (await app.request("/")).json()).toEqual({ clock: "fake", mailer: "real" });
   });
 
   it("refuse a name given twice, none at all, and what is no factory", () => {

@@ -43,6 +43,14 @@ describe("a feature", () => {
     expect(app.greeting).toBe("good day");
   });
 
+  it("lets a test put a method of its own in place of one of its members", () => {
+    const Greeter = installed();
+    const app = new Greeter();
+    app.greet = (name) => `fake ${name}`;
+    expect(app.greet("you")).toBe("fake you");
+    expect(new Greeter().greet("you")).toBe("hello you");
+  });
+
   it("keeps its state apart for each application", () => {
     const Greeter = installed();
     const [one, other] = [new Greeter().enableGreeting("one"), new Greeter()];

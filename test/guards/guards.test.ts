@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import {
   And,
   App,
@@ -11,6 +13,7 @@ import {
   Scope,
   UnauthorizedError,
 } from "stoa";
+import { serve } from "stoa/testing";
 import { describe, expect, it, vi } from "vitest";
 
 async function statusOf(guard: Guard, context: Record<string, unknown> = {}): Promise<number> {
@@ -25,7 +28,34 @@ async function answerOf(guard: Guard, context: Record<string, unknown> = {}): Pr
   return app.request("/");
 }
 
+/** Sends the head of a request, and the body once `body` resolves to it; gives the status. */
+async function post(guard: Guard, body: Promise<string> | null): Promise<number> {
+  const app = new App();
+  app.logger = { ...app.logger, error() {} };
+  app.post("/", { guards: [guard] }, () => "in");
+  await using server = await serve(app);
+  const sent = request(server.url, { method: "POST", agent: false, headers: { "content-length": "4" } });
+  sent.on("error", () => {});
+  sent.flushHeaders();
+  void body?.then((text) => sent.end(text));
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  sent.destroy();
+  return response.statusCode!;
+}
+
 describe("a guard", () => {
+  it("of the catalogue refuses before the body has arrived", async () => {
+    expect(await post(Authenticated(), null)).toBe(401);
+    expect(await post(And(Authenticated(), Role("admin")), null)).toBe(401);
+  });
+
+  it("of the application's own can read the body, as a function and as an object", async () => {
+    const reads: Guard = (request) => request.text() === "pass";
+    expect(await post(reads, Promise.resolve("pass"))).toBe(200);
+    expect(await post({ check: reads }, Promise.resolve("pass"))).toBe(200);
+    expect(await post({ check: reads }, Promise.resolve("fail"))).toBe(403);
+  });
+
   it("lets the request pass with true, sync or async", async () => {
     expect(await statusOf(() => true)).toBe(200);
     expect(await statusOf(async () => true)).toBe(200);
@@ -164,5 +194,6 @@ describe("the catalogue", () => {
     expect(() => Role()).toThrow("Role takes one or more names");
     expect(() => And()).toThrow("And takes one or more guards");
     expect(() => Not(5 as never)).toThrow("Not takes one or more guards");
+    expect(() => Or(Authenticated(), 5 as never)).toThrow("Or takes one or more guards");
   });
 });

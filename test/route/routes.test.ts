@@ -42,6 +42,12 @@ describe("registering a route", () => {
     expect(() => app.get("/x", { guards: [7 as never] }, () => "")).toThrow("a guard");
   });
 
+  it("refuses a bad path where the route is written, also before there is a handler or an application", () => {
+    expect(() => new App().get("x")).toThrow("begins with '/'");
+    expect(() => new Blueprint("/b").get("x", () => "")).toThrow("begins with '/'");
+    expect(() => new Blueprint("/b").get("/{id", () => "")).toThrow("/{id");
+  });
+
   it("throws once the application has been started", async () => {
     const app = new App();
     await app.start();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parsePattern } from "../../src/routing/pattern.js";
+import { RecentMatches } from "../../src/routing/recent-matches.js";
 import { RouteTable, type TableRoute } from "../../src/routing/table.js";
 import fc from "../support/properties.js";
 
@@ -41,6 +42,17 @@ describe("paths that were asked for before", () => {
     const table = tableOf({ GET: ["/a/{b}", "/{rest:*}"] });
     for (let round = 0; round < 2; round++) {
       expect(table.find("GET", "/a/..")).toMatchObject({ route: null, reason: "malformed-path" });
+    }
+  });
+
+  it("are kept up to 64 characters, so that clients cannot fill the memory", () => {
+    const matches = new RecentMatches<object, string>();
+    const within = {};
+    const match = { route: "a", values: [] };
+    for (const length of [64, 65]) {
+      const path = "/".padEnd(length, "a");
+      matches.keep(path, within, match);
+      expect(matches.at(path).path === path).toBe(length === 64);
     }
   });
 });

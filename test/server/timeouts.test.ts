@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
+import { untilStill } from "../support/until-still.js";
 import { echo, get, parseAnswers, settle, start, transports } from "./support.js";
 
 const quick = { headTimeout: 0.3, bodyTimeout: 0.3, keepAliveTimeout: 0.3, writeTimeout: 0.3 };
@@ -88,11 +90,15 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
 
   it("that keeps sending its body is waited for", async () => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.4 });
-    const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10240\r\n\r\n");
-    for (let i = 0; i < 10; i++) {
-      await settle(100);
-      connection.send("x".repeat(1024));
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const connection = await client(head);
+    const silent = await client(head);
+    while (!silent.closed) {
+      connection.send(`400\r\n${"x".repeat(1024)}\r\n`);
+      await settle(20);
     }
+    expect(parseAnswers(silent.text)).toMatchObject([{ status: 408 }]);
+    connection.send("0\r\n\r\n");
     expect((await connection.answers(1))[0]!.status).toBe(200);
   });
 
@@ -124,15 +130,23 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   });
 
   it("that waits for permission to send its body is not late", async () => {
+    let allow = () => {};
+    const allowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
     const { client } = await start(
       factory,
       async (request) => {
-        await settle(800);
+        if (request.path === "/silent") return echo(request);
+        await allowed;
         return new Response(String((await request.source.body!.read(10)).length));
       },
       { ...patient, bodyTimeout: 0.2 },
     );
     const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    const silent = await client("POST /silent HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n");
+    expect(parseAnswers(await silent.readToEnd())).toMatchObject([{ status: 408 }]);
+    allow();
     await connection.until((text) => text.includes("100 Continue"));
     connection.send("hi");
     expect((await connection.answers(1))[0]!.body).toBe("2");
@@ -175,16 +189,20 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   });
 
   it("that is still taking its last answer is not cut off", async () => {
-    const { client } = await start(factory, () => new Response(Buffer.alloc(200_000)), {
-      ...patient,
-      keepAliveTimeout: 0.2,
-    });
+    let handled = 0;
+    const respond = (request: Request) => {
+      if (request.path === "/idle") return new Response("");
+      handled++;
+      return new Response(Buffer.alloc(200_000));
+    };
+    const { client } = await start(factory, respond, { ...patient, keepAliveTimeout: 0.2 });
     const connection = await client();
     connection.socket.pause();
     // As much as the system keeps for a client, and more.
     for (let i = 0; i < 100; i++) connection.send(get("/"));
     connection.send(get("/", "Connection: close\r\n"));
-    await settle(3500);
+    await untilStill(() => handled);
+    await (await client(get("/idle"))).readToEnd();
     connection.socket.resume();
     const answers = parseAnswers(await connection.readToEnd());
     expect(answers).toHaveLength(101);
@@ -199,15 +217,21 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   });
 
   it("may wait long for an answer", async () => {
+    let answer = (_: Response) => {};
     const { client } = await start(
       factory,
-      async () => {
-        await settle(1500);
-        return new Response("slow");
+      (request) => {
+        if (request.path === "/idle") return new Response("");
+        return new Promise<Response>((resolve) => {
+          answer = resolve;
+        });
       },
       quick,
     );
-    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("slow");
+    const connection = await client(get("/"));
+    for (const bytes of [get("/idle"), "GET / HTTP/1.1\r\n"]) await (await client(bytes)).readToEnd();
+    answer(new Response("slow"));
+    expect((await connection.answers(1))[0]!.body).toBe("slow");
   });
 });
 

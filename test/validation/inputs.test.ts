@@ -87,6 +87,16 @@ describe("a body with a schema", () => {
     const streaming = new App();
     streaming.post("/", { body: z.object({}), stream: true }, () => "");
     await expect(streaming.start()).rejects.toThrow("POST / has 'stream: true', so it runs before the body is read");
+    const form = new App().post("/", { form: z.object({}), stream: true }, () => "");
+    await expect(form.start()).rejects.toThrow("'form' cannot be validated");
+  });
+
+  it("other than the body are validated on routes that stream it", async () => {
+    const app = new App();
+    const Page = z.object({ page: z.coerce.number() });
+    app.post("/", { query: Page, stream: true }, (_request, { query }) => query);
+    expect(await (await app.request("/?page=2", { method: "POST" })).json()).toEqual({ page: 2 });
+    expect((await app.request("/?page=x", { method: "POST" })).status).toBe(422);
     const twice = new App();
     twice.post("/", { body: z.object({}), form: z.object({}) }, () => "");
     await expect(twice.start()).rejects.toThrow("POST / has both a 'body' and a 'form'");

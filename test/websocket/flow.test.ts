@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
+import { untilStill } from "../support/until-still.js";
 import { Client } from "./client.js";
 import { eventually, frame, RawPeer, socketServer } from "./server.js";
 
@@ -194,9 +195,14 @@ describe("the heartbeat", () => {
 
   it("does not blame a peer for being unheard while we do not read", async () => {
     let end: CloseInfo | undefined;
+    let read = (): void => {};
+    const reading = new Promise<void>((resolve) => {
+      read = resolve;
+    });
     await using server = await socketServer(
       async (socket) => {
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        if (socket.query.get("name") === "silent") return void (await socket.closed);
+        await reading;
         for await (const message of socket) if (message.text === "last") break;
         await socket.sendText("got it");
         end = await socket.closed;
@@ -206,6 +212,10 @@ describe("the heartbeat", () => {
     using client = await Client.connect(server.url);
     for (let i = 0; i < 50; i++) client.ws.send("x".repeat(1000));
     client.ws.send("last");
+    using silent = new RawPeer(server.port);
+    await silent.request(`GET /chat?name=silent HTTP/1.1\r\n${handshakeRest}`);
+    await silent.closed();
+    read();
     expect(await client.next()).toBe("got it");
     client.ws.close(1000);
     await eventually(() => end !== undefined);
@@ -316,16 +326,6 @@ describe("compression", () => {
     expect(server.registry.size).toBe(0);
   });
 });
-
-/** Waits until a number has not changed for a while. */
-async function untilStill(value: () => number): Promise<number> {
-  let before = -1;
-  while (value() !== before) {
-    before = value();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
-  return before;
-}
 
 const handshakeRest =
   "Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";

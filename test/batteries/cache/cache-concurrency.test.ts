@@ -52,6 +52,32 @@ describe("requests for the same answer at the same time", () => {
     expect(answers.filter((answer) => answer === "HIT a")).toHaveLength(99);
   });
 
+  it("make it once again after many other responses could not be kept", async () => {
+    const runs: ((response: Response) => void)[] = [];
+    const app = new App().enableCaching();
+    app.logger = silent;
+    const personal = (): Response => new Response("x", { headers: { "cache-control": "no-store" } });
+    app.get("/other/{n}", personal);
+    app.get("/a", () => new Promise<Response>((resolve) => runs.push(resolve)));
+    const runsOf = async (count: number): Promise<number> => {
+      runs.length = 0;
+      const asked = many(app, count);
+      await vi.waitFor(() => expect(runs.length).toBeGreaterThan(0));
+      await settle();
+      const begun = runs.length;
+      const answering = setInterval(() => {
+        for (const answer of runs.splice(0)) answer(personal());
+      });
+      await Promise.all(asked);
+      clearInterval(answering);
+      return begun;
+    };
+    expect(await runsOf(3)).toBe(1);
+    expect(await runsOf(3)).toBe(3);
+    for (let i = 0; i < 10_000; i++) await app.request(`/other/${i}`);
+    expect(await runsOf(3)).toBe(1);
+  });
+
   it("make one for each variant", async () => {
     const { app, runs } = waiting();
     await app.start();

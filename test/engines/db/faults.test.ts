@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
@@ -42,6 +42,13 @@ describe.skipIf(server === "")("a database that fails", () => {
   const recovers = (): Promise<void> =>
     vi.waitFor(async () => expect(await db.fetchval("select 1")).toBe(1), { timeout: 10_000, interval: 50 });
 
+  /** Attempts to connect from now on: a second one shows that the first has failed. */
+  const countAttempts = (): (() => number) => {
+    const connecting = vi.spyOn(Socket.prototype, "connect");
+    onTestFinished(() => connecting.mockRestore());
+    return () => connecting.mock.calls.length;
+  };
+
   describe("at the start", () => {
     it("that refuses connections is waited for, then named in the error, without the password", async () => {
       await proxy.close();
@@ -54,8 +61,9 @@ describe.skipIf(server === "")("a database that fails", () => {
 
     it("that comes up a little later is used", async () => {
       await proxy.close();
+      const attempts = countAttempts();
       const opening = open();
-      await delay(300);
+      await vi.waitFor(() => expect(attempts()).toBeGreaterThan(1), 10_000);
       await proxy.open();
       await opening;
       expect(await db.fetchval("select 1")).toBe(1);
@@ -117,8 +125,9 @@ describe.skipIf(server === "")("a database that fails", () => {
     it("is waited for during a short outage", async () => {
       await open();
       await proxy.close();
+      const attempts = countAttempts();
       const waiting = db.fetchval("select 1").catch((error: unknown) => error);
-      await delay(200);
+      await vi.waitFor(() => expect(attempts()).toBeGreaterThan(1), 10_000);
       const later = db.fetchval("select 2");
       await proxy.open();
       expect(await later).toBe(2);
@@ -130,7 +139,12 @@ describe.skipIf(server === "")("a database that fails", () => {
       await proxy.close();
       await vi.waitFor(() => expect(db.stats().total).toBe(0));
       expect((await failure(db.fetch("select 1"))).message).toContain("ECONNREFUSED");
-      await delay(300);
+      await vi.waitFor(async () => {
+        const call = failure(db.fetch("select 1"));
+        const { waiting } = db.stats();
+        await call;
+        expect(waiting).toBe(0);
+      }, 10_000);
       const failures = Promise.all(Array.from({ length: 100 }, () => failure(db.fetch("select 1"))));
       expect(db.stats().waiting).toBe(0);
       await failures;
@@ -156,9 +170,13 @@ describe.skipIf(server === "")("a database that fails", () => {
     it("that loses the response of one session is noticed through another", async () => {
       await open({ statementTimeout: 600_000 });
       await db.ping();
-      proxy.change = () => Buffer.alloc(0);
+      let swallowed = 0;
+      proxy.change = (chunk) => {
+        swallowed += chunk.length;
+        return Buffer.alloc(0);
+      };
       const lost = failure(db.fetchval("select 1"));
-      await delay(100);
+      await vi.waitFor(() => expect(swallowed).toBeGreaterThan(0), 10_000);
       proxy.change = null;
       expect((await lost).message).toContain("does not answer any more");
       await recovers();

@@ -97,8 +97,7 @@ export async function until(
 /** For tests that start processes: several, on a machine that may be busy. */
 export const patient = { timeout: 120_000 };
 
-export const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, milliseconds));
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PORT: _port, NODE_ENV: _env, NODE_OPTIONS: _options, VITEST: _vitest, ...rest } = process.env;

@@ -1,0 +1,25 @@
+import { expect, it, vi } from "vitest";
+import { AppHost } from "../../src/app/host.js";
+import { defaultSettings } from "../../src/app/settings.js";
+
+const { written } = vi.hoisted(() => ({ written: [] as string[] }));
+
+vi.mock("node:tty", async (load) => ({ ...(await load<object>()), isatty: () => true }));
+vi.mock("node:fs", async (load) => ({
+  ...(await load<object>()),
+  writeSync(_fd: number, bytes: Buffer, start: number, length: number) {
+    written.push(bytes.toString("utf8", start, start + length));
+    return length;
+  },
+}));
+
+it.each([
+  ["production", /^\{.*"msg":"ready"/],
+  ["development", /^(?!\{).*ready/],
+] as const)("the log of an application in %s suits its reader, in a terminal too", async (env, line) => {
+  written.length = 0;
+  const host = new AppHost([]);
+  host.configure({ ...defaultSettings(), env });
+  host.logger.info("ready");
+  await vi.waitFor(() => expect(written.join("")).toMatch(line));
+});
