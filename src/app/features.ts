@@ -20,6 +20,7 @@ import { staticFilesFeature } from "../batteries/static-files/feature.js";
 import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
+import { kvstoreFeature } from "../engines/kvstore/feature.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
@@ -28,6 +29,7 @@ import { databaseFeature } from "../engines/db/feature.js";
  */
 export const features = [
   databaseFeature,
+  kvstoreFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,
