@@ -40,8 +40,8 @@ class BatchRunner implements CommandRunner {
     if (blockMs !== undefined) throw new ValueError("a call that waits cannot be part of a pipeline or transaction");
     const reply = new Promise<T>((resolve, reject) => {
       const settle = (error: Error | null, value: unknown): void => {
-        if (error !== null) return reject(error);
         try {
+          if (error !== null) throw error;
           resolve(read(value));
         } catch (failure) {
           reject(failure);
@@ -108,22 +108,15 @@ function collected<Calls extends readonly unknown[]>(
 }
 
 async function exchange(runner: PoolRunner, kind: "pipeline" | "transaction", calls: readonly Queued[]): Promise<void> {
-  const isTransaction = kind === "transaction";
   await runner.guard(kind, async (link) => {
-    const raw = isTransaction ? link.client.multi() : link.client.pipeline();
+    const raw = kind === "transaction" ? link.client.multi() : link.client.pipeline();
     for (const { name, args, bytes } of calls) invoke(raw, name, args, bytes);
-    // The replies of a transaction come in one, of one kind: bytes are read as text here where text was asked for.
-    const replies = await (isTransaction ? raw.execBuffer() : raw.exec());
+    const replies = await raw.exec();
     if (replies === null) throw new KvStoreError("REFUSED", "the key-value store did not execute a transaction");
-    calls.forEach(({ name, bytes, settle }, index) => {
+    calls.forEach(({ name, settle }, index) => {
       const [error, reply] = replies[index] ?? [new Error("no reply"), null];
       const failure = error === null ? null : translateError(error, name, "", link.lastError);
-      settle(failure, isTransaction && !bytes ? asText(reply) : reply);
+      settle(failure, reply);
     });
   });
-}
-
-function asText(reply: unknown): unknown {
-  if (Buffer.isBuffer(reply)) return reply.toString();
-  return Array.isArray(reply) ? reply.map(asText) : reply;
 }

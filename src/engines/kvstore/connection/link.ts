@@ -29,7 +29,7 @@ export class Link {
   }
 
   get ready(): boolean {
-    return this.client.status === "ready";
+    return !this.#closed && this.client.status === "ready";
   }
 
   /** The reason to fail at once: the server could not be reached when it was last tried. Null if a call may wait. */

@@ -5,12 +5,14 @@ import { createRawClient } from "./raw-client.js";
 
 /** The connections that all calls share. */
 export class LinkPool {
+  readonly #ioredis: Ioredis;
   readonly #config: KvStoreConfig;
   readonly #links: readonly Link[];
   #next = 0;
   #current: Link | null = null;
 
   constructor(ioredis: Ioredis, config: KvStoreConfig) {
+    this.#ioredis = ioredis;
     this.#config = config;
     const count = config.poolSize;
     this.#links = Array.from(
@@ -28,9 +30,29 @@ export class LinkPool {
   }
 
   async open(): Promise<void> {
+    if (this.#config.clusterMode) await this.#tryServers();
     const results = await Promise.allSettled(this.#links.map((link) => link.open(this.#config.connectTimeout)));
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /**
+   * Connects to one server of the cluster. A cluster client says only that no server is available: here is the reason,
+   * and a wrong password is known at once.
+   */
+  async #tryServers(): Promise<void> {
+    const config = this.#config;
+    const links = config.servers.map((server) => {
+      const address = `${server.host}:${server.port}`;
+      return new Link(createRawClient(this.#ioredis, config, "shared", server), address);
+    });
+    try {
+      await Promise.any(links.map((link) => link.open(config.connectTimeout)));
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    } finally {
+      for (const link of links) link.close();
+    }
   }
 
   /**

@@ -20,7 +20,6 @@ export interface RawClient {
 /** Calls that are sent together. */
 export interface RawBatch {
   exec(): Promise<[error: Error | null, reply: unknown][] | null>;
-  execBuffer(): Promise<[error: Error | null, reply: unknown][] | null>;
 }
 
 /** Calls a command by its name in lower case, for text or for bytes; on a batch it is added. */
@@ -40,8 +39,13 @@ export type ClientKind = "shared" | "blocking" | "subscriber";
 /** Scripts cost 1.4 to 1.6 times the CPU when they are pipelined automatically; a batch that is open must not wait. */
 const neverAutoPipelined = ["eval", "evalsha", "multi", "exec", "ping"];
 
-/** Makes a client that does not connect yet. */
-export function createRawClient({ Redis, Cluster }: Ioredis, config: KvStoreConfig, kind: ClientKind): RawClient {
+/** Makes a client that does not connect yet: of the store, or of one server of a cluster. */
+export function createRawClient(
+  { Redis, Cluster }: Ioredis,
+  config: KvStoreConfig,
+  kind: ClientKind,
+  server = config.clusterMode ? null : config.servers[0]!,
+): RawClient {
   const { commandTimeout, connectTimeout, username, password, database, tls } = config;
   const bounded = kind === "shared";
   const connection = {
@@ -61,11 +65,10 @@ export function createRawClient({ Redis, Cluster }: Ioredis, config: KvStoreConf
     // Nothing is sent twice on its own: the server may have executed a call whose reply was lost.
     autoResendUnfulfilledCommands: false,
   };
-  const [server] = config.servers;
-  if (!config.clusterMode) {
+  if (server !== null) {
     const options = {
       ...connection,
-      ...server!,
+      ...server,
       db: database,
       lazyConnect: true,
       // Calls that wait for a reply fail when their connection breaks, and those that wait for a connection when it
