@@ -1,9 +1,10 @@
+import type { TestClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
 import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
 import { decodeEntry, encodeEntry } from "../../../src/engines/kvstore/stores/cache-entry.js";
 import { service } from "../../support/service.js";
-import { twoApps } from "./apps.js";
+import { twoClients } from "./apps.js";
 import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
@@ -174,13 +175,66 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
 
   it("serves a response to all applications, until one of them invalidates it", async () => {
     let made = 0;
-    const [one, two] = await twoApps((app) => {
+    const [one, two] = await twoClients((app) => {
       app.enableCaching({ ttl: 600 });
       app.get("/books", { cache: { tags: ["books"] } }, () => ({ made: ++made }));
-      app.post("/books", () => app.invalidateCache(["books"]));
+      app.post("/drop", async () => ({ dropped: await app.invalidateCache(["books"]) }));
     });
-    expect((await one.get("/books")).headers.get("x-cache")).toBe("MISS");
-    const hit = await two.get("/books", {});
-    expect(hit.headers.get("x-cache")).toBe("MISS");
+    const statusOf = async (client: TestClient): Promise<unknown> =>
+      (await client.get("/books")).headers.get("x-cache");
+    expect(await statusOf(one)).toBe("MISS");
+    expect(await statusOf(one)).toBe("HIT");
+    expect(await statusOf(two)).toBe("HIT");
+    expect(await (await two.get("/books")).json()).toEqual({ made: 1 });
+    expect(await (await two.post("/drop")).json()).toEqual({ dropped: 1 });
+    expect(await statusOf(one)).toBe("MISS");
+    expect(await (await two.get("/books")).json()).toEqual({ made: 2 });
+  });
+
+  it("does not keep a response that was under way when another application invalidated it", async () => {
+    let made = 0;
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const [one, two] = await twoClients((app) => {
+      app.get("/books", { cache: { tags: ["books"] } }, async () => {
+        const version = ++made;
+        if (version === 1) await gate;
+        return { version };
+      });
+      app.post("/drop", async () => ({ dropped: await app.invalidateCache("books") }));
+    });
+    const slow = one.get("/books");
+    await until(() => made === 1);
+    await two.post("/drop");
+    release();
+    expect(await (await slow).json()).toEqual({ version: 1 });
+    expect(await (await two.get("/books")).json()).toEqual({ version: 2 });
+    expect(await (await one.get("/books")).json()).toEqual({ version: 2 });
+  });
+
+  it("makes responses anew while the store is away", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    let made = 0;
+    const [one] = await twoClients(
+      (app) => {
+        app.enableCaching();
+        app.get("/books", () => ({ made: ++made }));
+      },
+      { url: `redis://127.0.0.1:${port}` },
+    );
+    await one.get("/books");
+    expect((await one.get("/books")).headers.get("x-cache")).toBe("HIT");
+    await server.kill();
+    const response = await one.get("/books");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ made: 2 });
   });
 });
