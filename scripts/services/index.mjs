@@ -16,9 +16,10 @@ import chromium from "./chromium.mjs";
 import pgbouncer from "./pgbouncer.mjs";
 import postgres from "./postgres.mjs";
 import promtool from "./promtool.mjs";
+import redis from "./redis.mjs";
 
 /** @type {Service[]} */
-export const services = [chromium, postgres, pgbouncer, promtool];
+export const services = [chromium, postgres, pgbouncer, promtool, redis];
 
 /**
  * @typedef {{ folder: string, port: number, log: (line: string) => void, env: Record<string, string> }} Place

@@ -21,6 +21,7 @@ import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
 import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
+import { kvstoreFeature } from "../engines/kvstore/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -30,6 +31,7 @@ import { plannedFeatures } from "./planned.js";
  */
 export const features = [
   databaseFeature,
+  kvstoreFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

@@ -30,7 +30,7 @@ export interface EngineDeclaration<Config, Client> {
   /** Lets the client count its calls. Called where metrics are enabled only. */
   measure?(client: Client, meter: Meter): void | Promise<void>;
   /** Offers stores to the other features, with `host.share`; warns of what the settings imply. */
-  prepare?(client: Client, config: Config, host: Host): void;
+  prepare?(client: Client, config: Config, host: Host): void | Promise<void>;
   /**
    * For a client that holds one connection and does not reconnect by itself: calls back when the connection is lost. The
    * contract then opens it again, with growing pauses, until that succeeds or the application ends.
@@ -97,7 +97,7 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
         const { enabled } = stateOf(host);
         if (enabled === null) return;
         const { client, config } = enabled;
-        declaration.prepare?.(client, config, host);
+        await declaration.prepare?.(client, config, host);
         const meter = meterOf(host);
         if (meter === null) return;
         for (const [gauge, { help, read }] of Object.entries(declaration.gauges?.(client, config) ?? {})) {

@@ -9,7 +9,7 @@ const methods = `
   register_blueprint register_singleton add_guard on_event exception_handler
   enable_cors enable_logging enable_compression enable_rate_limit enable_caching invalidate_cache enable_circuit_breaker
   enable_metrics enable_etag enable_request_id enable_body_limit enable_static_files enable_openapi enable_health_checks
-  enable_database
+  enable_database enable_kvstore
 `;
 
 /** Those of features that are not built yet: a feature that is built belongs into the list above. */
@@ -25,7 +25,7 @@ const laterClasses = `
 
 const classes = `
   App Blueprint Request Response Depends JwtAuth JwtConfig BasicAuth ApiKeyAuth RateLimitConfig StaticFilesConfig
-  HealthCheckConfig DatabaseConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
+  HealthCheckConfig DatabaseConfig KvStoreConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
   DatabaseError UniqueViolation NotNullViolation ForeignKeyViolation CheckViolation DataError OperationalError
   ProgrammingError ParameterTypeError ParameterValueError ParameterRangeError
 `;

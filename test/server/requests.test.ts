@@ -2,7 +2,6 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
-import { untilStill } from "../support/until-still.js";
 import { echo, get, openClient, parseAnswers, start, startForAll, transports } from "./support.js";
 
 describe.each(transports)("a request on the %s transport", (_name, factory) => {

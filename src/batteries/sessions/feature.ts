@@ -2,14 +2,14 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
-import { type SessionOptions, type SessionSettings, sessionSettings } from "./options.js";
+import { needsSecretOrStore, type SessionOptions, type SessionSettings, sessionSettings } from "./options.js";
 import type { Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 import type { SessionStore } from "./store.js";
 
 export interface SessionsFeature {
   /** Keeps state of a client between its requests: `request.session`. */
-  enableSessions(options: EitherSpelling<SessionOptions>): this;
+  enableSessions(options?: EitherSpelling<SessionOptions>): this;
 }
 
 declare module "../../http/request.js" {
@@ -52,7 +52,7 @@ export const sessionsFeature = feature<SessionsFeature>({
     if (settings === null) return;
     const sessions = await load(host, settings);
     host.use(sessions.middleware);
-    warnOfMemory(host, settings.store);
+    warnOfMemory(host, sessions.settings.store);
   },
 });
 
@@ -64,9 +64,18 @@ export async function startedSessions(host: Host): Promise<Sessions | null> {
 
 async function load(host: Host, settings: SessionSettings): Promise<Sessions> {
   const { Sessions } = await import("./sessions.js");
-  const { store } = settings;
-  if (store !== null) host.store("sessions", { holds: "sessions", given: store, local: () => store });
-  return (stateOf(host).sessions ??= new Sessions(settings, () => host.env === "production"));
+  const store = settings.secrets.length > 0 ? null : storeOf(host, settings.store);
+  return (stateOf(host).sessions ??= new Sessions({ ...settings, store }, () => host.env === "production"));
+}
+
+function storeOf(host: Host, given: SessionStore | null): SessionStore {
+  return host.store("sessions", {
+    holds: "sessions",
+    given,
+    local: () => {
+      throw needsSecretOrStore();
+    },
+  });
 }
 
 function warnOfMemory(host: Host, store: SessionStore | null): void {

@@ -18,7 +18,7 @@ export type SessionCookie = Pick<
 export interface SessionOptions {
   /** Seals sessions that the cookie itself holds. Of several the first seals and all open: so a secret is changed. */
   readonly secret?: Secret | readonly Secret[];
-  /** Keeps sessions on the server; the cookie then holds a random token. */
+  /** Keeps sessions on the server; the cookie then holds a random token. Default without a secret: the key-value store. */
   readonly store?: SessionStore;
   /** Whether a session in a cookie is encrypted; else it is signed, and the client can read it. Default true. */
   readonly encrypted?: boolean;
@@ -50,9 +50,7 @@ const adviceBytes = 32;
 export function sessionSettings(given: unknown): SessionSettings {
   const options = readOptions<SessionOptions>("enableSessions", given, checks);
   const { secret, store } = options;
-  if ((secret === undefined) === (store === undefined)) {
-    throw new ValueError("enableSessions takes a secret, for sessions in the cookie, or a store, for sessions here");
-  }
+  if (secret !== undefined && store !== undefined) throw needsSecretOrStore();
   const { name = "session", ...cookie } = readOptions<SessionCookie>(
     "the cookie of enableSessions",
     options.cookie,
@@ -72,6 +70,13 @@ export function sessionSettings(given: unknown): SessionSettings {
     cookieName: name,
     cookie: { ...whole, ...secure },
   };
+}
+
+/** Without either, sessions are kept in the key-value store, where one is enabled. */
+export function needsSecretOrStore(): ValueError {
+  return new ValueError(
+    "enableSessions takes a secret, for sessions in the cookie, or a store, for sessions here: app.enableKvstore() gives one",
+  );
 }
 
 /** Also of what protects against forged requests. */

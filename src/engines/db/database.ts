@@ -93,10 +93,9 @@ export type QueriesKind = "database" | "session" | "transaction";
 
 /** The calls that run SQL: on the database each takes any free connection, on a transaction always its own. */
 export interface Queries {
-  readonly kind: QueriesKind;
   readonly engine: DatabaseEngine;
   /** `database`: each call takes any free connection. `session` and `transaction`: all calls use one connection. */
-  readonly kind: "database" | "session" | "transaction";
+  readonly kind: QueriesKind;
 
   /** All rows, as objects. */
   fetch<R extends object = Row>(

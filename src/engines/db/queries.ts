@@ -34,7 +34,6 @@ export abstract class BaseQueries implements Queries {
 
   abstract readonly kind: QueriesKind;
   abstract get engine(): DatabaseEngine;
-  abstract readonly kind: Queries["kind"];
   abstract transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T>;
   abstract script(text: string, options?: QueryOptions): Promise<void>;
   /** @internal Runs one statement; the kind decides the form of the result. */

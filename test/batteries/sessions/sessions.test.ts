@@ -363,7 +363,6 @@ describe("the cookie of sessions", () => {
 describe("enableSessions", () => {
   it("refuses options that cannot work", () => {
     const enable = (options: unknown) => () => new App().enableSessions(options as never);
-    expect(enable({})).toThrow("enableSessions takes a secret, for sessions in the cookie, or a store");
     expect(enable({ secret, store: new MemorySessionStore() })).toThrow("enableSessions takes a secret");
     expect(enable({ secret: "" })).toThrow("a secret must not be empty");
     expect(enable({ secret: [] })).toThrow("a list of secrets must not be empty");
@@ -371,6 +370,11 @@ describe("enableSessions", () => {
     expect(enable({ secret, cookie: { name: "a b" } })).toThrow("not a valid cookie name");
     expect(enable({ secret, cookie: { name: "__Host-x", path: "/x" } })).toThrow("__Host-");
     expect(enable({ secret, cookie: { sameSite: "lax", max: 5 } })).toThrow("unknown option 'max'");
+  });
+
+  it("needs a secret, a store or a key-value store by the start", async () => {
+    const app = new App().enableSessions();
+    await expect(app.start()).rejects.toThrow("enableSessions takes a secret, for sessions in the cookie, or a store");
   });
 
   it("is what request.session needs, and it says so", async () => {

@@ -1,0 +1,61 @@
+import { show } from "../../../internal/options.js";
+import { ValueError } from "../../../internal/value-error.js";
+import type { Argument } from "../connection/raw-client.js";
+
+/** A value as the store keeps it: text, a number as its digits, or bytes. */
+export type KvValue = string | number | Uint8Array;
+
+export function keyOf(prefix: string, key: string): string {
+  if (typeof key !== "string") throw new ValueError(`a key of the key-value store must be a string, not ${show(key)}`);
+  return prefix === "" ? key : prefix + key;
+}
+
+export function encodeValue(value: KvValue): Argument {
+  if (typeof value === "string" || value instanceof Uint8Array) return asBuffer(value);
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  throw new ValueError(`a value must be a string, a number or bytes, not ${show(value)}: use setJson() for objects`);
+}
+
+/** Milliseconds of a time to live in seconds. */
+export function ttlOf(seconds: number, name = "ttl"): number {
+  const milliseconds = Math.ceil(seconds * 1000);
+  if (typeof seconds !== "number" || !(milliseconds >= 1 && milliseconds <= 9_007_199_254_740)) {
+    throw new ValueError(`${name} must be a number of seconds above 0, not ${show(seconds)}`);
+  }
+  return milliseconds;
+}
+
+/** Milliseconds that a call waits on the server. */
+export function waitOf(seconds: number): number {
+  if (typeof seconds !== "number" || !(seconds > 0 && seconds <= 86_400)) {
+    throw new ValueError(`the time to wait must be a number of seconds above 0, up to a day, not ${show(seconds)}`);
+  }
+  return Math.max(1, Math.ceil(seconds * 1000));
+}
+
+export function integerOf(value: number, name: string): number {
+  if (Number.isSafeInteger(value)) return value;
+  throw new ValueError(`${name} must be an integer, not ${show(value)}`);
+}
+
+export const nothing = (): void => undefined;
+export const isOne = (reply: unknown): boolean => reply === 1;
+export const isThere = (reply: unknown): boolean => reply !== null;
+export const asNumber = (reply: unknown): number => Number(reply);
+export const asNumberOrNull = (reply: unknown): number | null => (reply === null ? null : Number(reply));
+export const asText = (reply: unknown): string => reply as string;
+export const asTextOrNull = (reply: unknown): string | null => reply as string | null;
+export const asTexts = (reply: unknown): string[] => reply as string[];
+export const asTextsOrNulls = (reply: unknown): (string | null)[] => reply as (string | null)[];
+
+/** Redis writes infinity in its own way. */
+export function asScore(reply: unknown): number {
+  if (reply === "inf") return Number.POSITIVE_INFINITY;
+  return reply === "-inf" ? Number.NEGATIVE_INFINITY : Number(reply);
+}
+
+/** ioredis takes buffers, not other views. */
+function asBuffer(value: string | Uint8Array): string | Buffer {
+  if (typeof value === "string" || Buffer.isBuffer(value)) return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}

@@ -1,0 +1,75 @@
+import type { KvStoreConfig } from "../config.js";
+import { KvStoreError } from "../errors.js";
+import type { Ioredis } from "../load-ioredis.js";
+import { closedError, Link } from "./link.js";
+import { createRawClient } from "./raw-client.js";
+
+/** Blocking calls of one process at a time. Each holds a connection of its own. */
+const maxBlocking = 100;
+
+/** Connections for calls that wait on the server: they would hold up all others. Idle ones are kept for the next call. */
+export class BlockingLinks {
+  readonly #ioredis: Ioredis;
+  readonly #config: KvStoreConfig;
+  readonly #busy = new Set<Link>();
+  readonly #idle: Link[] = [];
+  #closed = false;
+
+  constructor(ioredis: Ioredis, config: KvStoreConfig) {
+    this.#ioredis = ioredis;
+    this.#config = config;
+  }
+
+  get size(): number {
+    return this.#busy.size + this.#idle.length;
+  }
+
+  /**
+   * Runs one call. `milliseconds` is the time that the server may wait; the reply may take the time of any other call
+   * longer. The end of the signal breaks the connection, which ends the call on the server too.
+   */
+  async run<T>(milliseconds: number, signal: AbortSignal | undefined, send: (link: Link) => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#closed) throw closedError();
+    if (this.#busy.size >= maxBlocking) {
+      throw new KvStoreError("BUSY", `more than ${maxBlocking} blocking calls of the key-value store at a time`);
+    }
+    const link = this.#idle.pop() ?? new Link(this.#create(), this.#config.address);
+    this.#busy.add(link);
+    let sound = false;
+    let fail: (error: unknown) => void = () => undefined;
+    const interrupted = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    const late = (): void => fail(timedOut(this.#config.address));
+    const timer = setTimeout(late, milliseconds + this.#config.commandTimeout + this.#config.connectTimeout);
+    const abort = (): void => fail(signal!.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      const call = link.open(this.#config.connectTimeout).then(() => send(link));
+      const reply = await Promise.race([call, interrupted]);
+      sound = true;
+      return reply;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      this.#busy.delete(link);
+      if (sound && !this.#closed && this.#idle.length < this.#config.poolSize) this.#idle.push(link);
+      else link.close();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const link of [...this.#busy, ...this.#idle]) link.close();
+    this.#idle.length = 0;
+  }
+
+  #create(): ReturnType<typeof createRawClient> {
+    return createRawClient(this.#ioredis, this.#config, "blocking");
+  }
+}
+
+function timedOut(address: string): KvStoreError {
+  return new KvStoreError("TIMEOUT", `the key-value store at ${address} did not reply to a blocking call in time`);
+}

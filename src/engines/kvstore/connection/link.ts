@@ -1,0 +1,89 @@
+import { KvStoreError } from "../errors.js";
+import { isHopeless, unreachable } from "../translate-error.js";
+import type { RawClient } from "./raw-client.js";
+
+/** One client of ioredis, with the newest reason why it has no connection. */
+export class Link {
+  readonly client: RawClient;
+  readonly #address: string;
+  /** Attempts to connect that failed since the last connection; the loss of a connection is not one. */
+  #failures = 0;
+  #wasReady = false;
+  #lastError: unknown = null;
+  #closed = false;
+
+  constructor(client: RawClient, address: string) {
+    this.client = client;
+    this.#address = address;
+    // Without a listener ioredis prints errors; a cluster tells the reason with the error of a node.
+    client.on("error", (error: unknown) => this.#note(error));
+    client.on("node error", (error: unknown) => this.#note(error));
+    client.on("ready", () => {
+      this.#wasReady = true;
+      this.#failures = 0;
+    });
+    client.on("close", () => {
+      if (this.#wasReady) this.#wasReady = false;
+      else this.#failures++;
+    });
+  }
+
+  get ready(): boolean {
+    return !this.#closed && this.client.status === "ready";
+  }
+
+  /** The reason to fail at once: the server could not be reached when it was last tried. Null if a call may wait. */
+  get down(): KvStoreError | null {
+    if (this.#closed) return closedError();
+    return this.#failures > 0 && !this.ready ? unreachable(this.#address, this.#lastError) : null;
+  }
+
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** Connects; a server that just starts is waited for until the time is up, a wrong password is not. */
+  open(milliseconds: number): Promise<void> {
+    const { client } = this;
+    return new Promise((resolve, reject) => {
+      const finish = (error: KvStoreError | null): void => {
+        clearTimeout(timer);
+        client.off("ready", onReady);
+        client.off("error", onError);
+        client.off("node error", onError);
+        if (error === null) resolve();
+        else reject(error);
+      };
+      const fail = (): void => finish(unreachable(this.#address, this.#lastError ?? "no reply in time"));
+      // The database is chosen before `ready`; a refusal is an event, and the connection would use number 0.
+      const onReady = (): void => (isHopeless(this.#lastError) ? fail() : finish(null));
+      const onError = (error: unknown): void => {
+        if (isHopeless(error)) fail();
+      };
+      const timer = setTimeout(fail, milliseconds);
+      client.on("ready", onReady);
+      client.on("error", onError);
+      client.on("node error", onError);
+      if (this.ready) finish(null);
+      // Rejections come as events too, which tell the reason.
+      else if (client.status === "wait") client.connect().catch(() => undefined);
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.client.disconnect();
+  }
+
+  #note(error: unknown): void {
+    // "Connection is closed" only follows from the reason that was told before.
+    if (this.#lastError !== null && error instanceof Error && consequences.test(error.message)) return;
+    this.#lastError = error;
+  }
+}
+
+const consequences = /^(?:Connection is closed|None of startup nodes|Failed to refresh slots cache|Cluster is)/;
+
+export function closedError(): KvStoreError {
+  return new KvStoreError("CLOSED", "the key-value store is closed");
+}

@@ -1,0 +1,95 @@
+import type { KvStoreConfig } from "../config.js";
+import type { Ioredis } from "../load-ioredis.js";
+import { closedError, Link } from "./link.js";
+import { createRawClient } from "./raw-client.js";
+
+/** The connections that all calls share. */
+export class LinkPool {
+  readonly #ioredis: Ioredis;
+  readonly #config: KvStoreConfig;
+  readonly #links: readonly Link[];
+  #next = 0;
+  #current: Link | null = null;
+
+  constructor(ioredis: Ioredis, config: KvStoreConfig) {
+    this.#ioredis = ioredis;
+    this.#config = config;
+    const count = config.poolSize;
+    this.#links = Array.from(
+      { length: count },
+      () => new Link(createRawClient(ioredis, config, "shared"), config.address),
+    );
+  }
+
+  get size(): number {
+    return this.#links.length;
+  }
+
+  get readyCount(): number {
+    return this.#links.filter((link) => link.ready).length;
+  }
+
+  async open(): Promise<void> {
+    if (this.#config.clusterMode) await this.#tryServers();
+    const results = await Promise.allSettled(this.#links.map((link) => link.open(this.#config.connectTimeout)));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  /**
+   * Connects to one server of the cluster. A cluster client says only that no server is available: here is the reason,
+   * and a wrong password is known at once.
+   */
+  async #tryServers(): Promise<void> {
+    const config = this.#config;
+    const links = config.servers.map((server) => {
+      const address = `${server.host}:${server.port}`;
+      return new Link(createRawClient(this.#ioredis, config, "shared", server), address);
+    });
+    try {
+      await Promise.any(links.map((link) => link.open(config.connectTimeout)));
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    } finally {
+      for (const link of links) link.close();
+    }
+  }
+
+  /**
+   * The connection for the next call. Calls of one turn of the event loop take the same one: they keep their order, and
+   * are sent together. Throws if no server could be reached when it was last tried.
+   */
+  choose(): Link {
+    if (this.#current?.ready) return this.#current;
+    const link = this.#ready() ?? this.#waiting();
+    this.#current = link;
+    queueMicrotask(this.#turn);
+    return link;
+  }
+
+  close(): void {
+    for (const link of this.#links) link.close();
+  }
+
+  readonly #turn = (): void => {
+    this.#current = null;
+  };
+
+  #ready(): Link | undefined {
+    const links = this.#links;
+    for (let i = 0; i < links.length; i++) {
+      const link = links[(this.#next + i) % links.length]!;
+      if (!link.ready) continue;
+      this.#next = (this.#next + i + 1) % links.length;
+      return link;
+    }
+    return undefined;
+  }
+
+  /** A connection that is being made. */
+  #waiting(): Link {
+    const link = this.#links.find(({ down }) => down === null);
+    if (link === undefined) throw this.#links[0]?.down ?? closedError();
+    return link;
+  }
+}

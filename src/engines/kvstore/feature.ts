@@ -1,0 +1,73 @@
+import { feature } from "../../feature/feature.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { engine } from "../engine.js";
+import { KvStoreConfig, type KvStoreOptions } from "./config.js";
+import { KvHandle } from "./kv-handle.js";
+import type { KvStore } from "./kvstore.js";
+
+export interface KvStoreFeature {
+  /**
+   * Connects to Redis or Valkey at the start: `app.kvstore`, `request.kvstore` and, shorter, `request.kv`. The rate
+   * limit, the response cache, circuits, sessions and revoked tokens are then shared by all workers and machines.
+   */
+  enableKvstore(
+    ...given:
+      | [config?: KvStoreConfig | EitherSpelling<KvStoreOptions> | null]
+      | [url: string, poolSize?: number, clusterMode?: boolean]
+  ): this;
+  /** The key-value store; needs `enableKvstore()`. */
+  readonly kvstore: KvStore;
+}
+
+declare module "../../http/request.js" {
+  interface RequestSlots {
+    /** The key-value store. */
+    readonly kvstore: KvStore;
+    /** Short for `request.kvstore`. */
+    readonly kv: KvStore;
+  }
+}
+
+const redis = engine<KvStoreConfig, KvHandle>({
+  name: "kvstore",
+  enabledBy: "enableKvstore",
+  create: (config, host) => new KvHandle(config, host.logger),
+  open: (handle) => handle.open(),
+  // Each connection has its own limit, with a message that names the server; this one holds should that fail.
+  openWithin: (config) => config.connectTimeout / 1000 + 60,
+  ping: (handle) => handle.store.ping(),
+  gauges: (handle) => ({
+    connections: { help: "Connections that all calls share.", read: () => handle.loaded?.stats().connections ?? 0 },
+    connections_ready: { help: "Shared connections that are usable.", read: () => handle.loaded?.stats().ready ?? 0 },
+    connections_blocking: {
+      help: "Connections of calls that wait on the server.",
+      read: () => handle.loaded?.stats().blocking ?? 0,
+    },
+  }),
+  async measure(handle, meter) {
+    const { callMeter } = await import("./metrics.js");
+    (await handle.load()).measure(callMeter(meter));
+  },
+  async prepare(handle, _config, host) {
+    const { shareStores } = await import("./stores/share-stores.js");
+    shareStores(host, await handle.load());
+  },
+  close: (handle) => handle.close(),
+});
+
+export const kvstoreFeature = feature<KvStoreFeature>({
+  name: "key-value store",
+  setup: {
+    enableKvstore(host, ...given) {
+      const [first] = given;
+      const config = first instanceof KvStoreConfig ? first : new KvStoreConfig(...(given as [string]));
+      redis.enable(host, config);
+    },
+  },
+  values: { kvstore: (host) => redis.of(host, "app.kvstore").store },
+  requestMembers: {
+    kvstore: (host) => redis.of(host, "request.kvstore").store,
+    kv: (host) => redis.of(host, "request.kv").store,
+  },
+  ...redis.stages,
+});

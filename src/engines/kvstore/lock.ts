@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { nodeCrypto } from "../../internal/node-modules.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { ttlOf } from "./commands/values.js";
+import { KvStoreError } from "./errors.js";
+import type { KvScript } from "./script.js";
+
+export interface LockOptions {
+  /** Seconds after which the lock is free if its holder has died. It is renewed while the function runs. Default 10. */
+  readonly ttl?: number;
+  /** Seconds to wait while somebody else holds it. Default 0. */
+  readonly wait?: number;
+  /** Ends the wait; `lock.signal` is aborted with it. */
+  readonly signal?: AbortSignal;
+}
+
+/** A lock that is held. */
+export interface KvLock {
+  readonly key: string;
+  /**
+   * The fencing token: a number that grows with each holder. A resource that refuses smaller numbers than it has seen is
+   * safe from a holder that was paused and woke up too late.
+   */
+  readonly token: number;
+  /** Aborted when the lock is lost: it could not be renewed in time. */
+  readonly signal: AbortSignal;
+}
+
+export interface LockScripts {
+  readonly take: KvScript<number>;
+  readonly renew: KvScript<number>;
+  readonly free: KvScript<number>;
+}
+
+/**
+ * Tokens are taken from the server's clock, in microseconds, and grow by one at least. So they go on growing where the
+ * key that remembers the last one has expired.
+ */
+export const takeLock = `
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) == false then return 0 end
+local time = redis.call('TIME')
+local token = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+if token <= last then token = last + 1 end
+redis.call('SET', KEYS[2], string.format('%.0f', token), 'EX', 604800)
+return token
+`;
+
+export const renewLock = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`;
+
+export const freeLock = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`;
+
+/** Runs a function while it holds a lock that all processes share. */
+export async function withLock<T>(
+  scripts: LockScripts,
+  key: string,
+  options: LockOptions,
+  run: (lock: KvLock) => Promise<T> | T,
+): Promise<T> {
+  const { ttl = 10, wait = 0, signal } = options;
+  const ttlMs = ttlOf(ttl);
+  if (typeof wait !== "number" || !(wait >= 0)) {
+    throw new ValueError(`wait must be a number of seconds of at least 0, not ${show(wait)}`);
+  }
+  if (typeof run !== "function") throw new ValueError("lock() takes a function (lock) last");
+  const held = new Held(scripts, key, ttlMs);
+  const token = await held.take(wait * 1000, signal);
+  const signals = signal === undefined ? held.signal : AbortSignal.any([held.signal, signal]);
+  try {
+    return await run({ key, token, signal: signals });
+  } finally {
+    await held.free();
+  }
+}
+
+class Held {
+  readonly #scripts: LockScripts;
+  readonly #key: string;
+  readonly #ttlMs: number;
+  readonly #owner = nodeCrypto().randomUUID();
+  readonly #lost = new AbortController();
+  /** Until then nobody else can have taken it, by our clock. */
+  #safeUntil = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #freed = false;
+
+  constructor(scripts: LockScripts, key: string, ttlMs: number) {
+    this.#scripts = scripts;
+    this.#key = key;
+    this.#ttlMs = ttlMs;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async take(waitMs: number, signal: AbortSignal | undefined): Promise<number> {
+    const deadline = performance.now() + waitMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const start = performance.now();
+      const token = await this.#take();
+      if (token > 0) {
+        this.#held(start);
+        return token;
+      }
+      const left = deadline - performance.now();
+      if (left <= 0) {
+        throw new KvStoreError("LOCKED", `the lock ${show(this.#key)} is held by somebody else`);
+      }
+      // Random, so that those who wait do not ask all at once.
+      await sleep(Math.min(left, 25 + Math.random() * 75), undefined, signal === undefined ? {} : { signal });
+    }
+  }
+
+  async free(): Promise<void> {
+    this.#freed = true;
+    clearTimeout(this.#timer);
+    // It ends by itself where the store cannot be reached.
+    await this.#scripts.free.run([lockKey(this.#key)], [this.#owner]).catch(() => undefined);
+  }
+
+  async #take(): Promise<number> {
+    const keys = [lockKey(this.#key), `${lockKey(this.#key)}:token`];
+    try {
+      return Number(await this.#scripts.take.run(keys, [this.#owner, this.#ttlMs]));
+    } catch (error) {
+      // The server may have given the lock though its reply was lost.
+      void this.free();
+      throw error;
+    }
+  }
+
+  #held(since: number): void {
+    this.#safeUntil = since + this.#ttlMs;
+    this.#schedule(this.#ttlMs / 3);
+  }
+
+  #schedule(pause: number): void {
+    this.#timer = setTimeout(() => void this.#renew(), pause);
+  }
+
+  async #renew(): Promise<void> {
+    const start = performance.now();
+    const deadline = setTimeout(() => this.#lose(), Math.max(0, this.#safeUntil - start));
+    let renewed: number | null = null;
+    try {
+      renewed = await this.#scripts.renew.run([lockKey(this.#key)], [this.#owner, this.#ttlMs]);
+    } catch {
+      // Tried again until the time is up.
+    }
+    clearTimeout(deadline);
+    if (this.#freed || this.#lost.signal.aborted) return;
+    if (renewed === 1) return this.#held(start);
+    const left = this.#safeUntil - performance.now();
+    if (renewed === 0 || left <= 0) return this.#lose();
+    this.#schedule(Math.min(left, this.#ttlMs / 10));
+  }
+
+  #lose(): void {
+    clearTimeout(this.#timer);
+    if (!this.#freed) this.#lost.abort(new KvStoreError("LOCK_LOST", `the lock ${show(this.#key)} was lost`));
+  }
+}
+
+/** Braces keep the lock and its token on one server of a cluster. */
+function lockKey(key: string): string {
+  return `lock:{${key}}`;
+}

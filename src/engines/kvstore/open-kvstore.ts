@@ -1,0 +1,20 @@
+import type { Logger } from "../../internal/logger.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { KvStoreConfig, type KvStoreOptions } from "./config.js";
+import type { KvStore } from "./kvstore.js";
+
+/** Connects to a key-value store without an application: for scripts and tests. */
+export async function openKvStore(
+  config?: KvStoreConfig | EitherSpelling<KvStoreOptions> | string | null,
+  options: { readonly logger?: Logger } = {},
+): Promise<KvStore> {
+  const store = await createKvStore(KvStoreConfig.from(config), options.logger);
+  await store.open();
+  return store;
+}
+
+/** Makes a store that is not connected yet. */
+export async function createKvStore(config: KvStoreConfig, logger?: Logger): Promise<KvStore> {
+  const [{ loadIoredis }, { KvStore }] = await Promise.all([import("./load-ioredis.js"), import("./kvstore.js")]);
+  return new KvStore(await loadIoredis(), config, logger);
+}

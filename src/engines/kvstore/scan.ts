@@ -1,0 +1,52 @@
+import { ValueError } from "../../internal/value-error.js";
+import { integerOf } from "./commands/values.js";
+import type { PoolRunner } from "./connection/pool-runner.js";
+import { invoke, type RawClient } from "./connection/raw-client.js";
+
+export interface ScanOptions {
+  /** A pattern: `user:*`; `?` is one character, `[ab]` one of these. Default: all keys. */
+  readonly match?: string;
+  /** The type of the keys: `string`, `hash`, `list`, `set`, `zset` or `stream`. */
+  readonly type?: string;
+  /** Keys that the server looks at in one call. Default 250. */
+  readonly count?: number;
+}
+
+/**
+ * The keys of the store, without its prefix; of all servers of a cluster. Keys that are there all the time are found, at
+ * least once; for those that come or go meanwhile nothing is promised. Other clients are not held up.
+ */
+export async function* scanKeys(
+  runner: PoolRunner,
+  options: ScanOptions = {},
+): AsyncGenerator<string, void, undefined> {
+  const { match = "*", type, count = 250 } = options;
+  if (typeof match !== "string" || match === "")
+    throw new ValueError("scan() takes a pattern that is not empty: user:*");
+  const pattern = escapePattern(runner.prefix) + match;
+  const rest = ["MATCH", pattern, "COUNT", integerOf(count, "count"), ...(type === undefined ? [] : ["TYPE", type])];
+  for (const node of await serversOf(runner)) {
+    let cursor = "0";
+    do {
+      const [next, keys] = (await runner.guard(
+        "scan",
+        (link) => invoke(node ?? link.client, "scan", [cursor, ...rest], false) as Promise<unknown>,
+      )) as [string, string[]];
+      for (const key of keys) yield key.slice(runner.prefix.length);
+      cursor = next;
+    } while (cursor !== "0");
+  }
+}
+
+/** The masters of a cluster; null for any connection to the one server. */
+async function serversOf(runner: PoolRunner): Promise<readonly (RawClient | null)[]> {
+  if (!runner.clustered) return [null];
+  return runner.guard("scan", async (link) => {
+    await (invoke(link.client, "ping", [], false) as Promise<unknown>);
+    return link.client.nodes!("master");
+  });
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\*?[\]^-]/g, "\\$&");
+}

@@ -1,0 +1,136 @@
+import { type CacheEntry, type CacheStore, cacheTime, type FieldOf } from "../../../batteries/cache/store.js";
+import { nodeCrypto } from "../../../internal/node-modules.js";
+import type { KvStore } from "../kvstore.js";
+import type { KvScript } from "../script.js";
+import { decodeEntry, encodeEntry } from "./cache-entry.js";
+import { beginLua, findLua, invalidateLua, putLua, removeLua } from "./cache-lua.js";
+
+/** Parts of the cache in a cluster: each lies on one server, so that its scripts see all their keys. */
+const clusterParts = 32;
+/** Keys whose varying fields are remembered, to find an entry in one round trip. */
+const maxHints = 10_000;
+/** The fields by which entries of a key vary may change while we ask. */
+const maxRounds = 3;
+
+type FindReply = [isCurrent: 0 | 1, found: Buffer | null];
+
+/**
+ * Responses in the key-value store. An entry is found only while all its tags know it: a tag that is invalidated, or
+ * evicted by the server, takes its entries with it. Entries end with their time; the size of the cache is bounded by
+ * the server (`maxmemory`).
+ */
+export class KvCacheStore implements CacheStore {
+  readonly #parts: number;
+  readonly #begin: KvScript<number>;
+  readonly #find: KvScript<FindReply | null>;
+  readonly #put: KvScript<number>;
+  readonly #remove: KvScript<number>;
+  readonly #invalidate: KvScript<number>;
+  /** By key, the lists of fields by which its entries vary, as JSON, newest first. */
+  readonly #hints = new Map<string, string>();
+
+  constructor(kv: KvStore) {
+    this.#parts = kv.clustered ? clusterParts : 1;
+    this.#begin = kv.script(beginLua);
+    this.#find = kv.bytesScript(findLua);
+    this.#put = kv.script(putLua);
+    this.#remove = kv.script(removeLua);
+    this.#invalidate = kv.script(invalidateLua);
+  }
+
+  async find(key: string, field: FieldOf): Promise<CacheEntry | undefined> {
+    const { root, id } = this.#placeOf(key);
+    for (let round = 0; round < maxRounds; round++) {
+      const hint = this.#hints.get(id) ?? noFields;
+      const variants = readNames(hint).map((names) => variantOf(names.map((name) => [name, field(name) ?? null])));
+      const reply = await this.#find.run([root, `${root}:${id}`], [hint, ...variants]);
+      if (reply === null) return undefined;
+      const [isCurrent, found] = reply;
+      if (isCurrent === 1) return found === null ? undefined : decodeEntry(found);
+      this.#remember(id, String(found));
+    }
+    return undefined;
+  }
+
+  /** A ticket is the server's time: later than every invalidation that has ended. */
+  async begin(): Promise<number> {
+    return Number(await this.#begin.run([this.#clockKey], [0]));
+  }
+
+  async put(ticket: number, key: string, entry: CacheEntry): Promise<boolean> {
+    const { root, id } = this.#placeOf(key);
+    const stale = entry.mayBeStale ? Math.max(entry.staleWhileRevalidate, entry.staleIfError) : 0;
+    const ttl = Math.ceil(entry.freshUntil + stale - cacheTime());
+    if (ttl <= 0) return true;
+    const names = entry.vary.map(([name]) => name);
+    const hint = withFirst(names, readNames(this.#hints.get(id) ?? noFields));
+    const args = [ticket, Math.min(ttl, maxTtl), variantOf(entry.vary), JSON.stringify(names), encodeEntry(entry)];
+    const kept = await this.#put.run([root, `${root}:${id}`], [...args, ...entry.tags.map(tagId)]);
+    if (kept === 1) this.#remember(id, hint);
+    return kept === 1;
+  }
+
+  async remove(key: string): Promise<void> {
+    const { root, id } = this.#placeOf(key);
+    await this.#remove.run([root, `${root}:${id}`]);
+  }
+
+  async invalidate(tags: readonly string[]): Promise<number> {
+    if (tags.length === 0) return 0;
+    const time = await this.#begin.run([this.#clockKey], [1]);
+    const ids = [...new Set(tags)].map(tagId);
+    const roots = Array.from({ length: this.#parts }, (_, part) => rootOf(part));
+    const counts = await Promise.all(roots.map((root) => this.#invalidate.run([root], [time, ...ids])));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** The time is that of one server, whatever part an entry lies in. */
+  get #clockKey(): string {
+    return `${rootOf(0)}:clock`;
+  }
+
+  #placeOf(key: string): { root: string; id: string } {
+    const hash = nodeCrypto().createHash("sha256").update(key).digest();
+    return { root: rootOf(hash[0]! % this.#parts), id: hash.toString("base64url") };
+  }
+
+  #remember(id: string, hint: string): void {
+    if (this.#hints.size >= maxHints) this.#hints.clear();
+    if (hint === noFields) this.#hints.delete(id);
+    else this.#hints.set(id, hint);
+  }
+}
+
+/** Milliseconds; a year. */
+const maxTtl = 31_536_000_000;
+/** One list, of no fields. */
+const noFields = "[[]]";
+
+/** Braces keep all keys of a part on one server of a cluster. */
+function rootOf(part: number): string {
+  return `cache:{${part}}`;
+}
+
+/** Of bounded length, and without characters that could be taken for something else. */
+function tagId(tag: string): string {
+  return nodeCrypto().createHash("sha256").update(tag).digest("base64url");
+}
+
+function variantOf(vary: CacheEntry["vary"]): string {
+  return vary.length === 0 ? "-" : tagId(JSON.stringify(vary));
+}
+
+function readNames(hint: string): string[][] {
+  try {
+    const lists: unknown = JSON.parse(hint);
+    return Array.isArray(lists) ? lists.filter((list) => Array.isArray(list)) : [];
+  } catch {
+    return [];
+  }
+}
+
+function withFirst(names: readonly string[], lists: readonly (readonly string[])[]): string {
+  const first = JSON.stringify(names);
+  const rest = lists.map((list) => JSON.stringify(list)).filter((list) => list !== first);
+  return `[${[first, ...rest].join(",")}]`;
+}

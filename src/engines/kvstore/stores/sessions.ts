@@ -1,0 +1,42 @@
+import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
+import { httpError } from "../../../errors/http-error.js";
+import type { KvStore } from "../kvstore.js";
+
+/** Sessions in the key-value store, as JSON. Requests with a session get 503 while the store is away. */
+export class KvSessionStore implements SessionStore {
+  readonly #kv: KvStore;
+
+  constructor(kv: KvStore) {
+    this.#kv = kv;
+  }
+
+  get(key: string): Promise<StoredSession | null> {
+    return this.#kv.getJson<StoredSession>(keyOf(key)).catch(unavailable);
+  }
+
+  set(key: string, session: StoredSession, ttl: number): Promise<void> {
+    return this.#kv.setJson(keyOf(key), session, { ttl: atLeastOne(ttl) }).catch(unavailable);
+  }
+
+  /** One call, so that a session that is ended at the same time stays ended. */
+  touch(key: string, session: StoredSession, ttl: number): Promise<boolean> {
+    return this.#kv.setIfPresent(keyOf(key), JSON.stringify(session), { ttl: atLeastOne(ttl) }).catch(unavailable);
+  }
+
+  destroy(key: string): Promise<number> {
+    return this.#kv.delete(keyOf(key)).catch(unavailable);
+  }
+}
+
+function keyOf(key: string): string {
+  return `session:${key}`;
+}
+
+/** The last moments of a session: it may have less than nothing left when it is written. */
+function atLeastOne(ttl: number): number {
+  return Math.max(1, ttl);
+}
+
+function unavailable(cause: unknown): never {
+  throw httpError("SERVICE_UNAVAILABLE", undefined, { cause });
+}

@@ -1,0 +1,68 @@
+import { KvStoreError } from "./errors.js";
+
+/** An error of ioredis in our words. `lastError` is the newest `error` event of the connection: the cause of most. */
+export function translateError(error: unknown, call: string, address: string, lastError: unknown): KvStoreError {
+  if (error instanceof KvStoreError) return error;
+  const { name, message } = error instanceof Error ? error : { name: "", message: String(error) };
+  if (name === "ReplyError" || name === "ParserError") return refused(message, call);
+  if (message === "Command timed out") {
+    return new KvStoreError("TIMEOUT", `the key-value store at ${address} did not reply to ${call} in time`);
+  }
+  return unreachable(address, lastError ?? error);
+}
+
+/** There is no connection; `cause` is the reason that the connection gave. */
+export function unreachable(address: string, cause: unknown): KvStoreError {
+  const reason = reasonOf(cause);
+  const message = `the key-value store at ${address} is unreachable: ${reason}`;
+  return new KvStoreError("UNREACHABLE", message, { cause: withoutArguments(cause) });
+}
+
+/** Errors of ioredis carry the call with its arguments: passwords and values, which must not get into a log. */
+function withoutArguments(cause: unknown): unknown {
+  return typeof cause === "object" && cause !== null && "command" in cause ? undefined : cause;
+}
+
+/** The innermost cause in words. A failed connection to several addresses of one name has a cause for each. */
+export function reasonOf(error: unknown): string {
+  let inner = error;
+  for (let depth = 0; depth < 8; depth++) {
+    const next = nested(inner);
+    if (next === undefined || next === null) break;
+    inner = next;
+  }
+  if (!(inner instanceof Error)) return inner === undefined || inner === null ? "no connection" : String(inner);
+  const { code } = inner as { code?: unknown };
+  const text = inner.message === "" ? String(code ?? inner.name) : inner.message;
+  return typeof code === "string" && !text.includes(code) ? `${text} (${code})` : text;
+}
+
+/**
+ * True if it is of no use to connect again: the password is wrong, or the certificate is not trusted. A server that
+ * just starts gives none of these.
+ */
+export function isHopeless(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const nestedError = nested(error);
+  if (nestedError !== undefined && nestedError !== null) return isHopeless(nestedError);
+  const { code } = error as { code?: unknown };
+  if (typeof code === "string" && hopelessCodes.test(code)) return true;
+  return hopelessReplies.test(error.message);
+}
+
+const hopelessCodes = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|HOSTNAME_MISMATCH|ERR_OSSL)/;
+const hopelessReplies =
+  /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH|ERR DB index|ERR This instance has cluster support disabled)/i;
+
+function nested(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof AggregateError) return error.errors[0];
+  return (error as { lastNodeError?: unknown }).lastNodeError ?? error.cause;
+}
+
+function refused(message: string, call: string): KvStoreError {
+  const reply = /^[A-Z][A-Z0-9]*\b/.exec(message)?.[0] ?? "ERR";
+  // The server quotes arguments of a call that it does not understand: they may be secret, and as long as it likes.
+  const text = message.replace(/, with args beginning with:.*/s, "").slice(0, 300);
+  return new KvStoreError("REFUSED", `the key-value store refused ${call}: ${text}`, { reply });
+}

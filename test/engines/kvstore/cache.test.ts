@@ -1,0 +1,240 @@
+import type { TestClient } from "stoa/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
+import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
+import { decodeEntry, encodeEntry } from "../../../src/engines/kvstore/stores/cache-entry.js";
+import { service } from "../../support/service.js";
+import { twoClients } from "./apps.js";
+import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { testStore, until } from "./store.js";
+
+const noField = (): undefined => undefined;
+
+function entry(change: Partial<CacheEntry> = {}): CacheEntry {
+  const now = cacheTime();
+  return {
+    status: 200,
+    type: "text/plain",
+    fields: ["ETag", '"1"'],
+    body: "text ü",
+    tags: ["books"],
+    vary: [],
+    madeAt: now,
+    initialAge: 0,
+    date: Date.now(),
+    freshUntil: now + 60_000,
+    staleWhileRevalidate: 0,
+    staleIfError: 0,
+    mayBeStale: true,
+    size: 100,
+    ...change,
+  };
+}
+
+describe("a cache entry as bytes", () => {
+  it.each([[null], ["text ü"], [""], [Buffer.from([0, 255, 1])]])("is the same when it is read again: %j", (body) => {
+    const whole = entry({ body, vary: [["accept", null]] });
+    expect(decodeEntry(encodeEntry(whole))).toEqual(whole);
+  });
+
+  it.each([
+    Buffer.alloc(0),
+    Buffer.from("xyz"),
+    Buffer.from([0, 0, 0, 9, 1]),
+    Buffer.from("\0\0\0\x02[]"),
+    Buffer.from("\0\0\0\x06[1,{}]"),
+  ])("is nothing where the bytes are something else", (bytes) => {
+    expect(decodeEntry(bytes)).toBeUndefined();
+  });
+});
+
+describe.skipIf(!service("redis"))("a response cache in the key-value store", () => {
+  it("finds what was put, with bodies of text and bytes", async () => {
+    const store = new KvCacheStore(await testStore());
+    expect(await store.find("k", noField)).toBeUndefined();
+    const whole = entry({ body: Buffer.from([1, 2, 255]) });
+    expect(await store.put(await store.begin(), "k", whole)).toBe(true);
+    expect(await store.find("k", noField)).toEqual(whole);
+    await store.remove("k");
+    expect(await store.find("k", noField)).toBeUndefined();
+  });
+
+  it("finds the entry for the fields of the request, also in a process that has not seen it", async () => {
+    const kv = await testStore();
+    const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
+    const ticket = await one.begin();
+    await one.put(ticket, "k", entry({ body: "gzip", vary: [["accept-encoding", "gzip"]] }));
+    await one.put(ticket, "k", entry({ body: "plain", vary: [["accept-encoding", null]] }));
+    await two.put(ticket, "k", entry({ body: "german", vary: [["accept-language", "de"]] }));
+    const ask = async (store: KvCacheStore, fields: Record<string, string>): Promise<unknown> =>
+      (await store.find("k", (name) => fields[name]))?.body;
+    for (const store of [one, two, new KvCacheStore(kv)]) {
+      expect(await ask(store, { "accept-encoding": "gzip" })).toBe("gzip");
+      expect(await ask(store, {})).toBe("plain");
+      expect(await ask(store, { "accept-encoding": "br" })).toBeUndefined();
+      expect(await ask(store, { "accept-encoding": "br", "accept-language": "de" })).toBe("german");
+    }
+  });
+
+  it("bounds the variants of one URL", async () => {
+    const kv = await testStore();
+    const store = new KvCacheStore(kv);
+    const ticket = await store.begin();
+    for (let i = 0; i < 50; i++) await store.put(ticket, "k", entry({ vary: [["accept", `type/${i}`]] }));
+    expect((await store.find("k", () => "type/49"))?.body).toBe("text ü");
+    let found = 0;
+    for (let i = 0; i < 50; i++) if (await store.find("k", () => `type/${i}`)) found++;
+    expect(found).toBe(32);
+  });
+
+  it("counts and drops the entries of a tag, for all processes", async () => {
+    const kv = await testStore();
+    const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
+    const ticket = await one.begin();
+    await one.put(ticket, "a", entry({ tags: ["books", "all"] }));
+    await one.put(ticket, "b", entry({ tags: ["books"] }));
+    await one.put(ticket, "c", entry({ tags: ["all"] }));
+    expect(await two.invalidate(["books", "none"])).toBe(2);
+    expect(await one.find("a", noField)).toBeUndefined();
+    expect(await one.find("b", noField)).toBeUndefined();
+    expect(await one.find("c", noField)).toBeDefined();
+    expect(await two.invalidate(["all"])).toBe(1);
+    expect(await two.invalidate([])).toBe(0);
+    let keys = 0;
+    for await (const key of kv.scan()) if (!/:gone:|:clock$/.test(key)) keys++;
+    expect(keys).toBe(0);
+  });
+
+  it("does not keep a response that was begun before an invalidation of its tag", async () => {
+    const kv = await testStore();
+    const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
+    const before = await one.begin();
+    await two.invalidate(["books"]);
+    const after = await one.begin();
+    expect(await one.put(before, "k", entry({ tags: ["books"] }))).toBe(false);
+    expect(await one.find("k", noField)).toBeUndefined();
+    expect(await one.put(before, "k", entry({ tags: ["else"] }))).toBe(true);
+    expect(await one.put(after, "k", entry({ tags: ["books"] }))).toBe(true);
+  });
+
+  it("serves nothing stale under concurrent writes and invalidations", async () => {
+    const kv = await testStore();
+    const stores = [new KvCacheStore(kv), new KvCacheStore(kv)];
+    let version = 0;
+    const write = async (store: KvCacheStore): Promise<void> => {
+      version++;
+      await store.invalidate(["books"]);
+    };
+    const read = async (store: KvCacheStore): Promise<void> => {
+      const least = version;
+      const kept = await store.find("k", noField);
+      if (kept !== undefined) {
+        // Every version that was invalidated before this search began must be gone.
+        if (Number(kept.body) < least) invalidated.push([Number(kept.body), least]);
+        return;
+      }
+      const ticket = await store.begin();
+      const body = String(version);
+      await new Promise((resolve) => setImmediate(resolve));
+      await store.put(ticket, "k", entry({ body }));
+    };
+    const invalidated: [number, number][] = [];
+    for (let round = 0; round < 40; round++) {
+      await write(stores[round % 2]!);
+      await Promise.all(Array.from({ length: 10 }, (_, i) => read(stores[i % 2]!)));
+      // A change in the middle of reads: those that began before it must not be kept after it.
+      const reads = Array.from({ length: 6 }, (_, i) => read(stores[i % 2]!));
+      await write(stores[(round + 1) % 2]!);
+      await Promise.all(reads);
+      const kept = await stores[0]!.find("k", noField);
+      if (kept !== undefined) expect(Number(kept.body)).toBe(version);
+    }
+    expect(invalidated).toEqual([]);
+  });
+
+  it("treats an entry whose tag the server has evicted as gone", async () => {
+    const kv = await testStore();
+    const store = new KvCacheStore(kv);
+    await store.put(await store.begin(), "k", entry());
+    for await (const key of kv.scan({ match: "*:tag:*" })) await kv.delete(key);
+    expect(await store.find("k", noField)).toBeUndefined();
+  });
+
+  it("forgets entries with their time", async () => {
+    const kv = await testStore();
+    const store = new KvCacheStore(kv);
+    await store.put(await store.begin(), "k", entry({ freshUntil: cacheTime() + 60 }));
+    await until(async () => (await store.find("k", noField)) === undefined);
+    const old = entry({ freshUntil: cacheTime() - 1 });
+    expect(await store.put(await store.begin(), "old", old)).toBe(true);
+    expect(await store.find("old", noField)).toBeUndefined();
+    const stale = entry({ freshUntil: cacheTime() - 1, staleIfError: 60_000 });
+    await store.put(await store.begin(), "stale", stale);
+    expect(await store.find("stale", noField)).toBeDefined();
+  });
+
+  it("serves a response to all applications, until one of them invalidates it", async () => {
+    let made = 0;
+    const [one, two] = await twoClients((app) => {
+      app.enableCaching({ ttl: 600 });
+      app.get("/books", { cache: { tags: ["books"] } }, () => ({ made: ++made }));
+      app.post("/drop", async () => ({ dropped: await app.invalidateCache(["books"]) }));
+    });
+    const statusOf = async (client: TestClient): Promise<unknown> =>
+      (await client.get("/books")).headers.get("x-cache");
+    expect(await statusOf(one)).toBe("MISS");
+    expect(await statusOf(one)).toBe("HIT");
+    expect(await statusOf(two)).toBe("HIT");
+    expect(await (await two.get("/books")).json()).toEqual({ made: 1 });
+    expect(await (await two.post("/drop")).json()).toEqual({ dropped: 1 });
+    expect(await statusOf(one)).toBe("MISS");
+    expect(await (await two.get("/books")).json()).toEqual({ made: 2 });
+  });
+
+  it("does not keep a response that was under way when another application invalidated it", async () => {
+    let made = 0;
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const [one, two] = await twoClients((app) => {
+      app.get("/books", { cache: { tags: ["books"] } }, async () => {
+        const version = ++made;
+        if (version === 1) await gate;
+        return { version };
+      });
+      app.post("/drop", async () => ({ dropped: await app.invalidateCache("books") }));
+    });
+    const slow = one.get("/books");
+    await until(() => made === 1);
+    await two.post("/drop");
+    release();
+    expect(await (await slow).json()).toEqual({ version: 1 });
+    expect(await (await two.get("/books")).json()).toEqual({ version: 2 });
+    expect(await (await one.get("/books")).json()).toEqual({ version: 2 });
+  });
+
+  it("makes responses anew while the store is away", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    let made = 0;
+    const [one] = await twoClients(
+      (app) => {
+        app.enableCaching();
+        app.get("/books", () => ({ made: ++made }));
+      },
+      { url: `redis://127.0.0.1:${port}` },
+    );
+    await one.get("/books");
+    expect((await one.get("/books")).headers.get("x-cache")).toBe("HIT");
+    await server.kill();
+    const response = await one.get("/books");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ made: 2 });
+  });
+});

@@ -1,0 +1,289 @@
+import { KvStoreError, ValueError } from "stoa";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { service } from "../../support/service.js";
+import { testStore } from "./store.js";
+
+describe.skipIf(!service("redis"))("commands of the key-value store", () => {
+  it("sets, gets and deletes text and bytes", async () => {
+    const kv = await testStore();
+    expect(await kv.get("a")).toBeNull();
+    await kv.set("a", "ü 1");
+    expect(await kv.get("a")).toBe("ü 1");
+    const bytes = Uint8Array.of(0, 255, 128, 10, 13);
+    await kv.set("b", bytes);
+    expect(await kv.getBytes("b")).toEqual(Buffer.from(bytes));
+    expect(await kv.has("b")).toBe(true);
+    expect(await kv.delete("a", "b", "c")).toBe(2);
+    expect(await kv.has("b")).toBe(false);
+    expect(await kv.delete()).toBe(0);
+  });
+
+  it("keeps a time to live in seconds, with fractions", async () => {
+    const kv = await testStore();
+    await kv.set("a", "1", { ttl: 100 });
+    expect(await kv.ttl("a")).toBeGreaterThan(90);
+    expect(await kv.ttl("a")).toBeLessThanOrEqual(100);
+    await kv.set("a", "2", { keepTtl: true });
+    expect(await kv.ttl("a")).toBeGreaterThan(90);
+    expect(await kv.persist("a")).toBe(true);
+    expect(await kv.ttl("a")).toBe(Number.POSITIVE_INFINITY);
+    expect(await kv.expire("a", 50.5)).toBe(true);
+    expect(await kv.ttl("a")).toBeLessThanOrEqual(50.5);
+    expect(await kv.ttl("none")).toBeNull();
+    expect(await kv.expire("none", 1)).toBe(false);
+  });
+
+  it("sets only where a key is absent, or only where it is present", async () => {
+    const kv = await testStore();
+    expect(await kv.setIfPresent("a", "0")).toBe(false);
+    expect(await kv.setIfAbsent("a", "1", { ttl: 60 })).toBe(true);
+    expect(await kv.setIfAbsent("a", "2")).toBe(false);
+    expect(await kv.setIfPresent("a", "3")).toBe(true);
+    expect(await kv.getAndSet("a", "4")).toBe("3");
+    expect(await kv.getAndDelete("a")).toBe("4");
+    expect(await kv.getAndDelete("a")).toBeNull();
+  });
+
+  it("keeps values as JSON", async () => {
+    const kv = await testStore();
+    await kv.setJson("user", { name: "Ada", tags: ["x"] }, { ttl: 60 });
+    const user = await kv.getJson<{ name: string }>("user");
+    expect(user).toEqual({ name: "Ada", tags: ["x"] });
+    expect(await kv.getJson("none")).toBeNull();
+    await kv.set("user", "{");
+    await expect(kv.getJson("user")).rejects.toMatchObject({ name: "KvStoreError", code: "DATA" });
+    expect(() => kv.setJson("user", undefined)).toThrow(ValueError);
+  });
+
+  it("counts", async () => {
+    const kv = await testStore();
+    expect(await kv.incr("n")).toBe(1);
+    expect(await kv.incr("n", 10)).toBe(11);
+    expect(await kv.decr("n", 4)).toBe(7);
+    expect(() => kv.incr("n", 0.5)).toThrow("the step must be an integer, not 0.5");
+  });
+
+  it("sets and gets several keys", async () => {
+    const kv = await testStore();
+    await kv.mset({ a: "1", b: 2 });
+    expect(await kv.mget(["b", "none", "a"])).toEqual(["2", null, "1"]);
+    expect(await kv.mget([])).toEqual([]);
+    await kv.mset({});
+  });
+
+  it("keeps hashes", async () => {
+    const kv = await testStore();
+    const hash = kv.hash("h");
+    await hash.set({ name: "Ada", born: 1815, __proto__x: "1" });
+    expect(await hash.get("name")).toBe("Ada");
+    expect(await hash.all()).toEqual({ name: "Ada", born: "1815", __proto__x: "1" });
+    expect(await hash.getMany(["born", "died"])).toEqual(["1815", null]);
+    expect(await hash.setIfAbsent("name", "Bob")).toBe(false);
+    expect(await hash.incr("born", 2)).toBe(1817);
+    expect(await hash.has("born")).toBe(true);
+    expect(await hash.size()).toBe(3);
+    expect((await hash.fields()).sort()).toEqual(["__proto__x", "born", "name"]);
+    expect(await hash.delete("born", "x")).toBe(1);
+    expect(await kv.hash("none").all()).toEqual({});
+  });
+
+  it("keeps a field named __proto__ as a plain field", async () => {
+    const kv = await testStore();
+    await kv.hash("h").set(JSON.parse('{"__proto__":"x"}'));
+    const all = await kv.hash("h").all();
+    expect(Object.getPrototypeOf(all)).toBe(Object.prototype);
+    expect(Object.keys(all)).toEqual(["__proto__"]);
+  });
+
+  it("keeps lists", async () => {
+    const kv = await testStore();
+    const list = kv.list("l");
+    expect(await list.push("b", "c")).toBe(2);
+    expect(await list.unshift("z", "a")).toBe(4);
+    expect(await list.range()).toEqual(["z", "a", "b", "c"]);
+    expect(await list.at(-1)).toBe("c");
+    expect(await list.shift()).toBe("z");
+    expect(await list.pop()).toBe("c");
+    expect(await list.remove("a")).toBe(1);
+    await list.push("x", "y");
+    await list.trim(1, -1);
+    expect(await list.range()).toEqual(["x", "y"]);
+    expect(await list.size()).toBe(2);
+    expect(await list.push()).toBe(2);
+  });
+
+  it("keeps sets", async () => {
+    const kv = await testStore();
+    const set = kv.setOf("s");
+    expect(await set.add("a", "b", "a")).toBe(2);
+    expect(await set.has("a")).toBe(true);
+    expect((await set.values()).sort()).toEqual(["a", "b"]);
+    expect(await set.delete("a", "x")).toBe(1);
+    expect(await set.size()).toBe(1);
+    expect(await set.pop()).toBe("b");
+    expect(await set.pop()).toBeNull();
+  });
+
+  it("keeps sorted sets", async () => {
+    const kv = await testStore();
+    const scores = kv.sortedSet("z");
+    expect(await scores.add({ ada: 3, bob: 1.5, eve: Number.POSITIVE_INFINITY })).toBe(3);
+    expect(await scores.range()).toEqual([
+      { member: "bob", score: 1.5 },
+      { member: "ada", score: 3 },
+      { member: "eve", score: Number.POSITIVE_INFINITY },
+    ]);
+    expect((await scores.range({ reverse: true, stop: 0 }))[0]?.member).toBe("eve");
+    expect((await scores.byScore({ min: 2, limit: 1 }))[0]?.member).toBe("ada");
+    expect((await scores.byScore({ max: 10, reverse: true })).map(({ member }) => member)).toEqual(["ada", "bob"]);
+    expect(await scores.incr("bob", 4)).toBe(5.5);
+    expect(await scores.rank("bob")).toBe(1);
+    expect(await scores.rank("bob", { reverse: true })).toBe(1);
+    expect(await scores.rank("none")).toBeNull();
+    expect(await scores.score("none")).toBeNull();
+    expect(await scores.popMin()).toEqual({ member: "ada", score: 3 });
+    expect(await scores.popMax()).toEqual({ member: "eve", score: Number.POSITIVE_INFINITY });
+    expect(await scores.deleteByScore(0, 10)).toBe(1);
+    expect(await scores.popMax()).toBeNull();
+    expect(() => scores.add({ x: Number.NaN })).toThrow("a score must be a number, not NaN");
+  });
+
+  it("keeps streams, read by all or shared in a group", async () => {
+    const kv = await testStore();
+    const stream = kv.stream("events");
+    const first = await stream.add({ kind: "made", n: 1 });
+    const second = await stream.add({ kind: "sold", n: 2 }, { maxLength: 1000 });
+    expect(await stream.read()).toEqual([
+      { id: first, fields: { kind: "made", n: "1" } },
+      { id: second, fields: { kind: "sold", n: "2" } },
+    ]);
+    expect((await stream.read({ after: first })).map(({ id }) => id)).toEqual([second]);
+    expect(await stream.read({ after: second })).toEqual([]);
+    expect((await stream.range("-", "+", 1)).map(({ id }) => id)).toEqual([first]);
+
+    const ada = stream.group("mailers", "ada");
+    const bob = stream.group("mailers", "bob");
+    await ada.create();
+    await bob.create();
+    expect((await ada.read({ count: 1 })).map(({ id }) => id)).toEqual([first]);
+    expect((await bob.read()).map(({ id }) => id)).toEqual([second]);
+    expect(await bob.read()).toEqual([]);
+    expect(await ada.pending()).toBe(2);
+    expect((await ada.unacknowledged()).map(({ id }) => id)).toEqual([first]);
+    expect(await bob.ack(second)).toBe(1);
+    expect((await bob.claim({ idle: 0.001 })).map(({ id }) => id)).toEqual([first]);
+    expect(await bob.ack(first)).toBe(1);
+    expect(await ada.pending()).toBe(0);
+    expect(await stream.trim(1)).toBe(1);
+    expect(await stream.delete(second)).toBe(1);
+    expect(await stream.size()).toBe(0);
+    expect(() => stream.add({})).toThrow("an entry of a stream needs a field");
+  });
+
+  it("sends calls together, with typed replies", async () => {
+    const kv = await testStore();
+    await kv.set("name", "Ada");
+    const replies = await kv.pipeline((p) => [p.get("name"), p.incr("visits"), p.has("none"), p.getBytes("name")]);
+    expectTypeOf(replies).toEqualTypeOf<[string | null, number, boolean, Buffer | null]>();
+    expect(replies).toEqual(["Ada", 1, false, Buffer.from("Ada")]);
+    expect(await kv.pipeline(() => [])).toEqual([]);
+  });
+
+  it("rejects a pipeline with the error of a call, and has executed the others", async () => {
+    const kv = await testStore();
+    await kv.set("text", "x");
+    const sent = kv.pipeline((p) => {
+      void p.incr("text");
+      return [p.incr("text"), p.incr("n")];
+    });
+    await expect(sent).rejects.toMatchObject({ code: "REFUSED", reply: "ERR" });
+    expect(await kv.get("n")).toBe("1");
+  });
+
+  it("executes a transaction as one, with text and bytes", async () => {
+    const kv = await testStore();
+    const bytes = Buffer.from([255, 0]);
+    const replies = await kv.transaction((t) => [
+      t.set("bytes", bytes),
+      t.getBytes("bytes"),
+      t.hash("h").set({ a: "1" }),
+      t.hash("h").all(),
+      t.sortedSet("z").add({ x: 1 }),
+      t.sortedSet("z").range(),
+    ]);
+    expectTypeOf(replies[3]).toEqualTypeOf<Record<string, string>>();
+    expect(replies).toEqual([undefined, bytes, undefined, { a: "1" }, 1, [{ member: "x", score: 1 }]]);
+  });
+
+  it("refuses functions that do not return their calls, and calls that wait", async () => {
+    const kv = await testStore();
+    await expect(kv.pipeline((async () => []) as never)).rejects.toThrow("that returns a list of its calls");
+    await expect(kv.transaction((t) => [t.list("l").waitShift(1)])).rejects.toThrow("a call that waits cannot be part");
+  });
+
+  it("runs scripts by their hash and sends the text to a server that does not know it", async () => {
+    const kv = await testStore();
+    const add = kv.script<number>("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+    expect(await add.run(["n"], [5])).toBe(5);
+    expect(await kv.get("n")).toBe("5");
+    await (kv.client as import("ioredis").Redis).script("FLUSH");
+    expect(await add.run(["n"], [2])).toBe(7);
+    expect(await kv.eval<string>("return ARGV[1]", [], ["x"])).toBe("x");
+  });
+
+  it("finds keys, without the prefix and none of others", async () => {
+    const kv = await testStore({ prefix: "t[e]s*t?-" });
+    const other = await testStore({ prefix: "te-" });
+    await other.set("user:9", "x");
+    const names = Array.from({ length: 300 }, (_, i) => `user:${i}`);
+    await kv.mset(Object.fromEntries(names.map((name) => [name, "1"])));
+    await kv.set("else", "1");
+    const found = new Set<string>();
+    for await (const key of kv.scan({ match: "user:*", count: 50 })) found.add(key);
+    expect([...found].sort()).toEqual(names.sort());
+  });
+
+  it("does not mix keys of different prefixes", async () => {
+    const [one, two] = [await testStore(), await testStore()];
+    await one.set("a", "1");
+    expect(await two.get("a")).toBeNull();
+  });
+
+  it("refuses wrong keys, values and times with a message", async () => {
+    const kv = await testStore();
+    expect(() => kv.get(7 as never)).toThrow("a key of the key-value store must be a string, not 7");
+    expect(() => kv.set("a", {} as never)).toThrow("use setJson() for objects");
+    expect(() => kv.set("a", Number.NaN)).toThrow("a value must be a string, a number or bytes");
+    expect(() => kv.set("a", "1", { ttl: 0 })).toThrow("ttl must be a number of seconds above 0, not 0");
+    expect(() => kv.set("a", "1", { ttl: 1, keepTtl: true })).toThrow("ttl or keepTtl");
+    expect(() => kv.list("a").waitShift(0)).toThrow("the time to wait must be a number of seconds above 0");
+  });
+
+  it("gives the server's error in words, without the arguments of the call", async () => {
+    const kv = await testStore();
+    await kv.set("text", "top-secret");
+    const error = await kv
+      .list("text")
+      .push("top-secret")
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(KvStoreError);
+    expect(error).toMatchObject({ code: "REFUSED", reply: "WRONGTYPE" });
+    const { inspect } = await import("node:util");
+    expect(inspect(error)).not.toContain("top-secret");
+  });
+
+  it("reaches everything else of ioredis", async () => {
+    const kv = await testStore();
+    expect(await kv.client.echo("hello")).toBe("hello");
+  });
+
+  it("spreads calls over its connections and keeps the order of one turn", async () => {
+    const kv = await testStore({ poolSize: 3 });
+    const writes = Array.from({ length: 50 }, (_, i) => kv.set("last", i));
+    await Promise.all([...writes, kv.get("last").then((last) => expect(last).toBe("49"))]);
+    const ids = new Set<unknown>();
+    for (let i = 0; i < 6; i++) ids.add(await kv.client.client("ID"));
+    expect(ids.size).toBe(3);
+    expect(kv.stats()).toMatchObject({ connections: 3, ready: 3 });
+  });
+});

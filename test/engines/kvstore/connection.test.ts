@@ -1,0 +1,334 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { KvStoreError, openKvStore } from "stoa";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { service } from "../../support/service.js";
+import { certificates, freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
+import { redisUrl, testStore, until } from "./store.js";
+
+/** The error of a promise that must reject. */
+async function errorOf(promise: Promise<unknown>): Promise<KvStoreError> {
+  const error = await promise.then(
+    () => new Error("it did not reject"),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(KvStoreError);
+  return error as KvStoreError;
+}
+
+/** A server of our own that replies with what it likes. */
+async function fakeServer(onData: (socket: Socket, chunk: Buffer) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk) => onData(socket, chunk));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `redis://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+describe("the start without a server", () => {
+  it("gives one error within the time that names address and cause", async () => {
+    const port = await freePort();
+    const error = await errorOf(openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 300 }));
+    expect(error.code).toBe("UNREACHABLE");
+    expect(error.message).toContain(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
+  });
+
+  it("gives the same of a cluster", async () => {
+    const port = await freePort();
+    const options = { url: `redis://127.0.0.1:${port}`, clusterMode: true, connectTimeout: 500 };
+    const error = await errorOf(openKvStore(options));
+    expect(error.message).toContain("ECONNREFUSED");
+  });
+
+  it("gives an error of a server that accepts connections and says nothing", async () => {
+    const url = await fakeServer(() => undefined);
+    const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
+    expect(error.code).toBe("UNREACHABLE");
+  });
+
+  it.each(["HTTP/1.1 400 Bad Request\r\n\r\n", "$-5\r\n", "*9999999999\r\n", "%1\r\n", "\0\0\0"])(
+    "gives an error of a server that speaks something else: %j",
+    async (reply) => {
+      const url = await fakeServer((socket) => void socket.write(reply));
+      const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
+      expect(error.code).toBe("UNREACHABLE");
+    },
+  );
+});
+
+describe.skipIf(!service("redis"))("connections of the key-value store", () => {
+  it("waits at the start for a server that is just starting", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const opening = openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 30_000 });
+    const server = await startServer(port, folder.path);
+    const kv = await opening;
+    await kv.ping();
+    await kv.close();
+    await server.kill();
+    await folder.remove();
+  });
+
+  it("refuses a database that the server does not have, in place of using another", async () => {
+    const error = await errorOf(openKvStore({ url: redisUrl, database: 99 }));
+    expect(error.message).toContain("DB index is out of range");
+  });
+
+  it("uses the database that it is given", async () => {
+    const one = await testStore({ database: 1, prefix: "" });
+    const two = await testStore({ database: 2, prefix: "" });
+    await one.set("only", "1");
+    expect(await two.get("only")).toBeNull();
+  });
+
+  it("says that a server is no cluster", async () => {
+    const error = await errorOf(openKvStore({ url: redisUrl, clusterMode: true, connectTimeout: 2000 }));
+    expect(error.message).toContain("cluster support disabled");
+  });
+
+  it("refuses calls once it is closed", async () => {
+    const kv = await openKvStore(redisUrl);
+    await kv.close();
+    expect((await errorOf(kv.get("a"))).code).toBe("CLOSED");
+    expect((await errorOf(kv.subscribe("a", () => undefined))).code).toBe("CLOSED");
+    expect((await errorOf(kv.list("a").waitShift(1))).code).toBe("CLOSED");
+  });
+
+  describe("with a server that dies", () => {
+    let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+    let port: number;
+    let server: RedisServer;
+    beforeAll(async () => {
+      folder = await temporaryFolder();
+      port = await freePort();
+      server = await startServer(port, folder.path);
+    });
+    afterAll(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+
+    it("fails at once while it is away, names the cause, and heals by itself", async () => {
+      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}` });
+      onTestFinished(() => kv.close());
+      await kv.set("a", "1");
+      const messages: string[] = [];
+      const subscription = await kv.subscribe("news", (message) => messages.push(message));
+      await server.kill();
+      await until(async () => (await errorOf(kv.get("a"))).message.includes("ECONNREFUSED"));
+      server = await startServer(port, folder.path);
+      await until(() =>
+        kv.set("a", "2").then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(await kv.get("a")).toBe("2");
+      await until(async () => {
+        await kv.publish("news", "again").catch(() => undefined);
+        return messages.includes("again");
+      });
+      await subscription.close();
+    });
+
+    it("tells subscribers of messages that may be lost", async () => {
+      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}` });
+      onTestFinished(() => kv.close());
+      let gaps = 0;
+      await kv.subscribe("news", () => undefined, { onGap: () => gaps++ });
+      await server.kill();
+      server = await startServer(port, folder.path);
+      await until(() => gaps > 0);
+    });
+
+    it("fails calls of a server that is paused within the time, then at once, and heals", async () => {
+      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 300, connectTimeout: 300 });
+      onTestFinished(() => kv.close());
+      await kv.set("a", "1");
+      process.kill(server.pid, "SIGSTOP");
+      try {
+        expect((await errorOf(kv.get("a"))).code).toBe("TIMEOUT");
+        await until(async () => (await errorOf(kv.get("a"))).code === "UNREACHABLE");
+      } finally {
+        process.kill(server.pid, "SIGCONT");
+      }
+      await until(() =>
+        kv.get("a").then(
+          (value) => value === "1",
+          () => false,
+        ),
+      );
+    });
+  });
+
+  it("does not send a call twice when its connection breaks before the reply", async () => {
+    const { port } = new URL(redisUrl);
+    const key = `once:${Math.random()}`;
+    let breaks = true;
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), "127.0.0.1");
+      for (const socket of [client, server]) socket.on("error", () => undefined).on("close", () => server.destroy());
+      client.on("data", (chunk) => {
+        server.write(chunk);
+        if (!breaks || !chunk.includes(key)) return;
+        breaks = false;
+        server.removeAllListeners("data");
+        server.once("data", () => client.destroy());
+      });
+      server.on("data", (chunk) => client.write(chunk));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const kv = await openKvStore({
+      url: `redis://127.0.0.1:${(proxy.address() as { port: number }).port}`,
+      poolSize: 1,
+    });
+    onTestFinished(async () => {
+      await kv.delete(key);
+      await kv.close();
+      proxy.close();
+    });
+    expect((await errorOf(kv.incr(key))).code).toBe("UNREACHABLE");
+    expect(await kv.get(key)).toBe("1");
+  });
+
+  it("passes on a message that breaks its handler, and the process goes on", async () => {
+    const logged: string[] = [];
+    const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => logged.push(message) };
+    const kv = await openKvStore(redisUrl, { logger: { ...logger, child: () => logger } as never });
+    onTestFinished(() => kv.close());
+    const channel = `c:${Math.random()}`;
+    await kv.subscribe(channel, () => {
+      throw new Error("broken");
+    });
+    await kv.subscribe(channel, async () => {
+      throw new Error("broken later");
+    });
+    expect(await kv.publish(channel, "x")).toBe(1);
+    await until(() => logged.length === 2);
+  });
+
+  it("delivers messages of channels and patterns without the prefix", async () => {
+    const kv = await testStore();
+    const got: string[] = [];
+    const one = await kv.subscribe("news:a", (message, channel) => got.push(`${channel}=${message}`));
+    const two = await kv.subscribe("news:a", () => got.push("second"));
+    const all = await kv.subscribePattern("news:*", (message, channel) => got.push(`pattern ${channel}=${message}`));
+    await kv.publish("news:a", "1");
+    await until(() => got.length === 3);
+    expect(got.sort()).toEqual(["news:a=1", "pattern news:a=1", "second"]);
+    await two.close();
+    await all.close();
+    got.length = 0;
+    await kv.publish("news:a", "2");
+    await until(() => got.includes("news:a=2"));
+    expect(got).toEqual(["news:a=2"]);
+    await one.close();
+    expect(await kv.publish("news:a", "3")).toBe(0);
+    await expect(kv.subscribe("x", 1 as never)).rejects.toThrow("takes a function");
+  });
+
+  it("waits for a value on a connection of its own, until the time is up or the signal ends it", async () => {
+    const kv = await testStore({ poolSize: 1 });
+    const waiting = kv.list("queue").waitShift(30);
+    await until(() => kv.stats().blocking === 1);
+    await kv.list("queue").push("job");
+    expect(await waiting).toBe("job");
+    expect(await kv.list("queue").waitPop(0.01)).toBeNull();
+    expect(await kv.stream("s").read({ after: "$", block: 0.01 })).toEqual([]);
+
+    const controller = new AbortController();
+    const aborted = kv.list("queue").waitShift(30, { signal: controller.signal });
+    aborted.catch(() => undefined);
+    await until(() => kv.stats().blocking >= 1);
+    controller.abort(new Error("enough"));
+    await expect(aborted).rejects.toThrow("enough");
+  });
+
+  it("reads new entries of a stream while it waits", async () => {
+    const kv = await testStore();
+    const reading = kv.stream("s").read({ after: "0-0", block: 30 });
+    const id = await kv.stream("s").add({ a: "1" });
+    expect(await reading).toEqual([{ id, fields: { a: "1" } }]);
+  });
+});
+
+describe.skipIf(!service("redis"))("TLS and users", () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let server: RedisServer;
+  let ca: string;
+  let port: number;
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    const files = await certificates(folder.path);
+    ca = await readFile(files.ca, "utf8");
+    const users = "user default off\nuser app on >s3cret ~app:* &* +@all -@dangerous +info\n";
+    await writeFile(join(folder.path, "users.acl"), users);
+    port = await freePort();
+    const tls = ["--tls-port", String(port), "--tls-cert-file", files.cert, "--tls-key-file", files.key];
+    const more = [
+      "--tls-ca-cert-file",
+      files.ca,
+      "--tls-auth-clients",
+      "no",
+      "--aclfile",
+      join(folder.path, "users.acl"),
+    ];
+    server = await startServer(port, folder.path, [...tls, ...more]);
+  });
+  afterAll(async () => {
+    await server?.kill();
+    await folder.remove();
+  });
+  const url = (): string => `rediss://localhost:${port}`;
+
+  it("connects with the authority's certificate, a name and a password", async () => {
+    const kv = await openKvStore({ url: url(), tls: { ca }, username: "app", password: "s3cret", prefix: "app:" });
+    onTestFinished(() => kv.close());
+    await kv.set("a", "1");
+    expect(await kv.get("a")).toBe("1");
+    expect(await kv.lock("l", () => "held")).toBe("held");
+    await expect(kv.client.get("other")).rejects.toThrow("NOPERM");
+  });
+
+  it("says that the password is wrong, at once and without it", async () => {
+    const error = await errorOf(
+      openKvStore({ url: url(), tls: { ca }, username: "app", password: "guess-it", connectTimeout: 60_000 }),
+    );
+    expect(error.message).toContain("WRONGPASS");
+    const { inspect } = await import("node:util");
+    expect(inspect(error, { depth: 9 })).not.toContain("guess-it");
+  });
+
+  it("says that a password is needed", async () => {
+    const error = await errorOf(openKvStore({ url: url(), tls: { ca }, connectTimeout: 60_000 }));
+    expect(error.message).toContain("NOAUTH");
+  });
+
+  it("says that the certificate is not trusted", async () => {
+    const error = await errorOf(
+      openKvStore({ url: url(), username: "app", password: "s3cret", connectTimeout: 60_000 }),
+    );
+    expect(error.message).toMatch(/certificate/);
+  });
+
+  it("says that the certificate is of another name", async () => {
+    const options = { url: `rediss://127.0.0.1:${port}`, tls: { ca }, username: "app", password: "s3cret" };
+    const error = await errorOf(openKvStore({ ...options, connectTimeout: 60_000 }));
+    expect(error.message).toMatch(/altnames|IP/);
+    const kv = await openKvStore({ ...options, tls: { ca, servername: "localhost" } });
+    await kv.close();
+  });
+
+  it("gives an error of a plain connection to a server with TLS", async () => {
+    const error = await errorOf(openKvStore({ url: `redis://localhost:${port}`, connectTimeout: 500 }));
+    expect(error.code).toBe("UNREACHABLE");
+  });
+});

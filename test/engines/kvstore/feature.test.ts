@@ -1,0 +1,77 @@
+import { App } from "stoa";
+import { testClient } from "stoa/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadIoredis } from "../../../src/engines/kvstore/load-ioredis.js";
+import { service } from "../../support/service.js";
+import { twoApps } from "./apps.js";
+import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { redisUrl, until } from "./store.js";
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+
+describe("the start of an application with a key-value store", () => {
+  it("fails with the address and the cause where there is no server", async () => {
+    const port = await freePort();
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 200 });
+    app.logger = silent;
+    await expect(app.start()).rejects.toThrow(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
+  });
+
+  it("prints the command that installs a missing package, and other errors as they are", async () => {
+    const missing = Object.assign(new Error("Cannot find package 'ioredis' imported from x"), {
+      code: "ERR_MODULE_NOT_FOUND",
+    });
+    await expect(loadIoredis(() => Promise.reject(missing))).rejects.toThrow("npm install ioredis");
+    const other = Object.assign(new Error("Cannot find package 'denque'"), { code: "ERR_MODULE_NOT_FOUND" });
+    await expect(loadIoredis(() => Promise.reject(other))).rejects.toBe(other);
+  });
+});
+
+describe.skipIf(!service("redis"))("enableKvstore", () => {
+  it("gives app.kvstore, request.kvstore and request.kv, and the store taken before the start", async () => {
+    const app = new App().enableKvstore({ url: redisUrl, prefix: `test:${Math.random()}:` });
+    const early = app.kvstore;
+    app.onEvent("startup", () => app.kvstore.set("greeting", "hello", { ttl: 60 }));
+    app.get("/", async (request) => [await request.kv.get("greeting"), request.kv === request.kvstore]);
+    await using client = testClient(app);
+    expect(await (await client.get("/")).json()).toEqual(["hello", true]);
+    expect(await early.get("greeting")).toBe("hello");
+    expect(await early.hash("none").all()).toEqual({});
+    expect(await early.delete("greeting")).toBe(1);
+  });
+
+  it("is part of readiness, and counts its calls", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    let server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}` }).enableHealthChecks({ cacheSeconds: 0 });
+    app.enableMetrics();
+    app.logger = silent;
+    app.get("/", (request) => request.kv.incr("visits"));
+    await using client = testClient(app);
+    expect(await (await client.get("/")).json()).toBe(1);
+    expect((await client.get("/health/ready")).status).toBe(200);
+    const metrics = await (await client.get("/metrics")).text();
+    expect(metrics).toContain('kvstore_calls_total{command="incrby"} 1');
+    expect(metrics).toMatch(/kvstore_connections_ready 2/);
+    await server.kill();
+    await until(async () => (await client.get("/health/ready")).status === 503);
+    expect((await client.get("/health/live")).status).toBe(200);
+    expect((await client.get("/")).status).toBe(500);
+    server = await startServer(port, folder.path);
+    await until(async () => (await client.get("/health/ready")).status === 200);
+  });
+
+  it("shares its data between applications", async () => {
+    const [one, two] = await twoApps((app) => {
+      app.get("/set", (request) => request.kv.set("a", "1").then(() => "done"));
+      app.get("/get", async (request) => ({ a: await request.kv.get("a") }));
+    });
+    await one.get("/set");
+    expect(await (await two.get("/get")).json()).toEqual({ a: "1" });
+  });
+});

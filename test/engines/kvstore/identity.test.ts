@@ -1,0 +1,131 @@
+import { JwtAuth, MemorySessionStore } from "stoa";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { KvRevocations } from "../../../src/engines/kvstore/stores/revocations.js";
+import { KvSessionStore } from "../../../src/engines/kvstore/stores/sessions.js";
+import { service } from "../../support/service.js";
+import { twoApps } from "./apps.js";
+import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { testStore, until } from "./store.js";
+
+const secret = "a secret of tokens with at least 32 bytes";
+
+describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
+  it("are kept, touched only where they are there, and end", async () => {
+    const store = new KvSessionStore(await testStore());
+    const session = { created: 1, active: 2, data: { name: "Ada" } };
+    expect(await store.get("k")).toBeNull();
+    await store.touch("k", session, 60);
+    expect(await store.get("k")).toBeNull();
+    await store.set("k", session, 60);
+    expect(await store.get("k")).toEqual(session);
+    await store.touch("k", { ...session, active: 3 }, 60);
+    expect((await store.get("k"))?.active).toBe(3);
+    await store.destroy("k");
+    await store.touch("k", session, 60);
+    expect(await store.get("k")).toBeNull();
+  });
+
+  it("of one application are known to another, also after they are ended", async () => {
+    const [one, two] = await twoApps((app) => {
+      app.enableSessions({ cookie: { secure: false } });
+      app.get("/login", (request) => {
+        request.session.set("name", "Ada");
+        return "in";
+      });
+      app.get("/me", (request) => ({ name: request.session.get("name") ?? null }));
+      app.get("/logout", (request) => {
+        request.session.destroy();
+        return "out";
+      });
+    });
+    const login = await one.get("/login");
+    const cookie = login.headers.getSetCookie()[0]!.split(";")[0]!;
+    expect(await (await two.get("/me", { cookie })).json()).toEqual({ name: "Ada" });
+    await two.get("/logout", { cookie });
+    expect(await (await one.get("/me", { cookie })).json()).toEqual({ name: null });
+  });
+
+  it("stay in the store or the cookie that the application names", async () => {
+    const own = new MemorySessionStore();
+    const [one] = await twoApps((app) => {
+      app.enableSessions({ store: own, cookie: { secure: false } });
+      app.get("/login", (request) => request.session.set("name", "Ada") ?? "in");
+    });
+    await one.get("/login");
+    expect(own.size).toBe(1);
+  });
+
+  it("answer 503 to requests that bring one while the store is away, and others pass", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    const [one] = await twoApps(
+      (app) => {
+        app.enableSessions();
+        app.get("/", () => "ok");
+      },
+      { url: `redis://127.0.0.1:${port}` },
+    );
+    await server.kill();
+    expect((await one.get("/")).status).toBe(200);
+    expect((await one.get("/", { cookie: `session=${"a".repeat(43)}` })).status).toBe(503);
+  });
+});
+
+describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () => {
+  it("are kept once, until they expire by themselves", async () => {
+    const kv = await testStore();
+    const store = new KvRevocations(kv);
+    const until = Date.now() / 1000 + 100;
+    expect(await store.has("id")).toBe(false);
+    expect(await store.add("id", until)).toBe(true);
+    expect(await store.add("id", until)).toBe(false);
+    expect(await store.has("id")).toBe(true);
+    expect(await kv.ttl("revoked:id")).toBeGreaterThan(100);
+    expect(await store.add("old", 0)).toBe(true);
+  });
+
+  it("of one application are refused by another", async () => {
+    const [one, two] = await twoApps((app) => {
+      const auth = new JwtAuth({ secret });
+      app.use(auth);
+      app.state["auth"] = auth;
+      app.get("/", () => "in");
+    });
+    const token = (one.app.state["auth"] as JwtAuth).createToken({ sub: "ada" });
+    const authorization = `Bearer ${token}`;
+    expect((await one.get("/", { authorization })).status).toBe(200);
+    expect((await two.get("/", { authorization })).status).toBe(200);
+    await (one.app.state["auth"] as JwtAuth).revoke(token);
+    expect((await two.get("/", { authorization })).status).toBe(401);
+    expect((await one.get("/", { authorization })).status).toBe(401);
+  });
+
+  it("cannot be known while the store is away: tokens are refused with 503, and accepted when it is back", async () => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    let server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    const auth = new JwtAuth({ secret });
+    const [one] = await twoApps(
+      (app) => {
+        app.use(new JwtAuth({ secret }));
+        app.get("/", () => "in");
+      },
+      { url: `redis://127.0.0.1:${port}` },
+    );
+    const headers = { authorization: `Bearer ${auth.createToken()}` };
+    expect((await one.get("/", headers)).status).toBe(200);
+    await server.kill();
+    expect((await one.get("/", headers)).status).toBe(503);
+    server = await startServer(port, folder.path);
+    await until(async () => (await one.get("/", headers)).status === 200);
+  });
+});

@@ -1,0 +1,80 @@
+import { KvStoreError } from "stoa";
+import { describe, expect, it } from "vitest";
+import { service } from "../../support/service.js";
+import { testStore, until } from "./store.js";
+
+describe.skipIf(!service("redis"))("locks of the key-value store", () => {
+  it("runs one function at a time, with growing tokens, and returns its result", async () => {
+    const kv = await testStore();
+    let inside = 0;
+    let most = 0;
+    const tokens: number[] = [];
+    const work = (i: number): Promise<number> =>
+      kv.lock("job", { ttl: 20, wait: 60 }, async ({ token, signal }) => {
+        most = Math.max(most, ++inside);
+        tokens.push(token);
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(signal.aborted).toBe(false);
+        inside--;
+        return i;
+      });
+    const results = await Promise.all([0, 1, 2, 3, 4].map(work));
+    expect(results).toEqual([0, 1, 2, 3, 4]);
+    expect(most).toBe(1);
+    expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
+    expect(new Set(tokens).size).toBe(5);
+  });
+
+  it("rejects with LOCKED where somebody else holds it, and frees it after an error", async () => {
+    const kv = await testStore();
+    await kv.lock("job", async () => {
+      await expect(kv.lock("job", () => 1)).rejects.toMatchObject({ code: "LOCKED" });
+      await expect(kv.lock("job", { wait: 0.05 }, () => 1)).rejects.toBeInstanceOf(KvStoreError);
+    });
+    const failing = kv.lock("job", () => {
+      throw new Error("broken");
+    });
+    await expect(failing).rejects.toThrow("broken");
+    expect(await kv.lock("job", () => "free")).toBe("free");
+  });
+
+  it("is renewed while the function runs", async () => {
+    const kv = await testStore();
+    await kv.lock("job", { ttl: 0.3 }, async ({ signal }) => {
+      const start = performance.now();
+      await until(() => performance.now() - start > 900);
+      expect(signal.aborted).toBe(false);
+      expect(await kv.has("lock:{job}")).toBe(true);
+    });
+    expect(await kv.has("lock:{job}")).toBe(false);
+  });
+
+  it("aborts the signal when the lock is taken away, and does not free that of another", async () => {
+    const kv = await testStore();
+    await kv.lock("job", { ttl: 0.3 }, async ({ signal }) => {
+      await kv.set("lock:{job}", "somebody else");
+      await until(() => signal.aborted);
+      expect(signal.reason).toMatchObject({ code: "LOCK_LOST" });
+    });
+    expect(await kv.get("lock:{job}")).toBe("somebody else");
+  });
+
+  it("ends its wait with the signal, and hands it on to the function", async () => {
+    const kv = await testStore();
+    const controller = new AbortController();
+    await kv.lock("job", { signal: controller.signal }, async ({ signal }) => {
+      const waiting = kv.lock("job", { wait: 60, signal: controller.signal }, () => 1);
+      waiting.catch(() => undefined);
+      controller.abort();
+      await expect(waiting).rejects.toThrow();
+      expect(signal.aborted).toBe(true);
+    });
+  });
+
+  it("refuses wrong options", async () => {
+    const kv = await testStore();
+    await expect(kv.lock("a", { ttl: 0 }, () => 1)).rejects.toThrow("ttl must be a number of seconds above 0");
+    await expect(kv.lock("a", { wait: -1 }, () => 1)).rejects.toThrow("wait must be a number of seconds of at least 0");
+    await expect(kv.lock("a", {} as never)).rejects.toThrow("lock() takes a function (lock) last");
+  });
+});

@@ -1,0 +1,120 @@
+import { RateLimitConfig } from "stoa";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { KvRateLimitStore } from "../../../src/engines/kvstore/stores/rate-limit.js";
+import { service } from "../../support/service.js";
+import { twoApps } from "./apps.js";
+import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { testStore, until } from "./store.js";
+
+describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => {
+  it.each([
+    ["token bucket", () => RateLimitConfig.tokenBucket(25, 3600)],
+    ["sliding window", () => RateLimitConfig.slidingWindow(25, 3600)],
+    ["sliding window of parts", () => RateLimitConfig.slidingWindow(70, 3600)],
+  ])("allows exactly the limit to two applications together: %s", async (_, config) => {
+    const limit = config().maxRequests;
+    const apps = await twoApps((app) => {
+      app.enableRateLimit(config());
+      app.get("/", () => "ok");
+    });
+    const responses = await Promise.all(Array.from({ length: limit * 2 }, (_unused, i) => apps[i % 2]!.get("/")));
+    const statuses = responses.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(limit);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(limit);
+    const refused = responses.find(({ status }) => status === 429)!;
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(refused.headers.get("ratelimit-remaining")).toBe("0");
+  });
+
+  it("counts each policy and each client apart", async () => {
+    const store = new KvRateLimitStore(await testStore());
+    const policy = { kind: "token_bucket", windowMs: 60_000, maxKeys: 100 } as const;
+    const one = store.limiter({ ...policy, name: "a" });
+    const two = store.limiter({ ...policy, name: "b" });
+    expect((await one.take("x", 1)).allowed).toBe(true);
+    expect((await one.take("x", 1)).allowed).toBe(false);
+    expect((await one.take("y", 1)).allowed).toBe(true);
+    expect((await two.take("x", 1)).allowed).toBe(true);
+  });
+
+  it.each(["token_bucket", "sliding_window"] as const)(
+    "gives the verdicts of the store in memory: %s",
+    async (kind) => {
+      const limiter = new KvRateLimitStore(await testStore()).limiter({
+        kind,
+        name: "p",
+        windowMs: 60_000,
+        maxKeys: 10,
+      });
+      const first = await limiter.take("x", 3);
+      expect(first).toMatchObject({ allowed: true, remaining: 2, retryMs: 0 });
+      expect(first.resetMs).toBeGreaterThan(kind === "token_bucket" ? 19_000 : 59_000);
+      expect((await limiter.take("x", 3)).remaining).toBe(1);
+      expect((await limiter.take("x", 3)).remaining).toBe(0);
+      const refused = await limiter.take("x", 3);
+      expect(refused).toMatchObject({ allowed: false, remaining: 0 });
+      expect(refused.retryMs).toBeLessThanOrEqual(kind === "token_bucket" ? 20_000 : 60_000);
+      expect(refused.retryMs).toBeGreaterThan(kind === "token_bucket" ? 15_000 : 50_000);
+    },
+  );
+
+  it("refuses a client that is over without asking, until it may try again", async () => {
+    const kv = await testStore();
+    const limiter = new KvRateLimitStore(kv).limiter({ kind: "token_bucket", name: "p", windowMs: 300, maxKeys: 10 });
+    await limiter.take("x", 1);
+    await limiter.take("x", 1);
+    const local = limiter.take("x", 1);
+    expect(local).not.toBeInstanceOf(Promise);
+    expect(local).toMatchObject({ allowed: false, remaining: 0 });
+    // A higher limit than the one that was exceeded has to be asked for.
+    expect(limiter.take("x", 2)).toBeInstanceOf(Promise);
+    await until(async () => (await limiter.take("x", 1)).allowed);
+  });
+
+  it("opens again in the second and third window", async () => {
+    const kv = await testStore();
+    const limiter = new KvRateLimitStore(kv).limiter({ kind: "sliding_window", name: "p", windowMs: 200, maxKeys: 10 });
+    for (let window = 0; window < 3; window++) {
+      await until(async () => (await limiter.take("x", 2)).allowed);
+      await until(async () => !(await limiter.take("x", 2)).allowed);
+    }
+  });
+
+  it("leaves no key behind when the window has passed", async () => {
+    const kv = await testStore();
+    const store = new KvRateLimitStore(kv);
+    await store.limiter({ kind: "token_bucket", name: "p", windowMs: 50, maxKeys: 10 }).take("x", 2);
+    await store.limiter({ kind: "sliding_window", name: "q", windowMs: 50, maxKeys: 10 }).take("x", 2);
+    const count = async (): Promise<number> => {
+      let keys = 0;
+      for await (const _ of kv.scan()) keys++;
+      return keys;
+    };
+    await until(async () => (await count()) === 0);
+  });
+
+  it.each([
+    ["allow", 200],
+    ["refuse", 503],
+  ] as const)("follows onStoreError while the store is away: %s", async (onStoreError, status) => {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const server = await startServer(port, folder.path);
+    onTestFinished(async () => {
+      await server.kill();
+      await folder.remove();
+    });
+    const [one] = await twoApps(
+      (app) => {
+        app.enableRateLimit(RateLimitConfig.tokenBucket(1000, 60, { onStoreError }));
+        app.get("/", () => "ok");
+      },
+      { url: `redis://127.0.0.1:${port}` },
+    );
+    expect((await one.get("/")).headers.get("ratelimit-limit")).toBe("1000");
+    await server.kill();
+    const response = await one.get("/");
+    expect(response.status).toBe(status);
+    expect(response.headers.get("ratelimit-limit")).toBeNull();
+  });
+});
