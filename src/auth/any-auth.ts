@@ -6,8 +6,8 @@ import { Auth } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 
 /**
- * Lets through whom one of several authentication middlewares lets through, asked in the order given. Only its own
- * skipped paths count, not theirs.
+ * Accepts requests that one of several authentication middlewares accepts, tried in the order given. Only its own
+ * skipped paths apply, not theirs.
  */
 export class AnyAuth extends Auth {
   readonly name = "any-auth";

@@ -1,4 +1,4 @@
-/** What tests of an application need: requests, WebSockets and the lifecycle without a port, or with one. */
+/** Tools for tests of an application: requests, WebSockets and the lifecycle, with or without a port. */
 import type { TestApp } from "./test-app.js";
 import { TestClient, type TestClientOptions } from "./test-client.js";
 

@@ -16,7 +16,7 @@ export interface TestApp {
 
 /** How the application shall behave; left out, as one that nobody has run: see `app.fetch`. */
 export interface TestSettings {
-  /** Whether errors are shown to the client. */
+  /** True if clients can see errors. */
   readonly debug?: boolean;
   /** Seconds a handler may take before 504. */
   readonly requestTimeout?: number;
