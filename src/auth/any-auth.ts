@@ -7,8 +7,8 @@ import { Auth } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 
 /**
- * Lets through whom one of several authentication middlewares lets through, asked in the order given. Only its own
- * skipped paths count, not theirs.
+ * Accepts requests that one of several authentication middlewares accepts, tried in the order given. Only its own
+ * skipped paths apply, not theirs.
  */
 export class AnyAuth extends Auth {
   readonly name = "any-auth";
@@ -50,7 +50,7 @@ export class AnyAuth extends Auth {
   }
 }
 
-/** What is no refusal goes through: an engine that is down must not look like a wrong password. */
+/** Other errors are thrown on: an engine that is down must not look like a wrong password. */
 function challengeOf(error: unknown): string {
   if (!(error instanceof UnauthorizedError)) throw error;
   return error.headers?.["WWW-Authenticate"] ?? "Bearer";

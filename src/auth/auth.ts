@@ -9,19 +9,19 @@ export type SecurityScheme =
   | { readonly type: "http"; readonly scheme: string; readonly bearerFormat?: string; readonly description?: string }
   | { readonly type: "apiKey"; readonly in: "header"; readonly name: string; readonly description?: string };
 
-/** What the authentication middlewares have in common. They look at the head alone. */
+/** The base of all authentication middleware. It reads only the head of a request. */
 abstract class BaseAuth implements Middleware {
   abstract readonly name: string;
   readonly early = true;
   readonly #skipped = new SkippedPaths();
 
-  /** Leaves requests to a path, and to everything below it, unauthenticated by this middleware. */
+  /** Skips authentication for requests to a path and to everything below it. */
   skipPath(...paths: string[]): this {
     for (const path of paths) this.#skipped.add("skipPath()", path);
     return this;
   }
 
-  /** Whether requests to this path are left alone. */
+  /** True if requests to this path are skipped. */
   skips(path: string): boolean {
     return this.#skipped.covers(path);
   }
@@ -34,11 +34,12 @@ abstract class BaseAuth implements Middleware {
     return this.authenticate(request);
   }
 
-  /** Leaves in the context who asks; throws 401 when that is not known. */
+  /** Identifies the client and adds it to the context. Throws 401 if the credentials are missing or wrong. */
   abstract authenticate(request: Request): void | Promise<void>;
 }
 addSnakeNames(BaseAuth.prototype, ["skipPath"]);
 
+/** The base class of authentication middleware. */
 export abstract class Auth extends BaseAuth {}
 export interface Auth {
   readonly skip_path: this["skipPath"];

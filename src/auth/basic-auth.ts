@@ -11,7 +11,7 @@ export type VerifyFunction = (username: string, password: string) => boolean | P
 
 export interface BasicAuthOptions {
   readonly verifyFunction: VerifyFunction;
-  /** What the browser tells the user the password is for. Default "restricted". */
+  /** The realm, which browsers show when they ask for the password. Default "restricted". */
   readonly realm?: string;
 }
 

@@ -6,9 +6,9 @@ import type { Injected, Step } from "../pipeline/endpoint.js";
 import type { Inject } from "./depends.js";
 
 export interface FactoryOptions<I extends Inject = Inject> {
-  /** What the factory itself needs. */
+  /** The dependencies of the factory. */
   readonly inject?: I;
-  /** Lets go of a value after the response; else its `[Symbol.asyncDispose]` or `[Symbol.dispose]`, if any. */
+  /** Disposes a value after the response. Default: its `[Symbol.asyncDispose]` or `[Symbol.dispose]`, if it has one. */
   readonly dispose?: (value: never) => void | Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface Registration {
 
 type Resolver = (request: Request) => unknown;
 
-/** Dependencies by name. Checked as a whole at start: what is asked for exists, and nothing needs itself. */
+/** Dependencies by name. At start, unknown names and cycles are errors. */
 export class Container {
   readonly #registrations = new Map<string, Registration>();
   readonly #overrides = new Map<string, unknown>();

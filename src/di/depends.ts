@@ -16,8 +16,8 @@ export function Depends(name: string): Dependency {
   return { dependency: name };
 }
 
-/** What `inject` asks for, by the names the handler gives it. */
+/** The dependencies of a handler, by the names that it uses. */
 export type Inject = Readonly<Record<string, Dependency>>;
 
-/** What is provided for an `inject`. */
+/** The values that a handler gets for its `inject`. */
 export type Provided<I> = { [K in keyof I]: I[K] extends Dependency<infer T> ? T : never };

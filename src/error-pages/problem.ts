@@ -22,7 +22,7 @@ export function problemBody(error: HttpError): string {
   });
 }
 
-/** The answer to a request that failed with this error. */
+/** The response to a request that failed with this error. */
 export function problemResponse(error: HttpError): Response {
   const response = new Response(problemBody(error), error.status);
   response.type = problemContentType(error);

@@ -11,7 +11,7 @@ const maxName = 200;
 const maxMessage = 8 * 1024;
 const maxStack = 32 * 1024;
 
-/** What was thrown, in words. Never throws itself: anything can be thrown, getters and proxies that throw included. */
+/** A description of a thrown value. It never throws, although any value can be thrown, also with getters that throw. */
 export function describeError(error: unknown): ErrorDescription {
   if (typeof error !== "object" || error === null) return describePrimitive(error);
   const message = read(error, "message");
@@ -49,7 +49,7 @@ export function innerErrors(error: unknown, limit = 8): unknown[] {
   return Array.isArray(errors) ? errors.slice(0, limit) : [];
 }
 
-/** Whether `value` is made by `type`; false where a proxy refuses to tell. */
+/** True if `value` is an instance of `type`; false for a proxy that throws. */
 export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof type;

@@ -14,7 +14,7 @@ export interface HttpErrorInit {
   readonly cause?: unknown;
 }
 
-/** An error that is an answer: thrown anywhere in the pipeline, it becomes problem details with its status. */
+/** An error with a status. Thrown anywhere in the pipeline, it becomes a response with problem details. */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;

@@ -1,6 +1,6 @@
 import { parseHttpDate } from "./http-date.js";
 
-/** What tells one state of a resource from another. */
+/** The validators of a resource: they identify one state of it. */
 export interface Validators {
   /** The entity tag as it is sent, quoted, `W/` in front when weak. */
   readonly etag: string | undefined;
@@ -11,7 +11,7 @@ export interface Validators {
 /** The value of a request's field, named in lower case. */
 export type FieldReader = (name: string) => string | undefined;
 
-/** `send` as if there were no condition, answer 304 (`unchanged`), or answer 412 (`failed`). */
+/** `send` the response, send 304 (`unchanged`), or send 412 (`failed`). */
 export type Verdict = "send" | "unchanged" | "failed";
 
 /**
@@ -49,7 +49,7 @@ export function allowsRange(ifRange: string | undefined, validators: Validators,
   return date !== undefined && date === validators.lastModified && now - date >= 1000;
 }
 
-/** Whether a list of entity tags, or `*`, holds the tag; the weak comparison of RFC 9110 section 8.8.3.2. */
+/** True if a list of entity tags, or `*`, has the tag, by the weak comparison of RFC 9110 section 8.8.3.2. */
 export function matchesWeakly(list: string, etag: string | undefined): boolean {
   if (list.trim() === "*") return true;
   if (etag === undefined) return false;

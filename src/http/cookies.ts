@@ -4,11 +4,11 @@ import { ValueError } from "../internal/value-error.js";
 import { isToken } from "./headers.js";
 
 export interface CookieOptions {
-  /** The hosts that are sent the cookie: this one and those below it. Left out: the host that set it alone. */
+  /** The domain that receives the cookie, with its subdomains. Default: only the host that set it. */
   readonly domain?: string;
-  /** Default "/". */
+  /** The path that receives the cookie, with everything below it. Default "/". */
   readonly path?: string;
-  /** Seconds to live; 0 or less removes the cookie. Wins over `expires`. */
+  /** Lifetime in seconds; 0 or less removes the cookie. Takes precedence over `expires`. */
   readonly maxAge?: number;
   readonly expires?: Date;
   readonly httpOnly?: boolean;
@@ -16,11 +16,11 @@ export interface CookieOptions {
   readonly sameSite?: "strict" | "lax" | "none";
   readonly partitioned?: boolean;
   readonly priority?: "low" | "medium" | "high";
-  /** Signs the value, for `request.cookies.signed()`. Of several secrets the first signs. */
+  /** Signs the value, for `request.cookies.signed()`. The first of several secrets is used. */
   readonly secret?: string | readonly string[];
 }
 
-/** The cookies of a request, parsed when first asked for. */
+/** The cookies of a request. They are parsed on first use. */
 export class Cookies implements Iterable<[name: string, value: string]> {
   readonly #header: string;
   #parsed: Map<string, string> | null = null;
@@ -33,7 +33,7 @@ export class Cookies implements Iterable<[name: string, value: string]> {
     return this.#values.size;
   }
 
-  /** The cookie's value, decoded. Of several with one name the first wins: the one with the longest path. */
+  /** The decoded value of a cookie, or undefined. If several have this name, the first is used: the one with the longest path. */
   get(name: string): string | undefined {
     return this.#values.get(name);
   }
@@ -42,7 +42,7 @@ export class Cookies implements Iterable<[name: string, value: string]> {
     return this.#values.has(name);
   }
 
-  /** The value of a cookie signed with any of `secrets`; undefined when it is absent or not signed with one. */
+  /** The value of a cookie that was signed with one of `secrets`; undefined if it is missing or its signature is wrong. */
   signed(name: string, secrets: string | readonly string[]): string | undefined {
     const candidates = checkSecrets(secrets);
     const text = this.get(name);

@@ -16,7 +16,7 @@ export interface FileOptions {
   readonly contentEncoding?: "br" | "gzip";
   /** The name under which a browser saves the file; default: the file's own. */
   readonly filename?: string;
-  /** Whether a browser is to save the file rather than show it; a string is also the name to save it under. */
+  /** True makes browsers save the file instead of showing it; a string is also the file name. */
   readonly download?: boolean | string;
   /** Seconds for which the file may be kept without asking again. */
   readonly maxAge?: number;
@@ -31,7 +31,7 @@ export interface FileOptions {
    * be given wherever a part of the path comes from outside.
    */
   readonly root?: string | URL;
-  /** Whether a name that begins with a dot is served. Default: "deny" below a `root`, else "allow". */
+  /** Allows or denies names that begin with a dot. Default: "deny" below a `root`, else "allow". */
   readonly dotfiles?: "allow" | "deny";
 }
 

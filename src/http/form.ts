@@ -6,13 +6,13 @@ import { parseParameters } from "./parameters.js";
 import type { PartHead } from "./part-head.js";
 import { decodePairs } from "./query.js";
 
-/** A file sent with a form. */
+/** A file in a form. */
 export class FormFile {
-  /** The field it was sent in. */
+  /** The name of the field. */
   readonly name: string;
-  /** The last component of the name the client gave. */
+  /** The file name from the client, without folders. */
   readonly filename: string;
-  /** The content type the client gave: not to be trusted. */
+  /** The content type from the client. Do not trust it. */
   readonly type: string;
   readonly bytes: Uint8Array;
 
@@ -27,7 +27,7 @@ export class FormFile {
     return this.bytes.length;
   }
 
-  /** The content as UTF-8; what is not becomes U+FFFD. */
+  /** The content as text. Bytes that are not UTF-8 become U+FFFD. */
   text(): string {
     return utf8Of(this.bytes);
   }
@@ -35,7 +35,7 @@ export class FormFile {
 
 export type FormValue = string | FormFile;
 
-/** The fields and files of a form, in the order in which they were sent. */
+/** The fields and files of a form, in the order in which the client sent them. */
 export class Form implements Iterable<[name: string, value: FormValue]> {
   readonly #entries: readonly (readonly [name: string, value: FormValue])[];
 
@@ -47,12 +47,12 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
     return this.#entries.length;
   }
 
-  /** The first field or file of a name. */
+  /** The first field or file with this name, or undefined. */
   get(name: string): FormValue | undefined {
     return this.#entries.find(([entry]) => entry === name)?.[1];
   }
 
-  /** Every field and file of a name, in order. */
+  /** All fields and files with this name, in order. */
   getAll(name: string): FormValue[] {
     return this.#entries.filter(([entry]) => entry === name).map(([, value]) => value);
   }
@@ -61,7 +61,7 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
     return this.#entries.some(([entry]) => entry === name);
   }
 
-  /** The first file of a name. */
+  /** The first file with this name, or undefined. */
   file(name: string): FormFile | undefined {
     return this.files.find((file) => file.name === name);
   }
@@ -70,7 +70,7 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
     return this.#entries.map(([, value]) => value).filter((value) => typeof value !== "string");
   }
 
-  /** Names and values of what is not a file. */
+  /** The names and values of all fields that are not files. */
   get fields(): [name: string, value: string][] {
     return [...this].filter((entry): entry is [string, string] => typeof entry[1] === "string");
   }
@@ -87,7 +87,7 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
     return this.entries();
   }
 
-  /** The fields without the files: a string per name, or a list where the name was given several times. */
+  /** The fields without the files: a string per name, or a list of strings if the name occurs several times. */
   toJSON(): Record<string, string | string[]> {
     const object: Record<string, string | string[]> = Object.create(null);
     for (const [name, value] of this.fields) {
@@ -100,7 +100,7 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
   }
 }
 
-/** Parses a whole body as a form, by its content type; 415 for another, 400 when malformed, 413 past a limit. */
+/** Parses a body as a form, by its content type. Another type is 415, a malformed form 400, a form beyond a limit 413. */
 export function parseForm(contentType: string | undefined, bytes: Uint8Array, limits?: MultipartLimits): Form {
   const type = contentType === undefined ? undefined : parseParameters(contentType);
   if (type?.value === "application/x-www-form-urlencoded") return parseUrlencoded(bytes, limits);

@@ -6,7 +6,7 @@ export type HeadersInit =
   | Readonly<Record<string, string | number | readonly string[]>>
   | Iterable<readonly [name: string, value: string]>;
 
-/** The header fields of a request: names are case-insensitive, nothing is parsed before it is asked for. */
+/** The header fields of a request. Names are case-insensitive. */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #source: RequestSource;
 
@@ -124,7 +124,7 @@ export class ResponseHeaders implements Iterable<[name: string, value: string]> 
   }
 }
 
-/** What a response lends its headers. */
+/** The part of a response that its headers use. */
 export interface HeaderOwner {
   type: string | null;
   fields: string[] | null;
@@ -139,7 +139,7 @@ export function isToken(text: string): boolean {
   return token.test(text);
 }
 
-/** Whether a text can be sent as the value of a field. */
+/** True if a text can be sent as the value of a field. */
 export function isFieldValue(text: string): boolean {
   return fieldValue.test(text);
 }

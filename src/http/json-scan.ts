@@ -130,7 +130,9 @@ function isTooLarge(text: string, start: number, end: number): boolean {
   if (mark === 0x2e || mark === 0x2d || (i === start && isDigit(mark))) exponent = 0;
   // The largest has 309 digits before its point, the exponent included: a number that cannot have them need not be read.
   if (end - start + exponent < 309) return false;
-  return !Number.isFinite(Number(text.slice(start, end)));
+  const number = text.slice(start, end);
+  if (number.length < 309 && !number.includes("e") && !number.includes("E")) return false;
+  return !Number.isFinite(Number(number));
 }
 
 export function isDigit(code: number): boolean {

@@ -7,18 +7,18 @@ import type { PartHead } from "./part-head.js";
 
 export type { MultipartLimits } from "./multipart-parser.js";
 
-/** A part of a multipart body while the body arrives: read it by one of the three before the next part is asked for. */
+/** A part of a multipart body. Read it with one of the three methods before asking for the next part. */
 export interface Part extends PartHead {
   /** The content as it arrives. */
   stream(): AsyncIterableIterator<Uint8Array>;
   bytes(): Promise<Uint8Array>;
-  /** The content as UTF-8; 400 when a field is not, while in a file what is not becomes U+FFFD. */
+  /** The content as text. A field that is not UTF-8 throws 400; in a file such bytes become U+FFFD. */
   text(): Promise<string>;
 }
 
 /**
- * The parts of a multipart form one after the other, at the reader's pace. What was not read of a part is passed over
- * when the next is asked for.
+ * The parts of a multipart form, one after the other, as fast as they are read. The unread rest of a part is skipped
+ * when the next part is requested.
  */
 export async function* readParts(
   contentType: string | undefined,

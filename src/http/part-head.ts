@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { httpError } from "../errors/http-error.js";
 import { parseParameters } from "./parameters.js";
 
-/** What a part of a multipart form says of itself. */
+/** The head of a part of a multipart form. */
 export interface PartHead {
   readonly name: string;
   /** The last component of the name the client gave; undefined when the part is not a file. */

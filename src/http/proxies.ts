@@ -9,11 +9,11 @@ export type Proxies = string | readonly string[] | number;
 
 export interface TrustProxyOptions {
   readonly proxies: Proxies;
-  /** What the proxies write. Only one of the two is read: a proxy passes on the other as the client sent it. */
+  /** The header that the proxies write. Only this one is read: a proxy passes on the other as the client sent it. */
   readonly header?: "x-forwarded-for" | "forwarded";
-  /** Whether they are believed in what scheme the client spoke. Default true. */
+  /** Trusts the scheme that the proxies report. Default true. */
   readonly proto?: boolean;
-  /** Whether they are believed in which host the client asked for. Default true. */
+  /** Trusts the host that the proxies report. Default true. */
   readonly host?: boolean;
 }
 
@@ -88,7 +88,7 @@ export class TrustedProxies {
 
 interface Client {
   readonly address: string;
-  /** Whether the peer is a proxy that is trusted. */
+  /** True if the peer is a trusted proxy. */
   readonly behindProxy: boolean;
   /** Which item, from the end of a list, was written by the trusted hop nearest to the client. */
   readonly item: number;

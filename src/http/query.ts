@@ -133,7 +133,7 @@ export function decodePairs(bytes: Buffer, size: number): string[] {
   return stringsOf(bytes, ends, written);
 }
 
-/** The strings that end at these positions. What is ASCII is cut from one string, which is cheaper than decoding each. */
+/** The strings that end at these positions. ASCII ones are cut from one string, which is cheaper than decoding each. */
 function stringsOf(bytes: Buffer, ends: readonly number[], size: number): string[] {
   const ascii = bytes.toString("latin1", 0, size);
   const strings: string[] = [];

@@ -10,7 +10,7 @@ import { decodedPath } from "./path.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
 
-/** What middleware leaves for those behind it. Declare further keys by merging into this interface. */
+/** Values that middleware passes on to later middleware and the handler. Merge into this interface to declare more keys. */
 export interface RequestContext {
   jwt_claims?: Readonly<Record<string, unknown>>;
   user?: string;
@@ -19,7 +19,7 @@ export interface RequestContext {
   [key: string]: unknown;
 }
 
-/** Members that the application fills in; declared where they are filled. */
+/** Members that features add to the request. Each feature declares its own. */
 export interface RequestSlots {}
 
 /** The part of the application that a request uses. The contract of features merges the rest of it into this interface. */
@@ -43,7 +43,7 @@ export interface RouteMiss {
 const noParams: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
 const noBytes: Uint8Array = new Uint8Array(0);
 
-/** A request. Everything beyond the method and the path is worked out when it is first asked for. */
+/** An HTTP request. Everything but the method and the path is computed on first use. */
 export class Request<Params extends object = Record<string, string>> {
   /** The method in capital letters, such as `GET`. */
   readonly method: string;
@@ -56,23 +56,23 @@ export class Request<Params extends object = Record<string, string>> {
   readonly source: RequestSource;
   /** @internal Filled by the application before anything else sees the request. */
   host: RequestHost | null = null;
-  /** @internal Names come from the route, values from the path. */
+  /** @internal The names are from the route, the values from the path. */
   paramNames: readonly string[] | null = null;
   /** @internal */
   paramValues: readonly string[] | null = null;
-  /** @internal The reason why no route answers; null when one does. */
+  /** @internal The reason why no route matches; null if one does. */
   miss: RouteMiss | null = null;
-  /** The pattern of the route that answers, `/books/{id}`; null when none does. Bounded, unlike the path. */
+  /** The pattern of the matching route, such as `/books/{id}`; null if no route matches. */
   pattern: string | null = null;
-  /** What the pipeline turned into an answer, for middleware that wants to know. */
+  /** The error that became the response, if there was one. */
   error: unknown = undefined;
-  /** @internal When the first that measures (logging, metrics) saw the request, on the monotonic clock; 0 when none did. */
+  /** @internal The start of the request on the monotonic clock, set by logging or metrics; 0 if neither is enabled. */
   startedAt = 0;
   /** @internal The whole body once it has been read. */
   bytesRead: Uint8Array | null = null;
-  /** @internal Values made by the dependency container for this request. */
+  /** @internal Values that the dependency container made for this request. */
   scope: Map<string, unknown> | null = null;
-  /** @internal Set by what looks at who asks: an answer that depends on it must not be shared by a cache. */
+  /** @internal True if the client was identified: a shared cache must not store the response. */
   personal = false;
   /**
    * @internal Set where a cookie identifies the client. A page of another site can have the browser send that cookie with
@@ -100,28 +100,32 @@ export class Request<Params extends object = Record<string, string>> {
     this.path = source.path.includes("%") ? decodedPath(source.path) : source.path;
   }
 
-  /** Path parameters by name: always strings, decoded once. */
+  /** The path parameters by name. They are always strings, decoded once. */
   get params(): Params {
     return (this.#params ??= buildParams(this.paramNames, this.paramValues) as Params);
   }
 
+  /** The query parameters. */
   get query(): Query {
     return (this.#query ??= new Query(this.source.search, 1));
   }
 
+  /** The header fields. Names are case-insensitive. */
   get headers(): RequestHeaders {
     return (this.#headers ??= new RequestHeaders(this.source));
   }
 
+  /** The cookies. */
   get cookies(): Cookies {
     return (this.#cookies ??= parseCookies(this.source.header("cookie") ?? ""));
   }
 
+  /** Values that middleware passes on, such as `jwt_claims`, `user`, `api_key_name` and `request_id`. */
   get context(): RequestContext {
     return (this.#context ??= {});
   }
 
-  /** The absolute address: scheme and host as the client gave them, or as a trusted proxy says it did. */
+  /** The absolute URL. The scheme and host are those of the client, or those that a trusted proxy reports. */
   get url(): string {
     const origin = this.host?.originOf?.(this as unknown as Request);
     if (origin !== undefined) return origin + this.target;
@@ -134,12 +138,12 @@ export class Request<Params extends object = Record<string, string>> {
     return this.source.path + this.source.search;
   }
 
-  /** The client's address: the peer, or what a trusted proxy says of it. */
+  /** The IP address of the client: the peer of the connection, or the address that a trusted proxy reports. */
   get ip(): string {
     return this.host?.addressOf(this as unknown as Request) ?? this.source.remoteAddress;
   }
 
-  /** Aborted when the client leaves or the time to answer is up. */
+  /** Aborted when the client disconnects or the request times out. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
@@ -148,17 +152,17 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#abort.signal;
   }
 
-  /** The request's id: the one in the context, else one made now. */
+  /** The id of the request: `request_id` of the context, or a new UUID. */
   get id(): string {
     return this.#context?.request_id ?? (this.#id ??= nodeCrypto().randomUUID());
   }
 
-  /** @internal The id where there is one already, without making one. */
+  /** @internal The id, or null if there is none yet. */
   get knownId(): string | null {
     return this.#context?.request_id ?? this.#id;
   }
 
-  /** A logger whose lines carry the request's method, path and id. */
+  /** A logger that adds the method, the path and the id of the request to each line. */
   get log(): Logger {
     if (!this.host) throw new Error("request.log is there once an application has the request");
     return (this.#log ??= this.host.logger.child({ request_id: this.id, method: this.method, path: this.path }));
@@ -176,10 +180,12 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#json.value as T;
   }
 
+  /** The body as text. Bytes that are not UTF-8 become U+FFFD. */
   text(): string {
     return utf8Of(this.bytes());
   }
 
+  /** The body as bytes; empty if the request has none. */
   bytes(): Uint8Array {
     if (this.bytesRead) return this.bytesRead;
     const body = this.source.body;
@@ -188,35 +194,35 @@ export class Request<Params extends object = Record<string, string>> {
     throw new Error("the body has not been read: a route with `stream: true` reads it with request.stream()");
   }
 
-  /** The body as a form, url-encoded or multipart; 415 when it is neither. */
+  /** The body as a form, url-encoded or multipart. Another Content-Type throws 415, a malformed form 400. */
   form(limits?: MultipartLimits): Form {
     return (this.#form ??= parseForm(this.source.header("content-type"), this.bytes(), limits));
   }
 
-  /** The body as it arrives, in a route with `stream: true`. */
+  /** The body as it arrives, for routes with `stream: true`. */
   stream(): AsyncIterableIterator<Uint8Array> {
     const body = this.source.body;
     if (this.bytesRead || !body) return pieces(this.bytesRead);
     return body.stream(this.bodyLimit);
   }
 
-  /** The parts of a multipart body one after the other, in a route with `stream: true`. */
+  /** The parts of a multipart body, one after the other, for routes with `stream: true`. */
   parts(limits?: MultipartLimits): AsyncIterableIterator<Part> {
     return readParts(this.source.header("content-type"), this.stream(), limits);
   }
 
-  /** Runs a function once the response has been sent, or the client has gone. */
+  /** Runs a function after the response has been sent, or after the client has disconnected. */
   onFinish(callback: () => void | Promise<void>): void {
     if (this.#unfinished > 0) (this.#afterwards ??= []).push(callback);
     else void runAll([callback], this.host?.logger);
   }
 
-  /** @internal Puts off what comes after the response until `finish` has been called once more. */
+  /** @internal Delays the `onFinish` functions until `finish` has been called once more. */
   hold(): void {
     this.#unfinished++;
   }
 
-  /** @internal Called by the transport, once, when the response has been sent or cannot be any more. */
+  /** @internal Called by the transport, once, when the response has been sent or can no longer be sent. */
   finish(): void {
     if (--this.#unfinished > 0) return;
     const callbacks = this.#afterwards;
@@ -225,7 +231,7 @@ export class Request<Params extends object = Record<string, string>> {
     void runAll(callbacks, this.host?.logger);
   }
 
-  /** @internal Set by the route; else the application's. */
+  /** @internal The limit of the route; null for that of the application. */
   routeBodyLimit: number | null = null;
 
   /** @internal */
@@ -233,7 +239,7 @@ export class Request<Params extends object = Record<string, string>> {
     return this.routeBodyLimit ?? this.host?.bodyLimit ?? Number.POSITIVE_INFINITY;
   }
 
-  /** @internal Called by the transport when the client has left, and by the pipeline when the time is up. */
+  /** @internal Called by the transport when the client disconnects, and by the pipeline on a timeout. */
   abort(reason: unknown): void {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
@@ -241,7 +247,7 @@ export class Request<Params extends object = Record<string, string>> {
     if (this.#onAbort !== null) for (const callback of this.#onAbort) callback(reason);
   }
 
-  /** @internal Told the reason when the request is aborted; costs less than listening to the signal. */
+  /** @internal Calls a function with the reason when the request is aborted. Cheaper than the signal. */
   onAbort(callback: (reason: unknown) => void): void {
     if (this.#abortReason !== undefined) callback(this.#abortReason);
     else (this.#onAbort ??= []).push(callback);
@@ -252,12 +258,12 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#abortReason !== undefined;
   }
 
-  /** @internal Whether anything was put into the context, without making one. */
+  /** @internal True if there is a context. Asking for `context` would make one. */
   get hasContext(): boolean {
     return this.#context !== null;
   }
 
-  /** What a log line or JSON shows of a request: no header, no query and no body, where secrets may be. */
+  /** The request in a log line or in JSON: without headers, query and body, which may hold secrets. */
   toJSON(): { method: string; path: string } {
     return { method: this.method, path: this.path };
   }

@@ -10,15 +10,17 @@ import { toJson } from "./to-json.js";
 
 export type { HeadersInit } from "./headers.js";
 
+/** The status and headers of a response. */
 export interface ResponseInit {
+  /** Default 200. */
   readonly status?: number;
   readonly headers?: HeadersInit;
 }
 
-/** Pieces of a body that is sent while it is made. */
+/** A body that is sent in pieces, while it is produced. */
 export type BodyStream = AsyncIterable<Uint8Array | string>;
 
-/** What a response can carry. */
+/** The types of a body. */
 export type ResponseBody = string | Uint8Array | BodyStream | FileBody | null;
 
 const jsonType = "application/json";
@@ -27,8 +29,9 @@ const htmlType = "text/html; charset=utf-8";
 const bytesType = "application/octet-stream";
 
 class BaseResponse {
+  /** The HTTP status. */
   status: number;
-  /** The body as it will be sent, before compression and the like. */
+  /** The body before compression. */
   body: ResponseBody;
   /** @internal Content-Type, apart from the other fields because a transport prepares heads by it. */
   type: string | null;
@@ -38,10 +41,10 @@ class BaseResponse {
   upgrade: UpgradeCallback | null = null;
   /** @internal Set by `cacheTags`. */
   tags: string[] | null = null;
-  /** @internal Whether it belongs to the answer of one request and may be changed for it. */
+  /** @internal True if the response belongs to one request and middleware may change it. */
   given = false;
 
-  /** `type` is what Content-Type is unless the init's headers say otherwise. */
+  /** `type` is the Content-Type, unless the headers of `init` set another. */
   constructor(body?: ResponseBody, init?: ResponseInit | number, type?: string) {
     this.body = body ?? null;
     this.type =
@@ -59,15 +62,17 @@ class BaseResponse {
     }
   }
 
+  /** The header fields. Names are case-insensitive. */
   get headers(): ResponseHeaders {
     return new ResponseHeaders(this);
   }
 
+  /** True if the status is 200 to 299. */
   get ok(): boolean {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** Sets a header field, in place of a value it had. */
+  /** Sets a header field and replaces earlier values. */
   header(name: string, value: string | number): this {
     this.headers.set(name, value);
     return this;
@@ -79,18 +84,18 @@ class BaseResponse {
     return this;
   }
 
-  /** Tells the browser to forget a cookie; `path` and `domain` must be those it was set with. */
+  /** Removes a cookie from the browser. `path` and `domain` must be those that it was set with. */
   clearCookie(name: string, options?: CookieOptions): this {
     return this.cookie(name, "", { ...options, maxAge: 0, expires: new Date(0) });
   }
 
-  /** Names the response for `invalidateCache`; never sent to the client. */
+  /** Adds tags for `invalidateCache`. They are never sent to the client. */
   cacheTags(...tags: string[]): this {
     (this.tags ??= []).push(...tags);
     return this;
   }
 
-  /** A copy whose status and headers can be changed apart from this one's. A body that is a stream is shared. */
+  /** A copy with its own status and headers. A body that is a stream is shared. */
   clone(): Response {
     const copy = new Response();
     copy.body = this.body;
@@ -102,34 +107,39 @@ class BaseResponse {
     return copy;
   }
 
-  /** @internal Adds a field whose name and value are known to be sound. */
+  /** @internal Adds a field without checking its name and value. */
   addField(name: string, value: string): void {
     (this.fields ??= []).push(name, value);
   }
 
+  /** A JSON response. A Map is sent as an object, a Set as a list, a bigint as a string. */
   static json(data: unknown, init?: ResponseInit | number): Response {
     const text = toJson(data);
     if (text === undefined) throw new ValueError(`${typeof data} cannot be sent as JSON`);
     return new Response(text, init, jsonType);
   }
 
+  /** A plain text response. */
   static text(text: string, init?: ResponseInit | number): Response {
     return new Response(text, init, textType);
   }
 
+  /** An HTML response. The text is not escaped. */
   static html(html: string, init?: ResponseInit | number): Response {
     return new Response(html, init, htmlType);
   }
 
+  /** A response of type application/octet-stream. */
   static bytes(bytes: Uint8Array, init?: ResponseInit | number): Response {
     return new Response(bytes, init, bytesType);
   }
 
+  /** A response with status 204 and without a body. */
   static noContent(): Response {
     return new Response(null, 204);
   }
 
-  /** Sends the client elsewhere; what cannot stand in a URL is escaped. */
+  /** A redirect, 302 by default. Characters that are not allowed in a URL are escaped. */
   static redirect(url: string | URL, status: number | ResponseInit = 302): Response {
     const init = typeof status === "number" ? { status } : { ...status, status: status.status ?? 302 };
     if (![301, 302, 303, 307, 308].includes(init.status)) {
@@ -140,18 +150,18 @@ class BaseResponse {
     return response;
   }
 
-  /** A file, with conditions and ranges answered; 404 when it is not there. */
+  /** A file. Conditional requests and ranges are supported; a missing file gets 404. */
   static file(path: string | URL, options?: FileOptions): Response {
     const body = new FileBody(path, options);
     return new Response(body, body.options);
   }
 
-  /** A body sent piece by piece, at the client's pace. */
+  /** A response whose body is sent in pieces, as fast as the client reads. */
   static stream(body: BodyStream | ReadableStream<Uint8Array | string>, init?: ResponseInit | number): Response {
     return new Response(body as BodyStream, init);
   }
 
-  /** Server-sent events, with a heartbeat; the source ends when the client leaves. */
+  /** Server-sent events, with a heartbeat. The source is ended when the client disconnects. */
   static sse(source: SseSource, options?: SseOptions): Response {
     const response = new Response(sseStream(source, options), 200, "text/event-stream");
     response.addField("Cache-Control", "no-cache");
@@ -160,7 +170,7 @@ class BaseResponse {
   }
 }
 
-/** An answer. Made by a handler, or from what a handler returns. */
+/** An HTTP response. Handlers make one, or it is made from the value that they return. */
 export class Response extends BaseResponse {}
 export interface Response extends SnakeMembers<BaseResponse, "clearCookie" | "cacheTags", Response> {}
 export declare namespace Response {
@@ -202,12 +212,12 @@ function checkStatus(status: number): number {
   return status;
 }
 
-/** Percent-encodes what may not stand in a header; what is encoded already stays. */
+/** Percent-encodes characters that a header cannot have. Escapes stay as they are. */
 function escapeLocation(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
 }
 
-/** Tells the source of a body that it will not be sent. */
+/** Ends the stream of a body that will not be sent. */
 export function discardBody(response: Response): void {
   const body = response.body;
   if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return;

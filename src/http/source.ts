@@ -12,11 +12,11 @@ export interface RequestSource {
   readonly search: string;
   /** The peer's address; empty where there is none. */
   readonly remoteAddress: string;
-  /** Whether the connection is encrypted. */
+  /** True if the connection is encrypted. */
   readonly secure: boolean;
   /** The body, or null when the request has none. */
   readonly body: IncomingBody | null;
-  /** Whether the client asks to speak WebSocket on this connection. */
+  /** True if the client requests a WebSocket. */
   readonly wantsWebSocket: boolean;
   /** The value of a field named in lower case; repeated fields are joined by ", " (Cookie by "; "). */
   header(name: string): string | undefined;
@@ -26,7 +26,7 @@ export interface RequestSource {
 
 /** The body of a request while it arrives. */
 export interface IncomingBody {
-  /** What Content-Length says; undefined for a chunked body. */
+  /** The Content-Length; undefined for a chunked body. */
   readonly length: number | undefined;
   /** The whole body, when all of it is already here; asking costs nothing. */
   readonly received: Uint8Array | null;

@@ -7,7 +7,7 @@ export interface SseEvent {
   readonly data?: unknown;
   /** The type that listeners are registered for; default "message". */
   readonly event?: string;
-  /** What a reconnecting client sends as Last-Event-ID. */
+  /** The id of the event. A client that reconnects sends it as Last-Event-ID. */
   readonly id?: string | number;
   /** Milliseconds after which a client reconnects. */
   readonly retry?: number;

@@ -17,7 +17,7 @@ export interface Answerable {
   [toResponseSymbol](request: Request): Response | Promise<Response>;
 }
 
-/** Makes the response from what a handler returned (already awaited). `status` is the route's, 0 for the default. */
+/** Makes the response from the awaited result of a handler. `status` is that of the route, or 0 for the default. */
 export function toResponse(request: Request, value: unknown, status: number): Response | Promise<Response> {
   switch (typeof value) {
     case "object":
@@ -85,7 +85,7 @@ async function settledValue(request: Request, value: PromiseLike<unknown>): Prom
   return JSON.parse(body);
 }
 
-/** A handler may keep a response and return it again, so what middleware adds for one answer goes to a copy. */
+/** A handler may return the same response again, so middleware changes a copy. */
 function fromResponse(request: Request, response: Response): Response | Promise<Response> {
   if (response.body instanceof FileBody) return withFiles((files) => files.sendFile(request, response));
   if (response.given) return response;

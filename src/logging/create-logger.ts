@@ -16,7 +16,7 @@ export interface LoggerOptions {
   readonly level?: LogLevel;
   /** When not given, pretty in a terminal and JSON elsewhere. */
   readonly format?: LogFormat | undefined;
-  /** Where lines go; standard output, in batches, when not given. */
+  /** The destination of the lines. Default: standard output, in batches. */
   readonly sink?: LogSink;
 }
 

@@ -3,7 +3,7 @@ import type { LogFields } from "../internal/logger.js";
 import { setOwn } from "../internal/own-property.js";
 import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
 
-/** What a line can carry: JSON, with secrets taken out and nothing left that could throw. */
+/** The fields of a log line as plain JSON values, without secrets and without anything that could throw. */
 export type PlainValue = string | number | boolean | null | PlainValue[] | { [key: string]: PlainValue };
 export type PlainFields = Record<string, PlainValue>;
 
@@ -31,7 +31,7 @@ const unreadable = "[unreadable]";
 interface Copying {
   /** The objects on the way to the present value: one that is met again is a circle. */
   readonly path: object[];
-  /** How many values may still be copied. */
+  /** The number of values that may still be copied. */
   left: number;
 }
 

@@ -1,11 +1,11 @@
-/** What stands in a log or on a page in place of a secret. */
+/** Replaces a secret in a log or on a page. */
 export const redacted = "[redacted]";
 
 // Compared with the name in lower case and without separators, so that `X-Api-Key`, `api_key` and `apiKey` are one.
 const secretName =
   /authorization|cookie|passw(?:or)?d|passphrase|secret|tokens?$|apikey|privatekey|accesskey|credential/;
 
-/** Whether a value under this name is kept out of logs and error pages. */
+/** True if values with this name are kept out of logs and error pages. */
 export function isSecretName(name: string): boolean {
   return secretName.test(name.toLowerCase().replace(/[-_. ]/g, ""));
 }

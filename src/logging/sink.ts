@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
-/** Where log lines go. Each text handed over is whole lines, each ending in a line feed. A Writable stream is a sink too. */
+/** The destination of log lines. Each text is one or more whole lines, with line feeds. A Writable stream is a sink too. */
 export interface LogSink {
   write(lines: string): unknown;
   /** The file descriptor behind the sink, where there is one: decides whether lines are written for a terminal. */
@@ -105,7 +105,7 @@ export class FileSink implements LogSink {
     return true;
   }
 
-  /** Whether all is out. */
+  /** True if everything has been written. */
   #drain(): boolean {
     for (;;) {
       if (!this.#unsent) {
@@ -175,7 +175,7 @@ let standard: FileSink | undefined;
 /** Linux writes this much to a pipe whole or not at all, so lines of workers that share one never tear (pipe(7)). */
 const atomicWrite = 4096;
 
-/** How many bytes to write next: as many whole lines as fit into `limit`; at least one line. */
+/** The number of bytes to write next: as many whole lines as fit into `limit`, at least one line. */
 function pieceLength(bytes: Buffer, limit: number): number {
   if (bytes.length <= limit) return bytes.length;
   const end = bytes.lastIndexOf(lineFeed, limit - 1);

@@ -3,7 +3,7 @@ import type { CookieJar } from "./cookie-jar.js";
 
 type Field = string | number | boolean;
 
-/** What a request is made of: that of `fetch`, and shorter ways to write the usual. */
+/** The options of a request: those of `fetch`, and shorter forms of the usual ones. */
 export interface TestRequestInit extends RequestInit {
   /** A value to send as JSON. */
   readonly json?: unknown;

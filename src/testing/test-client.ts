@@ -8,9 +8,9 @@ import { configure, type TestSettings } from "./test-app.js";
 import { connect, type TestSocket } from "./test-socket.js";
 
 export interface TestClientOptions extends TestSettings {
-  /** Whether cookies that are set are sent again, as by a browser. Default true. */
+  /** Stores cookies and sends them again, as browsers do. Default true. */
   readonly keepCookies?: boolean;
-  /** What a request's `url` and `Host` say. Default "http://localhost". */
+  /** The origin of `request.url` and `Host`. Default "http://localhost". */
   readonly baseUrl?: string;
   /** Header fields of every request. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import { loadWs, type RawSocket } from "../websocket/ws.js";
 
 /** The client's end of a WebSocket. */
 export class TestSocket extends Channel {
-  /** The header fields of the answer to the handshake. */
+  /** The header fields of the response to the handshake. */
   readonly headers: Headers;
 
   constructor(raw: RawSocket, headers: Headers) {

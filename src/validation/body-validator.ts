@@ -2,8 +2,8 @@ import type { Issue } from "./issues.js";
 import type { JsonSchema } from "./json-schema.js";
 
 /**
- * What is no Standard Schema but can read a body itself, from its bytes, carries a method under this symbol; models do,
- * so that validation never needs to know them.
+ * A value with a method under this symbol reads a body from its bytes. Models have one, so that validation does not
+ * import the ORM.
  */
 export const bodyValidatorSymbol: unique symbol = Symbol.for("stoa.bodyValidator");
 
@@ -15,7 +15,7 @@ export type BodyResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly Issue[]; readonly status: number };
 
-/** What has a JSON Schema of its own to be documented by carries a method under this symbol. */
+/** A value with a method under this symbol has a JSON Schema for the documentation. */
 export const jsonSchemaSymbol: unique symbol = Symbol.for("stoa.jsonSchema");
 
 export interface DescribedSchema {
@@ -28,7 +28,7 @@ export interface NamedJsonSchema {
   readonly schema: JsonSchema;
 }
 
-/** What a body validator makes of a body. */
+/** The output of a body validator. */
 export type BodyOutput<S> = S extends BodyValidator<infer Output> ? Output : never;
 
 export function isBodyValidator(value: unknown): value is BodyValidator {

@@ -9,7 +9,7 @@ export type Coerce = (input: Record<string, unknown>) => void;
 /** Turns one value; what cannot be turned stays a string, for the schema to refuse. */
 type Turn = (value: unknown) => unknown;
 
-/** How a list is written in one string: a repeated name has no need to, a header and a path separate with commas. */
+/** The form of a list: a name that is repeated (query, form), or one text with commas (header, path). */
 export type Lists = "repeated" | "commas";
 
 /**

@@ -5,12 +5,12 @@ import { jsonSchemaOf } from "./json-schema.js";
 import { objectShape } from "./schema-walk.js";
 import type { StandardSchema } from "./standard-schema.js";
 
-/** Where a schema's input comes from, other than a JSON body. */
+/** The sources of a schema's input, other than a JSON body. */
 export type TextPlace = "params" | "query" | "headers" | "form";
 
 type Read = (request: Request) => Record<string, unknown>;
 
-/** What reads the input of a schema from a request, with text turned into what the schema wants. */
+/** A function that reads the input of a schema from a request and converts text to the types of the schema. */
 export function inputReader(place: TextPlace, schema: StandardSchema): Read {
   const read = place === "headers" ? headerReader(schema) : readers[place];
   const coerce = coercion(schema, place === "query" || place === "form" ? "repeated" : "commas");

@@ -5,7 +5,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a schema takes, or what it makes of it. */
+/** The input of a schema, or its output. */
 export type Direction = "input" | "output";
 
 /**
@@ -51,7 +51,7 @@ interface ZodContext {
   readonly zodSchema: ZodSchema;
 }
 
-/** What JSON.stringify makes of values that JSON does not have. */
+/** The form in which JSON.stringify writes values that JSON does not have. */
 const asJson: Readonly<Record<string, JsonSchema>> = {
   date: { type: "string", format: "date-time" },
   bigint: { type: "integer", format: "int64" },

@@ -1,9 +1,9 @@
 import type { Issue } from "./issues.js";
 
-/** Issues that a message names; the error has them all. */
+/** The most issues in a message. The error has them all. */
 const maxNamed = 20;
 
-/** What a handler returned breaks the schema of its response: a mistake in the application, not in the request. */
+/** The error of a handler whose result does not fit the `response` schema: a mistake of the application. */
 export class ResponseValidationError extends Error {
   readonly issues: readonly Issue[];
 

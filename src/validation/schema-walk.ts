@@ -10,7 +10,7 @@ export interface ObjectShape {
   /** By name; several where alternatives differ. */
   readonly properties: ReadonlyMap<string, readonly JsonSchema[]>;
   readonly required: ReadonlySet<string>;
-  /** What all other properties are; false when there are none, undefined when that is left open. */
+  /** The schema of all other properties; false if there are none, undefined if the schema does not say. */
   readonly others: JsonSchema | boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export function objectShape(root: JsonSchema, node: JsonSchema, depth = 0): Obje
   return { properties, required, others };
 }
 
-/** What the items of a list are, where the schema says so. */
+/** The schema of the items of a list, if there is one. */
 export function itemsOf(root: JsonSchema, node: JsonSchema, depth = 0): JsonSchema | undefined {
   const schema = resolve(root, node);
   if (isSchema(schema["items"])) return schema["items"];

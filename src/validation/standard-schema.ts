@@ -33,14 +33,14 @@ export interface SchemaIssue {
   readonly type?: string;
 }
 
-/** What a schema makes of its input. */
+/** The output type of a schema. */
 export type SchemaOutput<S> = S extends {
   readonly "~standard": { readonly types?: { readonly output: infer Output } | undefined };
 }
   ? Output
   : never;
 
-/** What a schema takes. */
+/** The input type of a schema. */
 export type SchemaInput<S> = S extends {
   readonly "~standard": { readonly types?: { readonly input: infer Input } | undefined };
 }

@@ -21,10 +21,10 @@ type Place = keyof Schemas;
 type Outcome = BodyResult<unknown>;
 type Check = (request: Request) => Outcome | Promise<Outcome>;
 
-/** In the order in which issues are told. */
+/** The order of the issues in a response. */
 const places: readonly Place[] = ["params", "query", "headers", "body", "form"];
 
-/** The step that validates a route's input, or null when the route has no schema. All errors are told at once. */
+/** The step that validates the input of a route, or null if the route has no schema. All mistakes are reported together. */
 export function validationStep(options: Schemas & { readonly stream?: boolean }, owner: string): Step | null {
   const given = places.filter((place) => options[place] !== undefined);
   if (given.length === 0) return null;
@@ -75,7 +75,7 @@ function checkOf(place: Place, schema: unknown, owner: string): Check {
   };
 }
 
-/** A body that is not there is `undefined` to a schema that takes that, and 400 where it does not. */
+/** A missing body is `undefined` for a schema that accepts it, else 400. */
 function bodyCheck(schema: StandardSchema): Check {
   const standard = schema["~standard"];
   return (request) => {

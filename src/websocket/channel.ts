@@ -17,7 +17,7 @@ export interface ChannelLimits extends OutboxLimits {
   readonly heartbeat: number;
 }
 
-/** How a WebSocket ended: 1006 and our own words where the peer said nothing. */
+/** The end of a WebSocket. Without a close frame of the peer the code is 1006, with a reason of our own. */
 export interface CloseInfo {
   readonly code: number;
   readonly reason: string;
@@ -75,7 +75,7 @@ class BaseChannel implements AsyncIterable<Message> {
     });
   }
 
-  /** Whether messages can be sent. */
+  /** True if messages can be sent. */
   get isOpen(): boolean {
     return this.#raw.readyState === OPEN;
   }

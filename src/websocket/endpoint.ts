@@ -11,7 +11,7 @@ import type { WebSocketRegistry } from "./registry.js";
 import { WebSocket } from "./socket.js";
 import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
 
-/** What a WebSocket route runs. The socket is closed when it returns. */
+/** The handler of a WebSocket route. The socket is closed when it returns. */
 export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
 
 /**
@@ -84,7 +84,7 @@ function open(server: RawServer, request: UpgradeRequest, duplex: Duplex, head: 
 
 const ofTheHandshake = /^(?:connection|upgrade|content-length|transfer-encoding|sec-websocket-.*)$/i;
 
-/** What middleware added to the response: cookies, an id of the request. */
+/** The header fields that middleware added to the response, such as cookies and the request id. */
 function fieldLinesOf(response: Response): string[] {
   const fields = response.fields ?? [];
   const lines: string[] = [];
@@ -114,7 +114,7 @@ async function run(
   request.finish();
 }
 
-/** What the client is told of an error: that its data was wrong, that it may not, or nothing but that we failed. */
+/** The close code for an error: wrong data, not allowed, or an internal error without details. */
 function closeCodeFor(socket: WebSocket, error: unknown): number {
   if (!socket.isOpen && isBecauseClosed(socket, error)) return 1000;
   if (!isInstance(error, HttpError) || error.status >= 500) return 1011;

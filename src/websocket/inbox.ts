@@ -1,9 +1,9 @@
 import type { Message } from "./message.js";
 
-/** What a waiting message costs beside its bytes: an empty one must count too. */
+/** The cost of a waiting message beside its bytes: empty messages must count too. */
 const overhead = 64;
 
-/** Where the messages come from, and can be made to wait. */
+/** The source of the messages. It can be paused. */
 export interface Flow {
   pause(): void;
   resume(): void;
@@ -30,7 +30,7 @@ export class Inbox {
     return this.#cost;
   }
 
-  /** Whether reading is paused, or was since this was last asked. */
+  /** True if reading is paused, or was paused since the last call. */
   wasPaused(): boolean {
     const was = this.#wasPaused;
     this.#wasPaused = this.#paused;

@@ -6,7 +6,7 @@ import type { ChannelLimits } from "./channel.js";
 /** Which pages may open a WebSocket: a list of origins, any, or what a function says (true lets through). */
 export type Origins = readonly string[] | "*" | ((origin: string | undefined, request: Request) => boolean);
 
-/** What a WebSocket route may be given. */
+/** The options of a WebSocket route. */
 export interface SocketOptions {
   /** Default: pages of the same host. A client that sends no Origin is no browser, and passes a list too. */
   readonly origins?: Origins;
@@ -22,9 +22,9 @@ export interface SocketOptions {
   readonly sendTimeout?: number;
   /** Seconds between pings; a peer that is silent from one to the next is given up. 0 for none. Default 30. */
   readonly heartbeat?: number;
-  /** Seconds for the peer to answer our closing. Default 10. */
+  /** Seconds to wait for the close frame of the peer. Default 10. */
   readonly closeTimeout?: number;
-  /** Whether messages may be compressed (permessage-deflate). Default false: it costs memory and time per socket. */
+  /** Enables compression of messages (permessage-deflate). Default false: it costs memory and time per socket. */
   readonly compression?: boolean;
 }
 

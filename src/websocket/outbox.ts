@@ -3,7 +3,7 @@ import { WebSocketClosedError } from "./closed-error.js";
 import { writeFrame } from "./frame.js";
 import { OPEN, type RawSocket } from "./ws.js";
 
-/** What a frame that waits costs beside its bytes. */
+/** The cost of a waiting frame beside its bytes. */
 const overhead = 128;
 /** How many times the limit may wait, where sends are not awaited, before the peer is given up. */
 const maxOver = 4;

@@ -3,7 +3,7 @@ import { checkClose } from "./close-code.js";
 
 /** The open WebSockets of an application. */
 export class WebSocketRegistry {
-  /** Whether a peer may be told what class of error ended its connection. */
+  /** True if the close reason may name the class of an error. */
   debug = false;
   readonly #open = new Set<Channel>();
   readonly #running = new Set<Promise<void>>();

@@ -23,7 +23,7 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
     return this.request.query;
   }
 
-  /** What middleware left for the handler. */
+  /** Values that middleware passed on to the handler. */
   get context(): RequestContext {
     return this.request.context;
   }

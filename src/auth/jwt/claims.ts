@@ -1,6 +1,6 @@
 import type { JwtConfig } from "./config.js";
 
-/** What a token says. The registered names (RFC 7519 section 4.1) have their types; the rest is the issuer's. */
+/** The claims of a token. The registered names (RFC 7519 section 4.1) are typed; the issuer may add others. */
 export interface JwtClaims {
   readonly sub?: string;
   readonly iss?: string;

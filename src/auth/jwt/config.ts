@@ -20,7 +20,7 @@ export interface JwtOptions extends KeySources {
   readonly jwks?: KeySources["jwks"];
   /** The `kid` of tokens made here. */
   readonly keyId?: string;
-  /** Who must have issued a token (`iss`); tokens made here carry the first. */
+  /** The accepted issuers (`iss`). Tokens made here have the first one. */
   readonly issuer?: string | readonly string[];
   /** For whom a token must be (`aud`): one of these; tokens made here carry them. */
   readonly audience?: string | readonly string[];
@@ -30,9 +30,9 @@ export interface JwtOptions extends KeySources {
   readonly type?: string;
   /** Seconds from the first token to the last refreshed one. Default 7 days. */
   readonly refreshLimit?: number;
-  /** How many verified tokens are remembered; 0 for none. Default 1000. */
+  /** The number of verified tokens that are cached; 0 disables the cache. Default 1000. */
   readonly cache?: number;
-  /** Where revoked tokens are kept. Default: in memory. */
+  /** The store of revoked tokens. Default: in memory. */
   readonly revocations?: RevocationStore;
 }
 
@@ -85,7 +85,7 @@ class BaseJwtConfig {
   }
 }
 
-/** How tokens are made and which are accepted. */
+/** The settings by which tokens are made and accepted. */
 export class JwtConfig extends BaseJwtConfig {
   constructor(options: EitherSpelling<JwtOptions>);
   constructor(secret: string | Uint8Array, algorithm?: JwtAlgorithm, expiration?: number);

@@ -25,7 +25,7 @@ class BaseJwtAuth extends SchemeAuth {
   readonly name = "jwt-auth";
   readonly schemeName = "bearerAuth";
   readonly securityScheme: SecurityScheme = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
-  /** Where revoked tokens are kept; may be replaced by a shared store before the application starts. */
+  /** The store of revoked tokens. It can be replaced by a shared store before the application starts. */
   revocations: RevocationStore;
   readonly #config: JwtConfig;
   readonly #reader: TokenReader;
@@ -128,7 +128,7 @@ class BaseJwtAuth extends SchemeAuth {
     return revoked.then((verdict) => unlessRevoked(verified, verdict));
   }
 
-  /** What the store answers; 503 when it fails, since nothing is known then. */
+  /** Asks the store. If it fails, the token cannot be accepted: 503. */
   #asked(ask: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     try {
       const answer = ask();
@@ -144,7 +144,7 @@ export class JwtAuth extends BaseJwtAuth {}
 export interface JwtAuth extends SnakeMembers<BaseJwtAuth, "createToken", never> {}
 addSnakeNames(BaseJwtAuth.prototype, ["createToken"]);
 
-/** The same whatever is wrong: forged, expired and revoked tokens are not told apart. */
+/** One response for all: clients cannot distinguish forged, expired and revoked tokens. */
 function invalid(): Error {
   return unauthorized("The token is invalid or has expired.", 'Bearer error="invalid_token"');
 }

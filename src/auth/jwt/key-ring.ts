@@ -19,7 +19,7 @@ export interface Jwks {
   readonly keys: readonly (JsonWebKey & Readonly<Record<string, unknown>>)[];
 }
 
-/** Where the keys come from: a secret, a pair of keys, or a set, in a file or as an object. */
+/** The source of the keys: a secret, a pair of keys, or a set, in a file or as an object. */
 export interface KeySources {
   readonly secret?: string | Uint8Array | undefined;
   readonly publicKey?: KeyInput | undefined;

@@ -11,7 +11,7 @@ const maxLength = 8192;
 const maxHeaders = 64;
 const base64url = /^[\w-]+$/;
 
-/** Reads tokens of one configuration. Whatever is wrong with one, the answer is null. */
+/** Reads tokens of one configuration. An invalid token gives null, whatever the reason. */
 export class TokenReader {
   readonly #config: JwtConfig;
   readonly #memory: TokenMemory;
