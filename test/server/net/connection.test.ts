@@ -19,9 +19,9 @@ import { FieldLines, PreparedHeads } from "../../../src/server/net/response-head
 import { type Dispatch, defaultLimits } from "../../../src/server/transport.js";
 import fc from "../../support/properties.js";
 import { endings, modelDispatch, requests, turn } from "../exchange-model.js";
-import { get, parseAnswers } from "../support.js";
+import { get, parseResponses } from "../support.js";
 
-/** A socket without a system behind it: the test says how much is taken, and sees what is asked of it. */
+/** A socket without a system behind it: the test decides how much is taken, and sees every call. */
 class FakeSocket implements ClientSocket {
   text = "";
   writableLength = 0;
@@ -250,6 +250,6 @@ describe("bytes behind a request that waits for its response", () => {
     respond(new Response("first"));
     await turn();
     expect(socket.paused).toBe(false);
-    expect(parseAnswers(socket.text)).toHaveLength(sent + 1);
+    expect(parseResponses(socket.text)).toHaveLength(sent + 1);
   });
 });
