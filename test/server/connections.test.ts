@@ -11,7 +11,7 @@ import { Client, echo, get, openClient, parseResponses, settle, start, transport
 
 const hello = () => new Response("hello");
 
-/** An response that comes when `response` is called. */
+/** A response that comes when `respond` is called. */
 function slow() {
   let respond = (_text: string) => {};
   let asked = false;
@@ -240,7 +240,7 @@ describe("a client that ends its side early", () => {
 });
 
 describe("an application mounted in an http.Server", () => {
-  it("responses requests and upgrades", async () => {
+  it("handles requests and upgrades", async () => {
     const dispatch = (request: Parameters<typeof echo>[0]) => {
       if (!request.source.wantsWebSocket) return echo(request);
       const response = new Response(null);

@@ -30,7 +30,7 @@ const large = ["crypto", "tls", "http", "zlib"];
 
 beforeAll(() => ensureBuilt(() => {}), 120_000);
 
-it("a small application starts and responses without the large modules of Node that it does not need", async () => {
+it("a small application starts and responds without the large modules of Node that it does not need", async () => {
   const { responded } = await loadedBy("");
   expect(responded).toContain("net");
   expect(responded.filter((name) => large.includes(name))).toEqual([]);

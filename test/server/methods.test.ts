@@ -10,7 +10,7 @@ describe.each(["net", "node"] as const)("the methods of a route on the %s transp
     const server = await app.run({ port: 0, exit: false, transport });
     try {
       const client = await openClient(server.address);
-      // One after the other: node:http responses pipelined requests side by side.
+      // One after the other: node:http handles pipelined requests side by side.
       for (const [i, method] of requestMethods.entries()) {
         client.send(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
         const response = (await client.responses(i + 1, requestMethods))[i]!;

@@ -9,7 +9,7 @@ async function* pieces(...list: (string | Uint8Array)[]): AsyncGenerator<string 
 
 const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
 
-describe.each(transports)("an response of the %s transport", (_name, factory) => {
+describe.each(transports)("a response of the %s transport", (_name, factory) => {
   const responseTo = async (respond: () => Response, request = get("/")) => {
     const { client } = await start(factory, respond);
     const [response] = await (await client(request)).responses(1, [request.split(" ")[0]!]);

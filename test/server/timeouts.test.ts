@@ -198,7 +198,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await slow.readToEnd();
   });
 
-  it("may wait long for an response", async () => {
+  it("may wait long for a response", async () => {
     const { client } = await start(
       factory,
       async () => {

@@ -50,7 +50,7 @@ it("takes the bytes of a socket before they go through the stream", async () => 
   expect(events).toEqual([]);
 });
 
-it("responses the same where sockets hand over their bytes otherwise", async () => {
+it("gives the same responses if sockets hand over their bytes in another way", async () => {
   const text = await exchange((socket, transport) => {
     transport.accept(socket);
     socket.push = Socket.prototype.push;
