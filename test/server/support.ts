@@ -154,7 +154,7 @@ export function parseResponses(text: string, methods: readonly string[] = []): C
     if (headEnd === -1) break;
     const head = text.slice(pos, headEnd);
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? Number.NaN);
-    if (Number.isNaN(status)) throw new Error(`not an response: ${JSON.stringify(text.slice(pos, pos + 80))}`);
+    if (Number.isNaN(status)) throw new Error(`not a response: ${JSON.stringify(text.slice(pos, pos + 80))}`);
     pos = headEnd + 4;
     if (status === 100) continue;
     const headers = parseHeaders(head);

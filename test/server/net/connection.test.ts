@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import { BodyMemory } from "../../../src/server/body/body-memory.js";
 import type { ClientSocket } from "../../../src/server/net/client-socket.js";
-import { Connection, type ConnectionHost, type ConnectionState, maxHeld } from "../../../src/server/net/connection.js";
+import { Connection, type ConnectionHost, maxHeld } from "../../../src/server/net/connection.js";
 import { HeadParser } from "../../../src/server/net/head.js";
 import {
   BEHIND,
   CLOSED,
+  type ConnectionState,
   FRESH,
   HEAD,
   IDLE,
