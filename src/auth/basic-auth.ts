@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { Request } from "../http/request.js";
+import { isPromise } from "../internal/is-promise.js";
 import { type Checks, is, readCall, required } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
-import { isPromise } from "../pipeline/compile.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 

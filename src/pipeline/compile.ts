@@ -8,7 +8,6 @@ import type { Deadlines } from "./deadlines.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 
 export type { OnError, Run };
-export { isPromise };
 
 export interface PipelineParts {
   /** From the outside in. */

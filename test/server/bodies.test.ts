@@ -5,12 +5,12 @@ import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
 import type { BodyBuffer } from "../../src/server/body/body-buffer.js";
 import { untilStill } from "../support/until-still.js";
-import { echo, get, parseAnswers, settle, start, startForAll, transports } from "./support.js";
+import { echo, get, parseResponses, settle, start, startForAll, transports } from "./support.js";
 
 const post = (fields: string, body = "") => `POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}`;
 const chunked = (body: string) => post("Transfer-Encoding: chunked\r\n", body);
 
-/** Reads with a limit; what goes wrong becomes the answer, as in the pipeline. */
+/** Reads with a limit; an error becomes the response, as in the pipeline. */
 const reader = (limit: number, notes: string[] = []) => {
   return async (request: Request) => {
     try {
@@ -25,9 +25,9 @@ const reader = (limit: number, notes: string[] = []) => {
 describe.each(transports)("a body on the %s transport", (_name, factory) => {
   const server = startForAll(factory, echo);
   const bodyOf = async (bytes: string) => {
-    const [answer] = await (await server().client(bytes)).answers(1);
-    expect(answer!.status).toBe(200);
-    return JSON.parse(answer!.body).body as string | null;
+    const [response] = await (await server().client(bytes)).responses(1);
+    expect(response!.status).toBe(200);
+    return JSON.parse(response!.body).body as string | null;
   };
 
   it("comes with a length", async () => {
@@ -61,7 +61,7 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
     const connection = await server().client("POST / HTTP/1.1\r\nHo");
     await settle(20);
     connection.send("st: a\r\nContent-Length: 4\r\n\r\n\0\x01\n\r");
-    const [response] = await connection.answers(1);
+    const [response] = await connection.responses(1);
     expect(response!.status).toBe(200);
     expect(JSON.parse(response!.body).body).toBe("\0\x01\n\r");
   });
@@ -76,27 +76,27 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
 describe.each(transports)("the limit of a body on the %s transport", (_name, factory) => {
   it("is held against Content-Length before anything is read", async () => {
     const { client } = await start(factory, reader(10));
-    const [answer] = await (await client(post("Content-Length: 1000000000\r\n"))).answers(1);
-    expect(answer).toMatchObject({ status: 413, headers: { connection: "close" } });
+    const [response] = await (await client(post("Content-Length: 1000000000\r\n"))).responses(1);
+    expect(response).toMatchObject({ status: 413, headers: { connection: "close" } });
   });
 
   it("is held against chunks as they come", async () => {
     const { client } = await start(factory, reader(10));
-    const [answer] = await (await client(chunked("5\r\nhello\r\n6\r\nworld!\r\n"))).answers(1);
-    expect(answer).toMatchObject({ status: 413, headers: { connection: "close" } });
+    const [response] = await (await client(chunked("5\r\nhello\r\n6\r\nworld!\r\n"))).responses(1);
+    expect(response).toMatchObject({ status: 413, headers: { connection: "close" } });
   });
 
   it("lets a body of exactly that size through", async () => {
     const { client } = await start(factory, reader(10));
-    expect((await (await client(chunked("a\r\n0123456789\r\n0\r\n\r\n"))).answers(1))[0]!.body).toBe("10");
-    expect((await (await client(post("Content-Length: 10\r\n", "0123456789"))).answers(1))[0]!.body).toBe("10");
+    expect((await (await client(chunked("a\r\n0123456789\r\n0\r\n\r\n"))).responses(1))[0]!.body).toBe("10");
+    expect((await (await client(post("Content-Length: 10\r\n", "0123456789"))).responses(1))[0]!.body).toBe("10");
   });
 
-  it("is told to a client that is still sending", async () => {
+  it("reaches a client that is still sending", async () => {
     const { client } = await start(factory, reader(10));
     const connection = await client(post("Content-Length: 3000000\r\n"));
     for (let i = 0; i < 30; i++) connection.send("x".repeat(100_000));
-    expect((await connection.answers(1))[0]).toMatchObject({ status: 413 });
+    expect((await connection.responses(1))[0]).toMatchObject({ status: 413 });
   });
 });
 
@@ -112,12 +112,12 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
     const { client } = await start(factory, dispatch, { maxBodyMemory: 50 });
     const slow = await client(head + "x".repeat(60));
     await expect.poll(() => (first?.source.body as BodyBuffer | undefined)?.arrived).toBe(60);
-    const [response] = await (await client(head)).answers(1);
+    const [response] = await (await client(head)).responses(1);
     expect(response).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
     slow.send("x".repeat(40));
-    expect((await slow.answers(1))[0]).toMatchObject({ status: 503 });
+    expect((await slow.responses(1))[0]).toMatchObject({ status: 503 });
     const next = await client(head + "x".repeat(100));
-    expect((await next.answers(1))[0]).toMatchObject({ status: 200, body: "100" });
+    expect((await next.responses(1))[0]).toMatchObject({ status: 200, body: "100" });
   });
 
   it("is not used by bodies that are there at once, that are streamed, or that their client announces", async () => {
@@ -134,9 +134,9 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
     await client(head);
     const streamed = await client(`PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n${"x".repeat(60)}`);
     const whole = await client(head + "x".repeat(100));
-    expect((await whole.answers(1))[0]).toMatchObject({ status: 200 });
+    expect((await whole.responses(1))[0]).toMatchObject({ status: 200 });
     streamed.send("x".repeat(40));
-    expect((await streamed.answers(1))[0]).toMatchObject({ status: 200, body: "100" });
+    expect((await streamed.responses(1))[0]).toMatchObject({ status: 200, body: "100" });
   });
 
   it("is free again when a client leaves", async () => {
@@ -147,33 +147,33 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
     leaving.socket.destroy();
     await expect.poll(() => notes).toEqual(["INCOMPLETE_BODY"]);
     const next = await client(head + "x".repeat(100));
-    expect((await next.answers(1))[0]).toMatchObject({ status: 200 });
+    expect((await next.responses(1))[0]).toMatchObject({ status: 200 });
   });
 });
 
 describe.each(transports)("Expect: 100-continue on the %s transport", (_name, factory) => {
   const head = post("Content-Length: 5\r\nExpect: 100-continue\r\n");
 
-  it("is met when the body is asked for", async () => {
+  it("is met when the body is read", async () => {
     const { client } = await start(factory, reader(10));
     const connection = await client(head);
     await connection.until((text) => text === "HTTP/1.1 100 Continue\r\n\r\n");
     connection.send("hello");
-    expect((await connection.answers(1))[0]!.body).toBe("5");
+    expect((await connection.responses(1))[0]!.body).toBe("5");
   });
 
-  it("is not met when the answer needs no body, and the connection closes", async () => {
+  it("is not met when the response needs no body, and the connection closes", async () => {
     const { exchange } = await start(factory, () => new Response("no", 403));
     const text = await exchange(head);
     expect(text).not.toContain("100 Continue");
-    expect(parseAnswers(text)[0]).toMatchObject({ status: 403, headers: { connection: "close" } });
+    expect(parseResponses(text)[0]).toMatchObject({ status: 403, headers: { connection: "close" } });
   });
 
   it("is not met when the body is too large", async () => {
     const { exchange } = await start(factory, reader(4));
     const text = await exchange(head);
     expect(text).not.toContain("100 Continue");
-    expect(parseAnswers(text)[0]!.status).toBe(413);
+    expect(parseResponses(text)[0]!.status).toBe(413);
   });
 });
 
@@ -181,7 +181,7 @@ describe("Expect: 100-continue with the body already there", () => {
   it("is passed over", async () => {
     const { client } = await start(transports[0]![1], echo);
     const connection = await client(post("Content-Length: 5\r\nExpect: 100-continue\r\n", "hello"));
-    await connection.answers(1);
+    await connection.responses(1);
     expect(connection.text).not.toContain("100 Continue");
   });
 });
@@ -197,10 +197,10 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
       return new Response(pieces.join("|"));
     });
     const connection = await client(chunked("1\r\nx\r\n"));
-    expect((await connection.answers(1))[0]!.body).toBe("x|x|x");
+    expect((await connection.responses(1))[0]!.body).toBe("x|x|x");
   });
 
-  it("makes a client wait whose handler does not take it", async () => {
+  it("makes a client wait if its handler does not read", async () => {
     let take = () => {};
     const taken = new Promise<void>((resolve) => {
       take = resolve;
@@ -215,7 +215,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     for (let i = 0; i < 300; i++) connection.send("x".repeat(100_000));
     expect(await untilStill(() => connection.socket.writableLength)).toBeGreaterThan(15_000_000);
     take();
-    expect((await connection.answers(1))[0]!.body).toBe("30000000");
+    expect((await connection.responses(1))[0]!.body).toBe("30000000");
   });
 
   it("is refused past the limit", async () => {
@@ -230,8 +230,8 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
       }
       return new Response("all");
     });
-    expect((await (await client(chunked("b\r\n0123456789a\r\n0\r\n\r\n"))).answers(1))[0]!.status).toBe(413);
-    expect((await (await client(post("Content-Length: 11\r\n"))).answers(1))[0]!.status).toBe(413);
+    expect((await (await client(chunked("b\r\n0123456789a\r\n0\r\n\r\n"))).responses(1))[0]!.status).toBe(413);
+    expect((await (await client(post("Content-Length: 11\r\n"))).responses(1))[0]!.status).toBe(413);
   });
 
   it("can be echoed while it arrives", async () => {
@@ -239,7 +239,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     const connection = await client(post("Content-Length: 6\r\n", "abc"));
     await connection.until((text) => text.includes("abc"));
     connection.send("def");
-    expect((await connection.answers(1))[0]!.body).toBe("abcdef");
+    expect((await connection.responses(1))[0]!.body).toBe("abcdef");
   });
 
   it("may be left in the middle", async () => {
@@ -248,9 +248,9 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
       return new Response("none");
     });
     const connection = await client(post("Content-Length: 8\r\n", "abc"));
-    await connection.answers(1);
+    await connection.responses(1);
     connection.send(`defgh${post("Content-Length: 2\r\n", "hi")}`);
-    expect((await connection.answers(2))[1]!.body).toBe("first of 2");
+    expect((await connection.responses(2))[1]!.body).toBe("first of 2");
   });
 });
 
@@ -260,14 +260,14 @@ describe.each(transports)("an unread body on the %s transport", (_name, factory)
   it("closes the connection when it is large", async () => {
     const { exchange } = await start(factory, refuse);
     const text = await exchange(post("Content-Length: 100000\r\n", get("/hidden")));
-    expect(parseAnswers(text)).toHaveLength(1);
-    expect(parseAnswers(text)[0]!.headers.connection).toBe("close");
+    expect(parseResponses(text)).toHaveLength(1);
+    expect(parseResponses(text)[0]!.headers.connection).toBe("close");
   });
 
-  it("closes the connection when nobody knows its length", async () => {
+  it("closes the connection when its length is not known", async () => {
     const { exchange } = await start(factory, refuse);
     const text = await exchange(chunked(`5\r\nhello\r\n`));
-    expect(parseAnswers(text)).toHaveLength(1);
+    expect(parseResponses(text)).toHaveLength(1);
   });
 });
 
@@ -286,7 +286,7 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     await expect.poll(() => request!.signal.aborted).toBe(true);
   });
 
-  it("gets 400 for a body that it ended while the request before was answered", async () => {
+  it("gets 400 for a body that it ended while the request before waited for its response", async () => {
     let release = (_response: Response) => {};
     const { client } = await start(factory, (request) => {
       if (request.method === "POST") return reader(1000)(request);
@@ -298,13 +298,13 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     connection.socket.end();
     await settle(50);
     release(new Response("first"));
-    expect(parseAnswers(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
+    expect(parseResponses(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
   });
 
-  it("is answered 400 when it still listens", async () => {
+  it("gets 400 when it still reads", async () => {
     const { client } = await start(factory, reader(1000));
     const connection = await client(post("Content-Length: 100\r\n", "hello"));
     connection.socket.end();
-    expect(parseAnswers(await connection.readToEnd()).map((answer) => answer.status)).toEqual([400]);
+    expect(parseResponses(await connection.readToEnd()).map((response) => response.status)).toEqual([400]);
   });
 });

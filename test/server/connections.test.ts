@@ -7,21 +7,21 @@ import { type Duplex, duplexPair } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
 import { createNodeListener, createNodeUpgradeListener } from "../../src/server/node/transport.js";
-import { Client, echo, get, openClient, parseAnswers, settle, start, transports } from "./support.js";
+import { Client, echo, get, openClient, parseResponses, settle, start, transports } from "./support.js";
 
 const hello = () => new Response("hello");
 
-/** An answer that comes when `answer` is called. */
+/** A response that comes when `respond` is called. */
 function slow() {
-  let answer = (_text: string) => {};
+  let respond = (_text: string) => {};
   let asked = false;
   const dispatch = () => {
     asked = true;
     return new Promise<Response>((resolve) => {
-      answer = (text) => resolve(new Response(text));
+      respond = (text) => resolve(new Response(text));
     });
   };
-  return { dispatch, asked: () => asked, answer: (text: string) => answer(text) };
+  return { dispatch, asked: () => asked, respond: (text: string) => respond(text) };
 }
 
 describe.each(transports)("listening with the %s transport", (_name, factory) => {
@@ -39,7 +39,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     const folder = await mkdtemp(join(tmpdir(), "stoa-"));
     const path = join(folder, "socket");
     const { client, transport } = await start(factory, hello, {}, { host: "", port: 0, path });
-    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("hello");
+    expect((await (await client(get("/"))).responses(1))[0]!.body).toBe("hello");
     transport.destroy();
     await rm(folder, { recursive: true });
   });
@@ -48,18 +48,18 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     const { client, transport } = await start(factory, hello, { maxConnections: 2 });
     const first = await client(get("/"));
     const second = await client(get("/"));
-    await Promise.all([first.answers(1), second.answers(1)]);
+    await Promise.all([first.responses(1), second.responses(1)]);
     const third = await client(get("/"));
     expect(await third.readToEnd()).toBe("");
     first.socket.destroy();
     await expect.poll(() => transport.connections).toBe(1);
-    expect(await (await client(get("/"))).answers(1)).toHaveLength(1);
+    expect(await (await client(get("/"))).responses(1)).toHaveLength(1);
   });
 
   it("serves while a thousand connections stay half open", async () => {
     const { client, address } = await start(factory, hello);
     const idle = await Promise.all(Array.from({ length: 1000 }, () => openClient(address, "GET / HT")));
-    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("hello");
+    expect((await (await client(get("/"))).responses(1))[0]!.body).toBe("hello");
     for (const connection of idle) connection.socket.destroy();
   });
 
@@ -70,13 +70,13 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
       connection.socket.resetAndDestroy();
     }
     await expect.poll(() => transport.connections).toBe(0);
-    expect(await (await client(get("/"))).answers(1)).toHaveLength(1);
+    expect(await (await client(get("/"))).responses(1)).toHaveLength(1);
   });
 });
 
 describe.each(transports)("draining the %s transport", (_name, factory) => {
-  it("answers what is in flight, closes what is idle, and takes nothing new", async () => {
-    const { dispatch, answer, asked } = slow();
+  it("waits for requests in flight, closes idle connections, and takes no new ones", async () => {
+    const { dispatch, respond, asked } = slow();
     const { client, transport, address } = await start(factory, dispatch);
     const idle = await client();
     const busy = await client(get("/"));
@@ -84,8 +84,8 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     const drained = transport.drain();
     expect(await idle.readToEnd()).toBe("");
     await expect(openClient(address)).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    answer("late");
-    const [last] = parseAnswers(await busy.readToEnd());
+    respond("late");
+    const [last] = parseResponses(await busy.readToEnd());
     expect(last).toMatchObject({ body: "late", headers: { connection: "close" } });
     await drained;
     expect(transport.connections).toBe(0);
@@ -94,7 +94,7 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
   it("closes connections that wait for their next request", async () => {
     const { client, transport } = await start(factory, hello);
     const connection = await client(get("/"));
-    await connection.answers(1);
+    await connection.responses(1);
     await transport.drain();
     await connection.readToEnd();
   });
@@ -144,10 +144,10 @@ describe.each(transports)("a connection accepted elsewhere, on the %s transport"
     );
     const copy = Buffer.from(sent);
     client.send(sent);
-    expect(JSON.parse((await client.answers(1))[0]!.body).body).toBe("hi!");
+    expect(JSON.parse((await client.responses(1))[0]!.body).body).toBe("hi!");
     expect(sent.equals(copy), "the sender's bytes are not ours to change").toBe(true);
     client.send(get("/x"));
-    expect(JSON.parse((await client.answers(2))[1]!.body).target).toBe("/x");
+    expect(JSON.parse((await client.responses(2))[1]!.body).target).toBe("/x");
     ours.end();
     await expect.poll(() => transport.connections).toBe(0);
   });
@@ -198,7 +198,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
 
   it("may be refused like any request", async () => {
     const { client } = await start(factory, () => new Response("no", 403));
-    expect((await (await client(ask(webSocket))).answers(1))[0]).toMatchObject({ status: 403, body: "no" });
+    expect((await (await client(ask(webSocket))).responses(1))[0]).toMatchObject({ status: 403, body: "no" });
   });
 
   it.each([
@@ -208,14 +208,14 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     ["h2c", ask("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n")],
   ])("is not seen in a request with %s", async (_what, bytes) => {
     const { client } = await start(factory, (request) => new Response(String(request.source.wantsWebSocket)));
-    const [answer] = await (await client(bytes)).answers(1);
-    expect(answer).toMatchObject({ status: 200, body: "false" });
+    const [response] = await (await client(bytes)).responses(1);
+    expect(response).toMatchObject({ status: 200, body: "false" });
   });
 });
 
 describe("a client that ends its side early", () => {
-  it("still gets its answer, while the request knows", async () => {
-    const { dispatch, answer, asked } = slow();
+  it("still gets its response, while the request knows", async () => {
+    const { dispatch, respond, asked } = slow();
     let aborted = false;
     const { client } = await start(transports[0]![1], (request) => {
       request.signal.addEventListener("abort", () => {
@@ -227,20 +227,20 @@ describe("a client that ends its side early", () => {
     connection.socket.end();
     await expect.poll(asked).toBe(true);
     await expect.poll(() => aborted).toBe(true);
-    answer("after all");
-    expect(parseAnswers(await connection.readToEnd())[0]!.body).toBe("after all");
+    respond("after all");
+    expect(parseResponses(await connection.readToEnd())[0]!.body).toBe("after all");
   });
 
-  it("is told when its request was not whole", async () => {
+  it("gets 400 when its request was not whole", async () => {
     const { client } = await start(transports[0]![1], echo);
     const connection = await client("GET / HTTP/1.1\r\nHost");
     connection.socket.end();
-    expect(parseAnswers(await connection.readToEnd())[0]!.status).toBe(400);
+    expect(parseResponses(await connection.readToEnd())[0]!.status).toBe(400);
   });
 });
 
-describe("an application mounted in somebody's http.Server", () => {
-  it("answers requests and upgrades", async () => {
+describe("an application mounted in an http.Server", () => {
+  it("handles requests and upgrades", async () => {
     const dispatch = (request: Parameters<typeof echo>[0]) => {
       if (!request.source.wantsWebSocket) return echo(request);
       const response = new Response(null);
@@ -254,7 +254,7 @@ describe("an application mounted in somebody's http.Server", () => {
     const { port } = server.address() as AddressInfo;
     const client = new Client(connect(port, "127.0.0.1"));
     client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
-    expect(JSON.parse((await client.answers(1))[0]!.body)).toMatchObject({ target: "/x", body: "hi" });
+    expect(JSON.parse((await client.responses(1))[0]!.body)).toMatchObject({ target: "/x", body: "hi" });
     client.send(get("/", "Connection: upgrade\r\nUpgrade: websocket\r\n"));
     expect(await client.readToEnd()).toContain("up");
     server.close();

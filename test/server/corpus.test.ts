@@ -6,7 +6,7 @@ import { echo, startForAll, transports } from "./support.js";
 
 const folder = new URL("./corpus/", import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith(".http"));
-/** What our transport makes of each: method, target and body of what it answers, and the status of its refusal. */
+/** The result of each on our transport: method, target and body of the requests, and the status of the refusal. */
 const expected = JSON.parse(readFileSync(new URL("expected.json", folder), "utf8")) as Record<string, unknown>;
 
 describe("the corpus of requests", () => {
@@ -18,7 +18,7 @@ describe("the corpus of requests", () => {
     expect(Object.keys(expected).sort()).toEqual([...files].sort());
   });
 
-  it.each(files)("%s is seen as ever, and alike by both transports but for a known reason", async (file) => {
+  it.each(files)("%s is seen as before, and by both transports alike except for a known reason", async (file) => {
     const bytes = readFileSync(new URL(file, folder), "latin1");
     const [net, node] = await Promise.all([observe(ours().address, bytes), observe(nodes().address, bytes)]);
     expect({ net: net.fault, node: node.fault }).toEqual({ net: null, node: null });

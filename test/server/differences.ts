@@ -1,12 +1,12 @@
 import type { ModelResponse } from "./exchange-model.js";
 
 export interface Difference {
-  /** `accepted`: answered like any request. `waits`: taken for the beginning of a longer one, until the body is late. */
+  /** `accepted`: gets a response like any request. `waits`: taken for the start of a longer one, until the body is late. */
   readonly outcome: "accepted" | "waits";
   readonly why: string;
 }
 
-/** Requests of `refused.ts` that node:http accepts and gives us no means to notice, and why that is bearable. */
+/** Requests of `refused.ts` that node:http accepts and gives us no means to notice, and the reason why that is harmless. */
 export const acceptedByNode: Readonly<Record<string, Difference>> = {
   "chunk size of 17 digits": {
     outcome: "accepted",
@@ -38,19 +38,19 @@ export const acceptedByNode: Readonly<Record<string, Difference>> = {
   },
 };
 
-/** What a server made of some bytes, as far as a comparison needs it. */
+/** The result of some bytes at a server, as far as a comparison needs it. */
 export interface Compared {
   readonly seen: readonly string[];
   readonly refusal: number | null;
 }
 
-/** What llhttp lets through, as it shows in the bytes. Each leaves the request that is seen unchanged. */
+/** Bytes that llhttp accepts and we do not. Each leaves the request that is seen unchanged. */
 const leniencies: readonly (readonly [why: string, pattern: RegExp])[] = [
   ["spaces between method, target and version are skipped", /[A-Z] {2}|\S {2,}HTTP\//],
   ["line ends before a request are skipped", /(?:^|[\r\n])[\r\n]+[A-Z]/],
 ];
 
-/** Why the two transports made different things of these bytes; "" when they did not; null when nobody knows. */
+/** The reason for different results of the two transports; "" if they are the same; null if there is no known reason. */
 export function explain(bytes: string, net: Compared, node: Compared): string | null {
   const common = Math.min(net.seen.length, node.seen.length);
   for (let i = 0; i < common; i++) if (net.seen[i] !== node.seen[i]) return null;
@@ -73,7 +73,7 @@ export const endingsOnNode: Readonly<Record<string, string>> = {
 
 /**
  * The responses that node:http may give in place of the model's. When it cannot read the bytes behind a request that is
- * still answered, it does not say where they stand: the refusal is left out, and the response before it may be the last.
+ * not complete, it does not say where they stand: the refusal is left out, and the response before it may be the last.
  */
 export function modelOnNode(model: readonly ModelResponse[], seen: readonly ModelResponse[]): readonly ModelResponse[] {
   const isRefused = model.at(-1)?.body === "problem";

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 
-/** Runs an application made by some lines; gives what of Node it has loaded when it listens, and when it has answered. */
-async function loadedBy(lines: string): Promise<{ started: string[]; answered: string[] }> {
+/** Runs an application of some lines; gives the modules of Node that are loaded when it listens and after a response. */
+async function loadedBy(lines: string): Promise<{ started: string[]; responded: string[] }> {
   const script = `
     import { App } from "stoa";
     const app = new App();
@@ -17,7 +17,7 @@ async function loadedBy(lines: string): Promise<{ started: string[]; answered: s
     const started = loaded();
     await new Promise((resolve) => import("node:net").then(({ connect }) =>
       connect(server.address.port, "127.0.0.1").end("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n").on("data", resolve)));
-    console.log(JSON.stringify({ started, answered: loaded() }));
+    console.log(JSON.stringify({ started, responded: loaded() }));
     process.exit();
   `;
   const args = ["--input-type=module", "--eval", script];
@@ -30,10 +30,10 @@ const large = ["crypto", "tls", "http", "zlib"];
 
 beforeAll(() => ensureBuilt(() => {}), 120_000);
 
-it("a small application starts and answers without the large modules of Node that it does not need", async () => {
-  const { answered } = await loadedBy("");
-  expect(answered).toContain("net");
-  expect(answered.filter((name) => large.includes(name))).toEqual([]);
+it("a small application starts and responds without the large modules of Node that it does not need", async () => {
+  const { responded } = await loadedBy("");
+  expect(responded).toContain("net");
+  expect(responded.filter((name) => large.includes(name))).toEqual([]);
 });
 
 it("one with many features and a WebSocket starts without them too: they are loaded with the first use", async () => {
@@ -46,7 +46,7 @@ it("one with many features and a WebSocket starts without them too: they are loa
   expect(started.filter((name) => large.includes(name))).toEqual([]);
 });
 
-it("Node's modules are not made ES modules, which would load what they only have on demand", async () => {
+it("Node's modules are not made ES modules, which would load the parts that they load on demand", async () => {
   const { started } = await loadedBy("");
   // `fs.ReadStream` brings the first, `buffer.File` the second.
   expect(started).not.toContain("internal/fs/streams");

@@ -10,10 +10,10 @@ describe.each(["net", "node"] as const)("the methods of a route on the %s transp
     const server = await app.run({ port: 0, exit: false, transport });
     try {
       const client = await openClient(server.address);
-      // One after the other: node:http answers pipelined requests side by side.
+      // One after the other: node:http handles pipelined requests side by side.
       for (const [i, method] of requestMethods.entries()) {
         client.send(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
-        const response = (await client.answers(i + 1, requestMethods))[i]!;
+        const response = (await client.responses(i + 1, requestMethods))[i]!;
         expect(response, method).toMatchObject({ status: 200, body: method === "HEAD" ? "" : method });
       }
     } finally {
@@ -21,13 +21,13 @@ describe.each(["net", "node"] as const)("the methods of a route on the %s transp
     }
   });
 
-  it("are told to a client that uses another one", async () => {
+  it("are listed in Allow for a client that uses another one", async () => {
     const app = new App();
     app.route("/", { methods: ["QUERY", "M-SEARCH"] }, () => "found");
     const server = await app.run({ port: 0, exit: false, transport });
     try {
       const client = await openClient(server.address, "BIND / HTTP/1.1\r\nHost: a\r\n\r\n");
-      expect((await client.answers(1))[0]).toMatchObject({ status: 405, headers: { allow: "M-SEARCH, QUERY" } });
+      expect((await client.responses(1))[0]).toMatchObject({ status: 405, headers: { allow: "M-SEARCH, QUERY" } });
     } finally {
       await server.close();
     }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { acceptedByNode } from "./differences.js";
 import { refusedCases } from "./refused.js";
-import { echo, parseAnswers, startForAll, transports } from "./support.js";
+import { echo, parseResponses, startForAll, transports } from "./support.js";
 
-describe.each(transports)("what the %s transport refuses", (name, factory) => {
+describe.each(transports)("refusals of the %s transport", (name, factory) => {
   const explained = refusedCases.filter((refused) => name === "node" && refused.name in acceptedByNode);
   const cases = refusedCases.filter((refused) => !explained.includes(refused));
 
@@ -11,19 +11,19 @@ describe.each(transports)("what the %s transport refuses", (name, factory) => {
 
   it.each(cases)("$name", async ({ bytes, statuses }) => {
     const text = await server().exchange(bytes);
-    const answers = parseAnswers(text);
-    expect(statuses).toContain(answers[0]?.status);
-    expect(answers).toHaveLength(1);
-    expect(answers[0]!.headers.connection).toBe("close");
-    expect(answers[0]!.headers["content-type"]).toBe("application/problem+json");
-    expect(Object.keys(JSON.parse(answers[0]!.body))).toEqual(["type", "title", "status", "detail", "error"]);
+    const responses = parseResponses(text);
+    expect(statuses).toContain(responses[0]?.status);
+    expect(responses).toHaveLength(1);
+    expect(responses[0]!.headers.connection).toBe("close");
+    expect(responses[0]!.headers["content-type"]).toBe("application/problem+json");
+    expect(Object.keys(JSON.parse(responses[0]!.body))).toEqual(["type", "title", "status", "detail", "error"]);
     expect(text).not.toContain("hidden");
   });
 
   it.each(explained)("$name, but for an explained difference", async ({ name: title, bytes }) => {
     const waits = acceptedByNode[title]!.outcome === "waits";
     const connection = await server().client(bytes);
-    const [first] = await connection.answers(1);
+    const [first] = await connection.responses(1);
     expect(first!.status).toBe(waits ? 408 : 200);
     expect(first!.body).not.toContain("hidden");
   });
@@ -32,7 +32,7 @@ describe.each(transports)("what the %s transport refuses", (name, factory) => {
 describe.each(transports)("a spoiled head on the %s transport", (name, factory) => {
   const server = startForAll(factory, echo, { headTimeout: 3600 });
 
-  // What spoils it is the last thing sent: the refusal must not wait for the rest or for a timeout.
+  // The bad byte is the last one sent: the refusal must not wait for the rest or for a timeout.
   it.each([
     ["a control character", "GET /\x01"],
     ["a bare LF", "GET / HTTP/1.1\n"],
@@ -47,11 +47,11 @@ describe.each(transports)("a spoiled head on the %s transport", (name, factory) 
     // node:http counts the bytes of a head, and does not show a head before it is whole.
     if (name === "node" && title === "a target that is too long") return;
     const whole = await server().client(bytes);
-    expect((await whole.answers(1))[0]?.status, title).toBeGreaterThanOrEqual(400);
+    expect((await whole.responses(1))[0]?.status, title).toBeGreaterThanOrEqual(400);
     if (/too long/.test(title)) return;
     const split = await server().client(bytes.slice(0, -1));
     await new Promise((resolve) => setTimeout(resolve, 20));
     split.send(bytes.slice(-1));
-    expect((await split.answers(1))[0]?.status, title).toBeGreaterThanOrEqual(400);
+    expect((await split.responses(1))[0]?.status, title).toBeGreaterThanOrEqual(400);
   });
 });

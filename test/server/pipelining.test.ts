@@ -11,7 +11,7 @@ import {
   requests,
   turn,
 } from "./exchange-model.js";
-import { parseAnswers, startForAll, transports } from "./support.js";
+import { parseResponses, startForAll, transports } from "./support.js";
 
 /** A way for the same bytes to get to the server, and for the responses to get back. */
 interface Schedule {
@@ -82,7 +82,7 @@ function expected(list: readonly ModelRequest[], ending: ModelEnding): ModelResp
 }
 
 function responsesIn(text: string, methods: readonly string[]): ModelResponse[] {
-  return parseAnswers(text, methods).map(({ status, body, headers }) => ({
+  return parseResponses(text, methods).map(({ status, body, headers }) => ({
     status,
     body: status === 200 ? body : JSON.parse(body).status === status ? "problem" : body,
     closes: headers.connection === "close",

@@ -24,7 +24,7 @@ describe.each(transports)("a request that the %s transport refuses", (_name, fac
     expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
   });
 
-  it("is not one that the application answers", async () => {
+  it("is not one that the application responds to", async () => {
     const { exchange, refusals } = await start(factory, () => new Response("no", 400));
     await exchange(get("/", "Connection: close\r\n"));
     expect(refusals).toEqual([]);

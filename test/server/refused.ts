@@ -17,7 +17,7 @@ function chunked(body: string): string {
 }
 
 const list: [name: string, bytes: string, statuses: readonly number[]][] = [
-  // Two ways to tell where the body ends.
+  // Two ways to find the end of the body.
   ["Content-Length with chunked", post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), bad],
   ["chunked with Content-Length", post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n"), bad],
   ["a coding that only looks like chunked", post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"), [400, 501]],

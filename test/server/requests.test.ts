@@ -2,14 +2,14 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
-import { echo, get, openClient, parseAnswers, start, startForAll, transports } from "./support.js";
+import { echo, get, openClient, parseResponses, start, startForAll, transports } from "./support.js";
 
 describe.each(transports)("a request on the %s transport", (_name, factory) => {
   const server = startForAll(factory, echo);
   const seen = async (bytes: string) => {
-    const [answer] = await (await server().client(bytes)).answers(1);
-    expect(answer!.status).toBe(200);
-    return JSON.parse(Buffer.from(answer!.body, "latin1").toString()) as {
+    const [response] = await (await server().client(bytes)).responses(1);
+    expect(response!.status).toBe(200);
+    return JSON.parse(Buffer.from(response!.body, "latin1").toString()) as {
       method: string;
       target: string;
       headers: string[];
@@ -56,22 +56,22 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     expect((await seen(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)).target).toBe(path);
   });
 
-  it("may ask for the options of the whole server", async () => {
+  it("may be for the options of the whole server", async () => {
     expect((await seen("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")).target).toBe("*");
   });
 
   it("may be HTTP/1.0 without Host", async () => {
     const text = await server().exchange("GET /x HTTP/1.0\r\n\r\n");
-    expect(parseAnswers(text)[0]).toMatchObject({ status: 200, headers: { connection: "close" } });
+    expect(parseResponses(text)[0]).toMatchObject({ status: 200, headers: { connection: "close" } });
   });
 
-  it("keeps an HTTP/1.0 connection open when asked to, and says so", async () => {
+  it("keeps an HTTP/1.0 connection open on request, and says so", async () => {
     const old = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
     const client = await server().client(old);
-    const [first] = await client.answers(1);
+    const [first] = await client.responses(1);
     expect(first!.headers.connection).toBe("keep-alive");
     client.send(old);
-    expect(await client.answers(2)).toHaveLength(2);
+    expect(await client.responses(2)).toHaveLength(2);
   });
 
   it("may arrive byte by byte", async () => {
@@ -80,8 +80,8 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
       client.send(byte);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const [answer] = await client.answers(1);
-    expect(JSON.parse(answer!.body)).toMatchObject({ target: "/x", body: "hi" });
+    const [response] = await client.responses(1);
+    expect(JSON.parse(response!.body)).toMatchObject({ target: "/x", body: "hi" });
   });
 
   it("may come in any two parts", async () => {
@@ -91,8 +91,8 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
       client.send(bytes.slice(0, at));
       await new Promise((resolve) => setImmediate(resolve));
       client.send(bytes.slice(at));
-      const answer = (await client.answers(at))[at - 1];
-      expect(JSON.parse(answer!.body), `split at ${at}`).toMatchObject({ target: "/x", body: "hi" });
+      const response = (await client.responses(at))[at - 1];
+      expect(JSON.parse(response!.body), `split at ${at}`).toMatchObject({ target: "/x", body: "hi" });
     }
   });
 
@@ -117,8 +117,8 @@ describe.each(transports)("the fields of a request on the %s transport", (_name,
       }),
     );
     const fields = "X-A: 1\r\nCookie: a=1\r\nx-a: 2\r\nEmpty:\r\nCOOKIE: b=2\r\nX-AB: 3\r\n";
-    const [answer] = await (await client(get("/", fields))).answers(1);
-    expect(JSON.parse(answer!.body)).toEqual({
+    const [response] = await (await client(get("/", fields))).responses(1);
+    expect(JSON.parse(response!.body)).toEqual({
       a: "1, 2",
       cookie: "a=1; b=2",
       none: null,
@@ -131,65 +131,65 @@ describe.each(transports)("the fields of a request on the %s transport", (_name,
 });
 
 describe.each(transports)("several requests on one connection of the %s transport", (name, factory) => {
-  it("are answered in order, whoever is ready first", async () => {
+  it("get their responses in order, whichever is ready first", async () => {
     const { client } = await start(factory, async (request) => {
       const number = Number(request.path.slice(1));
       if (number % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 20 - number));
       return new Response(request.path);
     });
     const paths = Array.from({ length: 10 }, (_, number) => `/${number}`);
-    const answers = await (await client(paths.map((path) => get(path)).join(""))).answers(10);
-    expect(answers.map((answer) => answer.body)).toEqual(paths);
+    const responses = await (await client(paths.map((path) => get(path)).join(""))).responses(10);
+    expect(responses.map((response) => response.body)).toEqual(paths);
   });
 
-  it("are answered when the answers come at once", async () => {
+  it("get their responses when the handlers respond at once", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const paths = Array.from({ length: 500 }, (_, number) => `/${number}`);
-    const answers = await (await client(paths.map((path) => get(path)).join(""))).answers(500);
-    expect(answers.map((answer) => answer.body)).toEqual(paths);
+    const responses = await (await client(paths.map((path) => get(path)).join(""))).responses(500);
+    expect(responses.map((response) => response.body)).toEqual(paths);
   });
 
-  it.each([1, 5, 20, 38])("are answered when the last %i bytes come behind the other responses", async (left) => {
+  it.each([1, 5, 20, 38])("get their responses when the last %i bytes come behind the others", async (left) => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const paths = Array.from({ length: 64 }, (_, number) => `/${number}`);
     const bytes = paths.map((path) => get(path)).join("");
     const connection = await client(bytes.slice(0, -left));
-    await connection.answers(left === 38 ? 62 : 63);
+    await connection.responses(left === 38 ? 62 : 63);
     connection.send(bytes.slice(-left));
-    expect((await connection.answers(64)).map((answer) => answer.body)).toEqual(paths);
+    expect((await connection.responses(64)).map((response) => response.body)).toEqual(paths);
   });
 
-  it("are not answered behind one that closes the connection", async () => {
+  it("get no response behind one that closes the connection", async () => {
     const { exchange } = await start(factory, echo);
     const text = await exchange(get("/a", "Connection: close\r\n") + get("/hidden"));
-    expect(parseAnswers(text).map((answer) => answer.status)).toEqual([200]);
+    expect(parseResponses(text).map((response) => response.status)).toEqual([200]);
     expect(text).not.toContain("hidden");
   });
 
-  it("are told apart from a body that looks like one", async () => {
+  it("are not confused with a body that looks like one", async () => {
     const { client } = await start(factory, echo);
     const inner = get("/hidden");
     const bytes = get("/a", `Content-Length: ${inner.length}\r\n`) + inner + get("/b");
-    const answers = await (await client(bytes)).answers(2);
-    expect(answers.map((answer) => JSON.parse(answer.body).target)).toEqual(["/a", "/b"]);
+    const responses = await (await client(bytes)).responses(2);
+    expect(responses.map((response) => JSON.parse(response.body).target)).toEqual(["/a", "/b"]);
   });
 
-  it("are told apart from a body that the application did not read", async () => {
+  it("are not confused with a body that the application did not read", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const inner = get("/hidden");
     const connection = await client(`${get("/a", `Content-Length: ${inner.length}\r\n`)}${inner.slice(0, 5)}`);
-    await connection.answers(1);
+    await connection.responses(1);
     connection.send(inner.slice(5) + get("/b"));
-    expect((await connection.answers(2)).map((answer) => answer.body)).toEqual(["/a", "/b"]);
+    expect((await connection.responses(2)).map((response) => response.body)).toEqual(["/a", "/b"]);
   });
 
   it("stay aligned behind HEAD", async () => {
     const { client } = await start(factory, (request) => new Response(`body of ${request.path}`));
-    const answers = await (
+    const responses = await (
       await client(`HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n${get("/b")}HEAD /c HTTP/1.1\r\nHost: a\r\n\r\n${get("/d")}`)
-    ).answers(4, ["HEAD", "GET", "HEAD", "GET"]);
-    expect(answers.map((answer) => answer.body)).toEqual(["", "body of /b", "", "body of /d"]);
-    expect(answers[0]!.headers["content-length"]).toBe("10");
+    ).responses(4, ["HEAD", "GET", "HEAD", "GET"]);
+    expect(responses.map((response) => response.body)).toEqual(["", "body of /b", "", "body of /d"]);
+    expect(responses[0]!.headers["content-length"]).toBe("10");
   });
 
   // node:http runs pipelined requests side by side and reads on for as long as their responses are not written.
@@ -217,20 +217,20 @@ describe.each(transports)("several requests on one connection of the %s transpor
       expect(accepted!.bytesRead).toBeLessThan(1_000_000);
       expect(count).toBe(1);
       respond(new Response("done"));
-      expect(await connection.answers(1001)).toHaveLength(1001);
+      expect(await connection.responses(1001)).toHaveLength(1001);
       server.close();
     });
 
-  it("are answered when the client ends its side behind them", async () => {
+  it("get their responses when the client ends its side behind them", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const connection = await client(get("/a") + get("/b"));
     connection.socket.end();
-    expect(parseAnswers(await connection.readToEnd()).map((answer) => answer.body)).toEqual(["/a", "/b"]);
+    expect(parseResponses(await connection.readToEnd()).map((response) => response.body)).toEqual(["/a", "/b"]);
   });
 });
 
 describe("a request object", () => {
-  it("keeps what it shows after the next request was read", async () => {
+  it("keeps its values after the next request was read", async () => {
     const requests: Request[] = [];
     const { client } = await start(transports[0]![1], (request) => {
       requests.push(request);
@@ -239,9 +239,9 @@ describe("a request object", () => {
     const connection = await client(get("/1", "A: first\r\n").slice(0, 20));
     await new Promise((resolve) => setTimeout(resolve, 20));
     connection.send(get("/1", "A: first\r\n").slice(20) + get("/2", "A: second\r\n"));
-    await connection.answers(2);
+    await connection.responses(2);
     connection.send(get("/3", "A: third\r\n"));
-    await connection.answers(3);
+    await connection.responses(3);
     expect(requests.map((request) => request.headers.get("a"))).toEqual(["first", "second", "third"]);
     expect(requests[0]).toBeInstanceOf(Request);
   });

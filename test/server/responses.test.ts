@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
 import { createNetTransport } from "../../src/server/net/transport.js";
 import { untilStill } from "../support/until-still.js";
-import { get, parseAnswers, settle, start, transports } from "./support.js";
+import { get, parseResponses, settle, start, transports } from "./support.js";
 
 async function* pieces(...list: (string | Uint8Array)[]): AsyncGenerator<string | Uint8Array> {
   for (const piece of list) yield piece;
@@ -10,19 +10,19 @@ async function* pieces(...list: (string | Uint8Array)[]): AsyncGenerator<string 
 
 const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
 
-describe.each(transports)("an answer of the %s transport", (_name, factory) => {
-  const answerTo = async (respond: () => Response, request = get("/")) => {
+describe.each(transports)("a response of the %s transport", (_name, factory) => {
+  const responseTo = async (respond: () => Response, request = get("/")) => {
     const { client } = await start(factory, respond);
-    const [answer] = await (await client(request)).answers(1, [request.split(" ")[0]!]);
-    return answer!;
+    const [response] = await (await client(request)).responses(1, [request.split(" ")[0]!]);
+    return response!;
   };
 
   it("is text with its type, length and date", async () => {
-    const answer = await answerTo(() => new Response("hello"));
-    expect(answer).toMatchObject({ status: 200, body: "hello" });
-    expect(answer.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "content-length": "5" });
-    expect(new Date(answer.headers.date!).toUTCString()).toBe(answer.headers.date);
-    expect(answer.headers.server).toBeUndefined();
+    const response = await responseTo(() => new Response("hello"));
+    expect(response).toMatchObject({ status: 200, body: "hello" });
+    expect(response.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "content-length": "5" });
+    expect(new Date(response.headers.date!).toUTCString()).toBe(response.headers.date);
+    expect(response.headers.server).toBeUndefined();
   });
 
   it.each([
@@ -30,57 +30,57 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
     ["of a middle size", "naïve ☂ 🎈".repeat(3000)],
     ["large", `x${"naïve ☂ 🎈".repeat(60_000)}`],
   ])("is text beyond ASCII, %s", async (_size, text) => {
-    const answer = await answerTo(() => new Response(text));
-    expect(answer.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
-    expect(utf8(answer.body) === text).toBe(true);
+    const response = await responseTo(() => new Response(text));
+    expect(response.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+    expect(utf8(response.body) === text).toBe(true);
   });
 
   it.each([0, 1, 1000, 16_384, 16_385, 200_000, 3_000_000])("is %i bytes, as text and as bytes", async (size) => {
     const bytes = Buffer.alloc(size, "0123456789abcdef\xff", "latin1");
-    expect((await answerTo(() => new Response(bytes))).body === bytes.toString("latin1")).toBe(true);
+    expect((await responseTo(() => new Response(bytes))).body === bytes.toString("latin1")).toBe(true);
     const text = "x".repeat(size);
-    expect((await answerTo(() => new Response(text))).body === text).toBe(true);
+    expect((await responseTo(() => new Response(text))).body === text).toBe(true);
   });
 
   it.each([16, 17, 16_383, 16_384, 16_385])("has the right length for %i characters of any kind", async (length) => {
     for (const character of ["x", "é", "€", "\ud800", "🎈"]) {
       const text = character.repeat(length / character.length);
-      const answer = await answerTo(() => new Response(text));
+      const response = await responseTo(() => new Response(text));
       const bytes = Buffer.from(text, "utf8");
-      expect(answer.headers["content-length"]).toBe(String(bytes.length));
-      expect(answer.body === bytes.toString("latin1")).toBe(true);
+      expect(response.headers["content-length"]).toBe(String(bytes.length));
+      expect(response.body === bytes.toString("latin1")).toBe(true);
     }
   });
 
   it("carries its fields, also repeated and beyond ASCII", async () => {
-    const answer = await answerTo(() => {
+    const response = await responseTo(() => {
       const response = new Response("ö", { status: 201, headers: { "X-Name": "J\xf6rg" } });
       return response.cookie("a", "1").cookie("b", "2");
     });
-    expect(answer.status).toBe(201);
-    expect(answer.headers["x-name"]).toBe("J\xf6rg");
-    expect(answer.headers["set-cookie"]).toMatch(/^a=1.*, b=2/);
-    expect(utf8(answer.body)).toBe("ö");
+    expect(response.status).toBe(201);
+    expect(response.headers["x-name"]).toBe("J\xf6rg");
+    expect(response.headers["set-cookie"]).toMatch(/^a=1.*, b=2/);
+    expect(utf8(response.body)).toBe("ö");
   });
 
   it("never has two of the fields that are the transport's", async () => {
-    const answer = await answerTo(
+    const response = await responseTo(
       () =>
         new Response("hello", {
           headers: { "content-length": "99", "Transfer-Encoding": "chunked", Date: "then", connection: "keep-alive" },
         }),
     );
-    expect(answer.headers["content-length"]).toBe("5");
-    expect(answer.headers["transfer-encoding"]).toBeUndefined();
-    expect(answer.headers.date).toBe("then");
-    expect(answer.body).toBe("hello");
+    expect(response.headers["content-length"]).toBe("5");
+    expect(response.headers["transfer-encoding"]).toBeUndefined();
+    expect(response.headers.date).toBe("then");
+    expect(response.body).toBe("hello");
   });
 
   it("closes the connection when the application says so", async () => {
     const { exchange } = await start(factory, () => new Response("x", { headers: { Connection: "Close" } }));
     const text = await exchange(get("/") + get("/"));
-    expect(parseAnswers(text)).toHaveLength(1);
-    expect(parseAnswers(text)[0]!.headers.connection).toBe("close");
+    expect(parseResponses(text)).toHaveLength(1);
+    expect(parseResponses(text)[0]!.headers.connection).toBe("close");
   });
 
   it.each([204, 304])("has no body with status %i", async (status) => {
@@ -90,24 +90,24 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
       response.status = status;
       return response;
     });
-    const answers = await (await client(get("/") + get("/next"))).answers(2);
-    expect(answers.map((answer) => answer.body)).toEqual(["", "next"]);
-    expect(answers[0]!.headers["content-length"]).toBeUndefined();
+    const responses = await (await client(get("/") + get("/next"))).responses(2);
+    expect(responses.map((response) => response.body)).toEqual(["", "next"]);
+    expect(responses[0]!.headers["content-length"]).toBeUndefined();
   });
 
   it("has length 0 when there is no body", async () => {
-    expect((await answerTo(() => new Response(null))).headers["content-length"]).toBe("0");
+    expect((await responseTo(() => new Response(null))).headers["content-length"]).toBe("0");
   });
 
-  it("to HEAD has the head of the answer to GET", async () => {
-    const answer = await answerTo(() => new Response("hello ☂"), "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
-    expect(answer.headers).toMatchObject({ "content-length": "9", "content-type": "text/plain; charset=utf-8" });
+  it("to HEAD has the head of the response to GET", async () => {
+    const response = await responseTo(() => new Response("hello ☂"), "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(response.headers).toMatchObject({ "content-length": "9", "content-type": "text/plain; charset=utf-8" });
   });
 
   it("to HEAD keeps the length that the application gives", async () => {
     const respond = () => new Response(null, { headers: { "Content-Length": "1234" } });
-    const answer = await answerTo(respond, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
-    expect(answer.headers["content-length"]).toBe("1234");
+    const response = await responseTo(respond, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(response.headers["content-length"]).toBe("1234");
   });
 
   it.each([
@@ -121,9 +121,9 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
       if (request.path === "/bad") response.addField("X-Value", value);
       return response;
     });
-    const answers = await (await client(get("/bad") + get("/good"))).answers(2);
-    expect(answers.map((answer) => answer.status)).toEqual([500, 200]);
-    expect(answers[0]!.head).not.toContain("evil");
+    const responses = await (await client(get("/bad") + get("/good"))).responses(2);
+    expect(responses.map((response) => response.status)).toEqual([500, 200]);
+    expect(responses[0]!.head).not.toContain("evil");
     expect(errors).toHaveLength(1);
   });
 
@@ -132,15 +132,15 @@ describe.each(transports)("an answer of the %s transport", (_name, factory) => {
       if (request.path === "/sync") throw new Error("sync");
       return Promise.reject(new Error("async"));
     });
-    const answers = await (await client(get("/sync") + get("/async"))).answers(2);
-    expect(answers.map((answer) => answer.status)).toEqual([500, 500]);
-    expect(JSON.parse(answers[0]!.body)).toEqual({ error: "Internal Server Error", status: 500 });
+    const responses = await (await client(get("/sync") + get("/async"))).responses(2);
+    expect(responses.map((response) => response.status)).toEqual([500, 500]);
+    expect(JSON.parse(responses[0]!.body)).toEqual({ error: "Internal Server Error", status: 500 });
     expect(errors).toEqual([new Error("sync"), new Error("async")]);
   });
 });
 
-describe("a streamed answer", () => {
-  it("that fails before any of it has left is answered 500", async () => {
+describe("a streamed response", () => {
+  it("that fails before any of it has left becomes 500", async () => {
     const { client, errors } = await start(createNetTransport, ({ path }) => {
       if (path === "/next") return new Response("next");
       return new Response(
@@ -150,8 +150,8 @@ describe("a streamed answer", () => {
         })(),
       );
     });
-    const answers = await (await client(get("/") + get("/next"))).answers(2);
-    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+    const responses = await (await client(get("/") + get("/next"))).responses(2);
+    expect(responses.map(({ status, body }) => [status, body])).toEqual([
       [500, '{"error":"Internal Server Error","status":500}'],
       [200, "next"],
     ]);
@@ -159,39 +159,39 @@ describe("a streamed answer", () => {
   });
 });
 
-describe.each(transports)("a streamed answer of the %s transport", (_name, factory) => {
+describe.each(transports)("a streamed response of the %s transport", (_name, factory) => {
   it("is chunked", async () => {
     const large = "x".repeat(200_000);
     const { client } = await start(factory, () => new Response(pieces("é", "", Buffer.from("b"), large)));
-    const answers = await (await client(get("/") + get("/"))).answers(2);
-    expect(answers[1]!.headers["transfer-encoding"]).toBe("chunked");
-    expect(answers[1]!.headers["content-length"]).toBeUndefined();
-    expect(utf8(answers[1]!.body) === `éb${large}`).toBe(true);
+    const responses = await (await client(get("/") + get("/"))).responses(2);
+    expect(responses[1]!.headers["transfer-encoding"]).toBe("chunked");
+    expect(responses[1]!.headers["content-length"]).toBeUndefined();
+    expect(utf8(responses[1]!.body) === `éb${large}`).toBe(true);
   });
 
   it("may be empty", async () => {
     const { client } = await start(factory, () => new Response(pieces()));
-    expect((await (await client(get("/") + get("/"))).answers(2)).map((answer) => answer.body)).toEqual(["", ""]);
+    expect((await (await client(get("/") + get("/"))).responses(2)).map((response) => response.body)).toEqual(["", ""]);
   });
 
   it("may be a web stream", async () => {
     const { client } = await start(factory, () => Response.stream(new Blob(["web"]).stream()));
-    expect((await (await client(get("/"))).answers(1))[0]!.body).toBe("web");
+    expect((await (await client(get("/"))).responses(1))[0]!.body).toBe("web");
   });
 
   it("ends with the connection on HTTP/1.0", async () => {
     const { exchange } = await start(factory, () => new Response(pieces("a", "b")));
-    const [answer] = parseAnswers(await exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
-    expect(answer).toMatchObject({ body: "ab", headers: { connection: "close" } });
-    expect(answer!.headers["transfer-encoding"]).toBeUndefined();
+    const [response] = parseResponses(await exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+    expect(response).toMatchObject({ body: "ab", headers: { connection: "close" } });
+    expect(response!.headers["transfer-encoding"]).toBeUndefined();
   });
 
   it("has the length that the application promised", async () => {
     const respond = () => new Response(pieces("ab", "cd"), { headers: { "Content-Length": "4" } });
     const { client } = await start(factory, respond);
-    const answers = await (await client(get("/") + get("/"))).answers(2);
-    expect(answers[1]).toMatchObject({ body: "abcd", headers: { "content-length": "4" } });
-    expect(answers[1]!.headers["transfer-encoding"]).toBeUndefined();
+    const responses = await (await client(get("/") + get("/"))).responses(2);
+    expect(responses[1]).toMatchObject({ body: "abcd", headers: { "content-length": "4" } });
+    expect(responses[1]!.headers["transfer-encoding"]).toBeUndefined();
   });
 
   it.each([
@@ -265,7 +265,7 @@ describe.each(transports)("a streamed answer of the %s transport", (_name, facto
     const connection = await client(get("/"));
     expect(await connection.until((text) => text.includes("\r\n\r\n"))).not.toContain("piece");
     next();
-    expect((await connection.answers(1))[0]!.body).toBe("piece");
+    expect((await connection.responses(1))[0]!.body).toBe("piece");
   });
 
   it("is not made for HEAD", async () => {
@@ -280,8 +280,8 @@ describe.each(transports)("a streamed answer of the %s transport", (_name, facto
       }),
     };
     const { client } = await start(factory, () => new Response(body));
-    const answers = await (await client("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")).answers(1, ["HEAD"]);
-    expect(answers[0]!.body).toBe("");
+    const responses = await (await client("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")).responses(1, ["HEAD"]);
+    expect(responses[0]!.body).toBe("");
     await expect.poll(() => ended).toBe(true);
   });
 

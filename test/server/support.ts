@@ -115,7 +115,7 @@ export class Client {
     return this;
   }
 
-  /** Waits until the predicate holds of what was received, or the connection is closed. */
+  /** Waits until the predicate holds for the received text, or the connection is closed. */
   async until(predicate: (text: string) => boolean): Promise<string> {
     while (!predicate(this.text) && !this.closed) {
       await new Promise<void>((resolve) => this.#changed.push(resolve));
@@ -123,10 +123,10 @@ export class Client {
     return this.text;
   }
 
-  /** Waits for so many whole answers. */
-  async answers(count: number, methods: readonly string[] = []): Promise<Answer[]> {
-    await this.until((text) => parseAnswers(text, methods).length >= count);
-    return parseAnswers(this.text, methods);
+  /** Waits for so many whole responses. */
+  async responses(count: number, methods: readonly string[] = []): Promise<ClientResponse[]> {
+    await this.until((text) => parseResponses(text, methods).length >= count);
+    return parseResponses(this.text, methods);
   }
 
   readToEnd(): Promise<string> {
@@ -138,27 +138,27 @@ export class Client {
   }
 }
 
-export interface Answer {
+export interface ClientResponse {
   readonly status: number;
   readonly head: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The whole answers at the beginning of the text; `methods` are those of the requests, where they matter (HEAD). */
-export function parseAnswers(text: string, methods: readonly string[] = []): Answer[] {
-  const answers: Answer[] = [];
+/** The whole responses at the beginning of the text; `methods` are those of the requests, where they matter (HEAD). */
+export function parseResponses(text: string, methods: readonly string[] = []): ClientResponse[] {
+  const responses: ClientResponse[] = [];
   let pos = 0;
   while (pos < text.length) {
     const headEnd = text.indexOf("\r\n\r\n", pos);
     if (headEnd === -1) break;
     const head = text.slice(pos, headEnd);
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? Number.NaN);
-    if (Number.isNaN(status)) throw new Error(`not an answer: ${JSON.stringify(text.slice(pos, pos + 80))}`);
+    if (Number.isNaN(status)) throw new Error(`not a response: ${JSON.stringify(text.slice(pos, pos + 80))}`);
     pos = headEnd + 4;
     if (status === 100) continue;
     const headers = parseHeaders(head);
-    const bodiless = methods[answers.length] === "HEAD" || status === 204 || status === 304;
+    const bodiless = methods[responses.length] === "HEAD" || status === 204 || status === 304;
     let body = "";
     if (bodiless) {
       // nothing follows the head
@@ -176,9 +176,9 @@ export function parseAnswers(text: string, methods: readonly string[] = []): Ans
       body = text.slice(pos);
       pos = text.length;
     }
-    answers.push({ status, head, headers, body });
+    responses.push({ status, head, headers, body });
   }
-  return answers;
+  return responses;
 }
 
 function parseHeaders(head: string): Record<string, string> {
@@ -207,7 +207,7 @@ function decodeChunks(text: string, pos: number): { body: string; end: number } 
 }
 
 /**
- * Tells what the server made of a request. The body is read first, as the pipeline does; its errors become their answers.
+ * Describes a request as the server saw it. The body is read first, as the pipeline does; its errors become responses.
  */
 export const echo: Dispatch = async (request) => {
   try {

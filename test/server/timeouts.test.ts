@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
 import { untilStill } from "../support/until-still.js";
-import { echo, get, parseAnswers, settle, start, transports } from "./support.js";
+import { echo, get, parseResponses, settle, start, transports } from "./support.js";
 
 const quick = { headTimeout: 0.3, bodyTimeout: 0.3, keepAliveTimeout: 0.3, writeTimeout: 0.3 };
 /** All but one limit are out of reach. */
@@ -15,46 +15,46 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await expect.poll(() => transport.connections).toBe(0);
   });
 
-  it("that drips its head is answered 408 and closed", async () => {
+  it("that drips its head gets 408 and is closed", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client("GET / HTTP/1.1\r\nA: ");
     const drip = setInterval(() => connection.send("a"), 20);
-    const [answer] = parseAnswers(await connection.readToEnd());
+    const [response] = parseResponses(await connection.readToEnd());
     clearInterval(drip);
-    expect(answer!.status).toBe(408);
+    expect(response!.status).toBe(408);
   });
 
   it("that drips whole header lines is closed too", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client("GET / HTTP/1.1\r\n");
     const drip = setInterval(() => connection.send("A: b\r\n"), 20);
-    const [answer] = parseAnswers(await connection.readToEnd());
+    const [response] = parseResponses(await connection.readToEnd());
     clearInterval(drip);
-    expect(answer!.status).toBe(408);
+    expect(response!.status).toBe(408);
   });
 
   it("that drips the head of its second request is closed", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client(get("/"));
-    await connection.answers(1);
+    await connection.responses(1);
     connection.send("GET / HTTP/1.1\r\nA: ");
     const drip = setInterval(() => connection.send("a"), 20);
     await connection.readToEnd();
     clearInterval(drip);
-    expect(parseAnswers(connection.text).map((answer) => answer.status)).toEqual([200, 408]);
+    expect(parseResponses(connection.text).map((response) => response.status)).toEqual([200, 408]);
   });
 
   it.each([
     ["with a length", "Content-Length: 100\r\n", "hello"],
     ["in chunks", "Transfer-Encoding: chunked\r\n", "5\r\nhel"],
-  ])("that stops in a body %s is answered 408", async (_how, field, part) => {
+  ])("that stops in a body %s gets 408", async (_how, field, part) => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.2 });
     const text = await (await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n${part}`)).readToEnd();
-    expect(parseAnswers(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
+    expect(parseResponses(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
   });
 
-  it("that stops in a body nobody reads is answered 408, and what the handler says later is ignored", async () => {
-    let answer = () => {};
+  it("that stops in a body that no handler reads gets 408, and a later response of the handler is ignored", async () => {
+    let respond = () => {};
     let aborted: unknown;
     const { client, errors } = await start(
       factory,
@@ -63,15 +63,15 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
           aborted = request.signal.reason;
         });
         return new Promise<Response>((resolve) => {
-          answer = () => resolve(new Response("late"));
+          respond = () => resolve(new Response("late"));
         });
       },
       { ...patient, bodyTimeout: 0.2 },
     );
     const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhello");
-    await connection.answers(1);
-    answer();
-    expect(parseAnswers(await connection.readToEnd()).map((one) => one.status)).toEqual([408]);
+    await connection.responses(1);
+    respond();
+    expect(parseResponses(await connection.readToEnd()).map((one) => one.status)).toEqual([408]);
     expect(aborted).toBeDefined();
     expect(errors).toEqual([]);
   });
@@ -79,13 +79,13 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   it.each([
     ["with a length", "Content-Length: 100\r\n", "x"],
     ["in chunks", "Transfer-Encoding: chunked\r\n", "1\r\nx\r\n"],
-  ])("that drips a body %s is answered 408", async (_how, field, drop) => {
+  ])("that drips a body %s gets 408", async (_how, field, drop) => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.3 });
     const connection = await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n`);
     const drip = setInterval(() => connection.send(drop), 20);
     const text = await connection.readToEnd();
     clearInterval(drip);
-    expect(parseAnswers(text)).toMatchObject([{ status: 408 }]);
+    expect(parseResponses(text)).toMatchObject([{ status: 408 }]);
   });
 
   it("that keeps sending its body is waited for", async () => {
@@ -97,18 +97,18 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
       connection.send(`400\r\n${"x".repeat(1024)}\r\n`);
       await settle(20);
     }
-    expect(parseAnswers(silent.text)).toMatchObject([{ status: 408 }]);
+    expect(parseResponses(silent.text)).toMatchObject([{ status: 408 }]);
     connection.send("0\r\n\r\n");
-    expect((await connection.answers(1))[0]!.status).toBe(200);
+    expect((await connection.responses(1))[0]!.status).toBe(200);
   });
 
-  it("that makes progress for longer than a body may take in all is answered 408", async () => {
+  it("that makes progress for longer than a body may take in all gets 408", async () => {
     const { client } = await start(factory, echo, { ...patient, bodyTotalTimeout: 0.3 });
     const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n");
     const drip = setInterval(() => connection.send("x".repeat(1024)), 20);
     const text = await connection.readToEnd();
     clearInterval(drip);
-    expect(parseAnswers(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
+    expect(parseResponses(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
   });
 
   it("may take as long as it makes progress when its body is streamed", async () => {
@@ -126,7 +126,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
       await settle(100);
       connection.send("x".repeat(1024));
     }
-    expect((await connection.answers(1))[0]).toMatchObject({ status: 200, body: "10240" });
+    expect((await connection.responses(1))[0]).toMatchObject({ status: 200, body: "10240" });
   });
 
   it("that waits for permission to send its body is not late", async () => {
@@ -145,18 +145,18 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     );
     const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
     const silent = await client("POST /silent HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n");
-    expect(parseAnswers(await silent.readToEnd())).toMatchObject([{ status: 408 }]);
+    expect(parseResponses(await silent.readToEnd())).toMatchObject([{ status: 408 }]);
     allow();
     await connection.until((text) => text.includes("100 Continue"));
     connection.send("hi");
-    expect((await connection.answers(1))[0]!.body).toBe("2");
+    expect((await connection.responses(1))[0]!.body).toBe("2");
   });
 
-  it("that has nothing to ask any more is closed without a word", async () => {
+  it("that sends no further request is closed without a response", async () => {
     const { client } = await start(factory, echo, { ...patient, keepAliveTimeout: 0.2 });
     const connection = await client(get("/"));
-    await connection.answers(1);
-    expect(parseAnswers(await connection.readToEnd())).toHaveLength(1);
+    await connection.responses(1);
+    expect(parseResponses(await connection.readToEnd())).toHaveLength(1);
   });
 
   it.each([
@@ -185,10 +185,10 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     }, 70);
     const text = await connection.readToEnd();
     clearInterval(brake);
-    expect(parseAnswers(text)[0]?.body.length).toBe(8_000_000);
+    expect(parseResponses(text)[0]?.body.length).toBe(8_000_000);
   });
 
-  it("that is still taking its last answer is not cut off", async () => {
+  it("that is still taking its last response is not cut off", async () => {
     let handled = 0;
     const respond = (request: Request) => {
       if (request.path === "/idle") return new Response("");
@@ -204,19 +204,19 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await untilStill(() => handled);
     await (await client(get("/idle"))).readToEnd();
     connection.socket.resume();
-    const answers = parseAnswers(await connection.readToEnd());
-    expect(answers).toHaveLength(101);
+    const responses = parseResponses(await connection.readToEnd());
+    expect(responses).toHaveLength(101);
   });
 
   it("does not hold up the others", async () => {
     const { client } = await start(factory, echo, quick);
     const slow = await client("GET / HTTP/1.1\r\n");
-    const answers = await (await client(get("/") + get("/"))).answers(2);
-    expect(answers).toHaveLength(2);
+    const responses = await (await client(get("/") + get("/"))).responses(2);
+    expect(responses).toHaveLength(2);
     await slow.readToEnd();
   });
 
-  it("may wait long for an answer", async () => {
+  it("may wait long for a response", async () => {
     let answer = (_: Response) => {};
     const { client } = await start(
       factory,
@@ -231,7 +231,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     const connection = await client(get("/"));
     for (const bytes of [get("/idle"), "GET / HTTP/1.1\r\n"]) await (await client(bytes)).readToEnd();
     answer(new Response("slow"));
-    expect((await connection.answers(1))[0]!.body).toBe("slow");
+    expect((await connection.responses(1))[0]!.body).toBe("slow");
   });
 });
 

@@ -4,7 +4,7 @@ import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
-import { Client, get, parseAnswers, start, transports } from "./support.js";
+import { Client, get, parseResponses, start, transports } from "./support.js";
 
 const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, import.meta.url));
 const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
@@ -22,8 +22,8 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     const { address } = await serve();
     const client = await dial(address.port);
     client.send(get("/x") + get("/y"));
-    const answers = await client.answers(2);
-    expect(answers.map((answer) => answer.body)).toEqual(["https://a/x true", "https://a/y true"]);
+    const responses = await client.responses(2);
+    expect(responses.map((response) => response.body)).toEqual(["https://a/x true", "https://a/y true"]);
   });
 
   it("agrees on HTTP/1.1", async () => {
@@ -33,11 +33,11 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     client.socket.destroy();
   });
 
-  it("sends large answers whole", async () => {
+  it("sends large responses whole", async () => {
     const { address } = await start(factory, () => new Response("x".repeat(5_000_000)), { tls });
     const client = await dial(address.port);
     client.send(get("/", "Connection: close\r\n"));
-    expect(parseAnswers(await client.readToEnd())[0]!.body).toHaveLength(5_000_000);
+    expect(parseResponses(await client.readToEnd())[0]!.body).toHaveLength(5_000_000);
   });
 
   it("survives clients that do not speak it, and ends handshakes that take too long", async () => {
@@ -49,7 +49,7 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     await silent.readToEnd();
     const client = await dial(address.port);
     client.send(get("/"));
-    expect(await client.answers(1)).toHaveLength(1);
+    expect(await client.responses(1)).toHaveLength(1);
     client.socket.destroy();
   });
 
@@ -57,7 +57,7 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     const { address, transport } = await serve();
     const client = await dial(address.port);
     client.send(get("/"));
-    await client.answers(1);
+    await client.responses(1);
     expect(transport.connections).toBe(1);
     await transport.drain();
     await client.readToEnd();

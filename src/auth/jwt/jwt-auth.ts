@@ -1,10 +1,10 @@
 import { httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
+import { isPromise } from "../../internal/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { isPromise } from "../../pipeline/compile.js";
 import type { StoreSource } from "../../pipeline/shared-stores.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
 import { unauthorized } from "../unauthorized.js";

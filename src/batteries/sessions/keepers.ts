@@ -1,6 +1,6 @@
+import { isPromise } from "../../internal/is-promise.js";
 import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { isPromise } from "../../pipeline/compile.js";
 import type { SessionSettings } from "./options.js";
 import { encryptedSeal, signedSeal } from "./seal.js";
 import { type LoadedSession, sessionId } from "./session.js";

@@ -2,7 +2,7 @@ import { serializeCookie } from "../../http/cookies.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { addVary } from "../../http/response-fields.js";
-import { isPromise } from "../../pipeline/compile.js";
+import { isPromise } from "../../internal/is-promise.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { addCookie } from "./add-cookie.js";
 import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";

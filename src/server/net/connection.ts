@@ -10,10 +10,23 @@ import { clientLeft } from "../client-left.js";
 import { NetBody } from "./body.js";
 import type { ClientSocket } from "./client-socket.js";
 import { cutOff } from "./cut-off.js";
+import type { Deadlines } from "./deadlines.js";
 import { Exchange, type ExchangeHost, type ExchangeOwner } from "./exchange.js";
 import { BAD, type HeadParser, LINE, REFUSED } from "./head.js";
 import { HeldBytes } from "./held-bytes.js";
-import { BEHIND, CLOSED, FRESH, HEAD, IDLE, LINGERING, type Phase, REQUEST, SKIPPING, UPGRADING } from "./phase.js";
+import {
+  BEHIND,
+  CLOSED,
+  type ConnectionState,
+  FRESH,
+  HEAD,
+  IDLE,
+  LINGERING,
+  type Phase,
+  REQUEST,
+  SKIPPING,
+  UPGRADING,
+} from "./phase.js";
 import { ResponseWriter, type WriterContext, type WriterHost } from "./response-writer.js";
 import { NetRequestSource, type Peer } from "./source.js";
 
@@ -26,18 +39,6 @@ export interface ConnectionHost extends ExchangeHost, WriterContext {
   left(connection: Connection): void;
   /** Hands the socket over to another protocol. */
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void;
-}
-
-/** In ticks of the clock. */
-export interface Deadlines {
-  readonly head: number;
-  readonly body: number;
-  readonly bodyTotal: number;
-  readonly keepAlive: number;
-  readonly write: number;
-  /** After the last response: without a byte from the client, and in all. */
-  readonly linger: number;
-  readonly lingerInAll: number;
 }
 
 /** Bytes held behind a request that waits for its response; beyond this, the client is not read from. */
@@ -428,17 +429,4 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
     this.#regulate();
     this.#writer.end();
   }
-}
-
-export interface ConnectionState {
-  readonly phase: Phase;
-  /** A request waits for its response. */
-  readonly request: boolean;
-  /** A body is still arriving. */
-  readonly body: boolean;
-  /** Bytes that are held. */
-  readonly held: number;
-  readonly behind: boolean;
-  readonly paused: boolean;
-  readonly ended: boolean;
 }

@@ -6,8 +6,8 @@
  *     IDLE ───┘              │         └─> IDLE or BEHIND <─┘
  *                            └─> UPGRADING ─> CLOSED
  *
- * From every phase a connection can go to LINGERING (an orderly end) and to CLOSED (the socket is gone). `invariantOf` in
- * test/server/net/connection.test.ts is checked after every event.
+ * From every phase a connection can go to LINGERING (an orderly end) and to CLOSED (the socket is gone).
+ * test/server/net/connection.test.ts checks the invariants of each phase after every event.
  */
 export type Phase = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
@@ -29,3 +29,17 @@ export const UPGRADING = 6;
 export const LINGERING = 7;
 /** The socket is closed, or belongs to another protocol. */
 export const CLOSED = 8;
+
+/** The parts of a connection that its phase makes a promise about; for tests. */
+export interface ConnectionState {
+  readonly phase: Phase;
+  /** A request waits for its response. */
+  readonly request: boolean;
+  /** A body is still arriving. */
+  readonly body: boolean;
+  /** Bytes that are held. */
+  readonly held: number;
+  readonly behind: boolean;
+  readonly paused: boolean;
+  readonly ended: boolean;
+}

@@ -5,15 +5,14 @@ import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
-import { Connection, type ConnectionHost, type Deadlines } from "./connection.js";
+import { Connection, type ConnectionHost } from "./connection.js";
+import { type Deadlines, deadlinesOf } from "./deadlines.js";
 import { HeadParser } from "./head.js";
 import { FieldLines, PreparedHeads } from "./response-head.js";
 
 /** Our own HTTP/1.1 server on sockets: strict, and twice as fast as node:http. */
 export const createNetTransport: TransportFactory = (dispatch, options) => new NetTransport(dispatch, options);
 
-const lingerSeconds = 2;
-const lingerSecondsInAll = 10;
 const backlog = 1024;
 
 const key: unique symbol = Symbol("connection");
@@ -43,15 +42,7 @@ class NetTransport implements Transport, ConnectionHost {
     this.parser = new HeadParser(options);
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
-    this.deadlines = {
-      head: this.clock.ticksFor(options.headTimeout),
-      body: this.clock.ticksFor(options.bodyTimeout),
-      bodyTotal: this.clock.ticksFor(options.bodyTotalTimeout),
-      keepAlive: this.clock.ticksFor(options.keepAliveTimeout),
-      write: this.clock.ticksFor(options.writeTimeout),
-      linger: this.clock.ticksFor(lingerSeconds),
-      lingerInAll: this.clock.ticksFor(lingerSecondsInAll),
-    };
+    this.deadlines = deadlinesOf(this.clock, options);
   }
 
   get connections(): number {

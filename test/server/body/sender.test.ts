@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type StreamFraming, StreamSender } from "../../../src/server/body/sender.js";
 
-/** A socket that shows what each system call would be given, and takes it when it is told to. */
+/** A socket that shows the bytes of each system call, and takes them when the test says so. */
 class Wire extends Writable {
   readonly calls: string[] = [];
   #taken: (() => void) | null = null;
@@ -106,7 +106,7 @@ describe("a body that is made while it is sent", () => {
     expect(made).toBe(after);
   });
 
-  it("tells of a failure whether any of it has left", async () => {
+  it("reports with a failure if any of it has left", async () => {
     async function* failing(...list: string[]): AsyncGenerator<string> {
       for await (const piece of pieces(...list)) yield piece as string;
       throw new Error("broken");

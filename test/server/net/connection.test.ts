@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import { BodyMemory } from "../../../src/server/body/body-memory.js";
 import type { ClientSocket } from "../../../src/server/net/client-socket.js";
-import { Connection, type ConnectionHost, type ConnectionState, maxHeld } from "../../../src/server/net/connection.js";
+import { Connection, type ConnectionHost, maxHeld } from "../../../src/server/net/connection.js";
 import { HeadParser } from "../../../src/server/net/head.js";
 import {
   BEHIND,
   CLOSED,
+  type ConnectionState,
   FRESH,
   HEAD,
   IDLE,
@@ -19,9 +20,9 @@ import { FieldLines, PreparedHeads } from "../../../src/server/net/response-head
 import { type Dispatch, defaultLimits } from "../../../src/server/transport.js";
 import fc from "../../support/properties.js";
 import { endings, modelDispatch, requests, turn } from "../exchange-model.js";
-import { get, parseAnswers } from "../support.js";
+import { get, parseResponses } from "../support.js";
 
-/** A socket without a system behind it: the test says how much is taken, and sees what is asked of it. */
+/** A socket without a system behind it: the test decides how much is taken, and sees every call. */
 class FakeSocket implements ClientSocket {
   text = "";
   writableLength = 0;
@@ -250,6 +251,6 @@ describe("bytes behind a request that waits for its response", () => {
     respond(new Response("first"));
     await turn();
     expect(socket.paused).toBe(false);
-    expect(parseAnswers(socket.text)).toHaveLength(sent + 1);
+    expect(parseResponses(socket.text)).toHaveLength(sent + 1);
   });
 });

@@ -22,7 +22,7 @@ const options: TransportOptions = {
 
 const requests = Array.from({ length: 200 }, (_, n) => `GET /${n} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
 
-/** What a client reads that sends many requests at once, when sockets are prepared in some way before they are served. */
+/** The text that a client reads that sends many requests at once; `prepare` changes the sockets before they are served. */
 async function exchange(prepare: (socket: Socket, transport: Transport) => void): Promise<string> {
   const transport = createNetTransport((request) => new Response(`[${request.path}]`), options);
   const server = createServer({ allowHalfOpen: true }, (socket) => prepare(socket, transport)).listen(0, "127.0.0.1");
@@ -38,29 +38,29 @@ async function exchange(prepare: (socket: Socket, transport: Transport) => void)
 }
 
 const inOrder = Array.from({ length: 200 }, (_, n) => `/${n}`);
-const answered = (text: string): string[] => [...text.matchAll(/\[(\/\d+)\]/g)].map((match) => match[1]!);
+const pathsIn = (text: string): string[] => [...text.matchAll(/\[(\/\d+)\]/g)].map((match) => match[1]!);
 
-it("takes what a socket received without its way through the stream", async () => {
+it("takes the bytes of a socket before they go through the stream", async () => {
   const events: number[] = [];
   const text = await exchange((socket, transport) => {
     transport.accept(socket);
     socket.prependListener("data", (chunk: Buffer) => events.push(chunk.length));
   });
-  expect(answered(text)).toEqual(inOrder);
+  expect(pathsIn(text)).toEqual(inOrder);
   expect(events).toEqual([]);
 });
 
-it("answers the same where sockets hand over their bytes otherwise", async () => {
+it("gives the same responses if sockets hand over their bytes in another way", async () => {
   const text = await exchange((socket, transport) => {
     transport.accept(socket);
     socket.push = Socket.prototype.push;
   });
-  expect(answered(text)).toEqual(inOrder);
+  expect(pathsIn(text)).toEqual(inOrder);
 });
 
 it("keeps the order when some bytes wait in the stream already", async () => {
   const text = await exchange((socket, transport) => {
     socket.once("readable", () => transport.accept(socket));
   });
-  expect(answered(text)).toEqual(inOrder);
+  expect(pathsIn(text)).toEqual(inOrder);
 });

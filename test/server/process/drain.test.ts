@@ -23,7 +23,7 @@ describe("a signal to stop", patient, () => {
     expect(program.stderr).toBe("");
   });
 
-  it("lets 20 requests in flight be answered, refuses new ones, and exits with 0", async () => {
+  it("waits for the responses of 20 requests in flight, refuses new ones, and exits with 0", async () => {
     const program = new Program();
     const url = await program.url();
     const answers = Promise.all(Array.from({ length: 20 }, () => get(`${url}/slow?ms=700`)));
@@ -71,7 +71,7 @@ describe("a signal to stop", patient, () => {
     expect(program.stdout).not.toContain("shutdown ");
   });
 
-  it("counts once when npm passes on what the terminal has sent already", async () => {
+  it("counts once when npm passes on a signal that the terminal has sent already", async () => {
     const program = new Program();
     const url = await program.url();
     const slow = get(`${url}/slow?ms=500`);
@@ -105,7 +105,7 @@ describe("a signal to stop", patient, () => {
     expect(await program.exited).toEqual({ code: 1, signal: null });
   });
 
-  it("is obeyed after the event loop was blocked, with the waiting requests answered", async () => {
+  it("is obeyed after the event loop was blocked, behind the responses to the waiting requests", async () => {
     const program = new Program();
     const url = await program.url();
     const blocked = get(`${url}/block?ms=1000`);
@@ -118,7 +118,7 @@ describe("a signal to stop", patient, () => {
   });
 });
 
-describe("an error that nobody caught", patient, () => {
+describe("an uncaught error", patient, () => {
   it.each([
     ["/throw", "uncaught exception", "out of nowhere"],
     ["/reject", "unhandled rejection", "nobody waits for this"],
@@ -150,7 +150,7 @@ describe("hard times", patient, () => {
     expect((await program.exited).code).toBe(0);
   });
 
-  it("serves on when nobody reads its output", async () => {
+  it("serves on when its output is not read", async () => {
     const program = new Program();
     const url = await program.url();
     await program.shows(/running/);
@@ -160,7 +160,7 @@ describe("hard times", patient, () => {
     expect(await get(url)).toMatchObject({ text: "hello" });
   });
 
-  it("answers everything that waited while it was stopped", async () => {
+  it("responds to every request that waited while it was stopped", async () => {
     const program = new Program();
     const url = await program.url();
     await get(url);

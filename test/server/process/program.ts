@@ -45,7 +45,7 @@ export class Program {
     onTestFinished(() => void this.child.kill("SIGKILL"));
   }
 
-  /** Waits until the standard output holds what is looked for, `count` times. */
+  /** Waits until the standard output holds the text, `count` times. */
   async shows(pattern: RegExp, count = 1): Promise<RegExpMatchArray> {
     const all = new RegExp(pattern.source, `${pattern.flags}g`);
     const found = (): RegExpMatchArray | undefined => [...this.stdout.matchAll(all)][count - 1];
@@ -66,7 +66,7 @@ export class Program {
   }
 }
 
-/** What a server answers; a connection of its own for each. */
+/** The response of a server; a connection of its own for each. */
 export function get(url: string, agent?: object): Promise<{ status: number; text: string; connection: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { agent: false, ...agent }, (response) => {

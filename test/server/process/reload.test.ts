@@ -7,7 +7,7 @@ import { get, Program, type ProgramOptions, patient, until } from "./program.js"
 const source = new URL("../../../src/server/run.ts", import.meta.url).href;
 const fixture = new URL("./fixtures/target.ts", import.meta.url).href;
 
-/** A project in a folder of its own, with an answer that the tests change. */
+/** A project in a folder of its own, with a response that the tests change. */
 class Project {
   readonly folder = mkdtempSync(join(tmpdir(), "stoa-reload-"));
 

@@ -36,7 +36,7 @@ describe("defaults of the contract", () => {
     expect(plan(["--no-debug"]).settings).toMatchObject({ env: "development", debug: false, workers: 1 });
   });
 
-  it("logs requests in debug mode, and else leaves it to the application when nobody says anything about it", () => {
+  it("logs requests in debug mode, and else leaves it to the application if the option is not given", () => {
     expect(plan([]).settings.logs).toBe(true);
     expect(plan(["--no-debug"]).settings.logs).toBeUndefined();
     expect(plan(["--no-logs"], { logs: true }).settings.logs).toBe(false);
@@ -112,7 +112,7 @@ describe("command line", () => {
     expect(readCommandLine(["--debug=false", "--logs=on"]).options).toEqual({ debug: false, logs: true });
   });
 
-  it("passes over what belongs to the program", () => {
+  it("passes over the arguments of the program", () => {
     const args = ["serve", "--config", "a.json", "-p", "1", "--portable", "--", "--port", "x"];
     expect(readCommandLine(args)).toEqual({ options: {}, help: false });
   });

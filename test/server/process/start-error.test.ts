@@ -38,7 +38,7 @@ describe("startFailure", () => {
     );
   });
 
-  it("says something of an error without a message, and of what is no error", () => {
+  it("describes an error without a message, and values that are no errors", () => {
     expect(startFailure(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))).toContain(
       "AggregateError: ECONNREFUSED",
     );

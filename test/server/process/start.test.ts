@@ -107,7 +107,7 @@ describe("a start that fails", patient, () => {
     return program.stderr.trimEnd();
   }
 
-  it("tells that the port is taken, and runs the shutdown hooks of what was started", async () => {
+  it("reports that the port is taken, and runs the shutdown hooks of the parts that were started", async () => {
     const port = await occupiedPort();
     const program = new Program({ args: [`--port=${port}`] });
     expect(await program.exited).toMatchObject({ code: 1 });
@@ -115,25 +115,25 @@ describe("a start that fails", patient, () => {
     expect(program.stdout).toMatch(/startup \d+\nshutdown \d+\n$/);
   });
 
-  it("tells it once when several workers find the port taken", async () => {
+  it("reports it once when several workers find the port taken", async () => {
     const port = await occupiedPort();
     expect(await failure({ args: ["--workers", "3"], options: { port } })).toBe(
       `stoa: port ${port} on 127.0.0.1 is already in use; choose another with --port`,
     );
   });
 
-  it("tells it and exits under --reload too: no saved file would help", async () => {
+  it("reports it and exits under --reload too: no saved file would help", async () => {
     const port = await occupiedPort();
     expect(await failure({ args: ["--reload"], options: { port } })).toContain("is already in use");
   });
 
-  it("tells of a host that is not this machine's", async () => {
+  it("reports a host that is not this machine's", async () => {
     expect(await failure({ args: ["--host", "192.0.2.1"] })).toBe(
       "stoa: 192.0.2.1 is not an address of this machine; choose another with --host",
     );
   });
 
-  it("tells of a bad argument and of a bad option", async () => {
+  it("reports a bad argument and a bad option", async () => {
     expect(await failure({ args: ["--port", "many"] })).toBe(
       'stoa: --port must be an integer from 0 to 65535, not "many"',
     );
@@ -142,19 +142,19 @@ describe("a start that fails", patient, () => {
     );
   });
 
-  it("tells of a startup hook that failed, and where", async () => {
+  it("reports a startup hook that failed, and its place", async () => {
     expect(await failure({ env: { FAULT: "startup throws" } })).toMatch(
       /^stoa: startup failed: Error: the database is away \(.*target\.ts:\d+:\d+\)$/,
     );
   });
 
-  it("tells once of a startup hook that failed in every worker", async () => {
+  it("reports once a startup hook that failed in every worker", async () => {
     expect(await failure({ args: ["--workers", "2"], env: { FAULT: "startup throws" } })).toContain(
       "startup failed: Error: the database is away",
     );
   });
 
-  it("tells of a certificate that cannot be read or used", async () => {
+  it("reports a certificate that cannot be read or used", async () => {
     const missing = join(folder, "none.pem");
     expect(await failure({ options: { tls: { cert: missing, key } } })).toBe(
       `stoa: cannot read the TLS certificate ${missing}: there is no such file`,
@@ -168,7 +168,7 @@ describe("a start that fails", patient, () => {
   });
 });
 
-describe("a server inside somebody else's process", () => {
+describe("a server inside a process of the caller", () => {
   it("rejects in place of exiting, and leaves signals alone", async () => {
     const port = await occupiedPort();
     const listeners = process.listenerCount("SIGTERM");

@@ -27,7 +27,7 @@ function watched(roots: string[]): { changes: string[]; saw(path: string): Promi
 }
 
 describe("FileWatcher", () => {
-  it("tells of source files that are changed, made, moved over and removed", async () => {
+  it("reports source files that are changed, made, moved over and removed", async () => {
     const root = project();
     const file = join(root, "app.ts");
     writeFileSync(file, "1");
@@ -44,7 +44,7 @@ describe("FileWatcher", () => {
     await saw(file);
   });
 
-  it("tells several changes of one moment together", async () => {
+  it("reports several changes of one moment together", async () => {
     const root = project();
     const calls: (readonly string[])[] = [];
     const watcher = new FileWatcher([root], (paths) => calls.push(paths), 300);
@@ -75,7 +75,7 @@ describe("FileWatcher", () => {
     await saw(file);
   });
 
-  it("passes over what is not the program's source", async () => {
+  it("passes over files that are not the program's source", async () => {
     const root = project();
     const others = ["node_modules/a", ".git", "coverage", "dist", "build", ".cache"];
     for (const folder of others) mkdirSync(join(root, folder), { recursive: true });

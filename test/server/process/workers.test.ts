@@ -8,7 +8,7 @@ function workers(count: number, options: ProgramOptions = {}): Program {
 
 const pid = async (url: string): Promise<string> => (await get(`${url}/pid`)).text;
 
-/** The workers that answer, once there are as many as expected and none of those excluded. */
+/** The workers that respond, once there are as many as expected and none of those excluded. */
 async function answering(url: string, count: number, except: readonly string[] = []): Promise<string[]> {
   const seen = new Set<string>();
   await until(async () => {
@@ -103,7 +103,7 @@ describe("workers", patient, () => {
     expect(program.stderr).toBe("stoa: workers keep dying soon after their start; the last one exited with code 3\n");
   });
 
-  it("answer what is in flight when the server is told to stop", async () => {
+  it("respond to requests in flight when the server is stopped", async () => {
     const program = workers(2);
     const url = await program.url();
     const answers = Promise.all(Array.from({ length: 10 }, () => get(`${url}/slow?ms=700`)));
@@ -153,7 +153,7 @@ describe("workers", patient, () => {
     expect(await program.exited).toEqual({ code: 1, signal: null });
   });
 
-  it("answer what is in flight and end when their supervisor dies", async () => {
+  it("respond to requests in flight and end when their supervisor dies", async () => {
     const program = workers(2);
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -165,7 +165,7 @@ describe("workers", patient, () => {
     expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(2);
   });
 
-  it("hear what another of them publishes, and that one does not", async () => {
+  it("get the messages that another of them publishes, and that one does not", async () => {
     const program = workers(2);
     const url = await program.url();
     await answering(url, 2);
@@ -179,7 +179,7 @@ describe("workers", patient, () => {
     for (const [worker, words] of heard) expect(words).toEqual(worker === speaker ? [] : ["hello"]);
   });
 
-  it("are not multiplied in a process that is a worker of somebody else's cluster", async () => {
+  it("are not multiplied in a process that is a worker of another cluster", async () => {
     const file = new URL("./fixtures/foreign-cluster.ts", import.meta.url).pathname;
     const program = new Program({ file, args: ["--env", "production", "--workers", "2"] });
     const url = await program.url();
