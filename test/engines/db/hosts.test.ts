@@ -61,7 +61,7 @@ describe.skipIf(server === "")("a database", () => {
     });
 
     it("names all of them if none responds", async () => {
-      const error = await open({ url: urlOf([closedPort, closedPort]), connectTimeout: 100 }).catch((e: unknown) => e);
+      const error = await open({ url: urlOf([closedPort, closedPort]), connectTimeout: 2000 }).catch((e: unknown) => e);
       expect(error).toBeInstanceOf(OperationalError);
       const { message } = error as Error;
       expect(
@@ -72,7 +72,7 @@ describe.skipIf(server === "")("a database", () => {
     it("does not wait for one that never answers beyond its share of the time", async () => {
       const [silent, working] = [await proxy(), await proxy()];
       silent.blackHole = true;
-      const db = await open({ url: urlOf([portOf(silent), portOf(working)]), connectTimeout: 2000 });
+      const db = await open({ url: urlOf([portOf(silent), portOf(working)]), connectTimeout: 4000 });
       expect(await db.fetchval("select 1")).toBe(1);
     });
 
@@ -108,7 +108,7 @@ describe.skipIf(server === "")("a database", () => {
       ["standby", "it is a primary, not standby"],
       ["read-only", "it is read-write, not read-only"],
     ] as [TargetSessionAttrs, string][])("%s refuses a primary", async (targetSessionAttrs, reason) => {
-      const db = open({ url: server, targetSessionAttrs, connectTimeout: 300 });
+      const db = open({ url: server, targetSessionAttrs, connectTimeout: 4000 });
       await expect(db).rejects.toThrow(reason);
     });
 
