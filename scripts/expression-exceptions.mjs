@@ -7,10 +7,13 @@
 export const exceptions = [
   ...of("the paths, patterns and names that the application itself is made of", [
     ["batteries/cache/excluded-paths.ts", "/\\/+$/"],
+    [
+      "batteries/trusted-hosts/trusted-hosts.ts",
+      "/^(?:loopback|private|linklocal|[\\d.]+(?:\\/\\d+)?|\\[?[0-9a-f:.]*:[0-9a-f:.]*\\]?(?:\\/\\d+)?)$/",
+    ],
     ["batteries/live/request-log.ts", "/\\{([^}:]+)(?::\\*)?\\}/g"],
     ["batteries/openapi/paths.ts", "/\\{[^}]*\\}/g"],
     ["batteries/openapi/schema-components.ts", "/^(.*?)(\\d*)$/"],
-    ["orm/model/build-meta.ts", "/_+$/"],
     [
       "orm/expressions/expression.ts",
       "/^(?:rows|range|groups)\\s+(?:between\\s+)?(?:unbounded|current|\\d+)\\s+(?:preceding|following|row)(?:\\s+and\\s+(?:unbounded|current|\\d+)\\s+(?:preceding|following|row))?(?:\\s+exclude\\s+(?:current row|group|ties|no others))?$/i",
@@ -18,21 +21,14 @@ export const exceptions = [
   ]),
   ...of("names, types and statements of a schema, which its developers write, in the command line's process", [
     ["cli/migrate/migration-files.ts", "/^_+|_+$/g"],
-    ["introspection/write/choices.ts", "/^(.+?) = (?:ANY \\(ARRAY\\[(.*)\\]\\)|('.*'::text))$/s"],
     ["introspection/write/write-models.ts", "/(\\[\\])+$/"],
-    ["migrations/migration-name.ts", "/^_+|_+$/g"],
     ["migrations/migration-name.ts", "/_+$/"],
-    ["migrations/names.ts", "/_+$/"],
-    ["migrations/sql-script.ts", "/\\s*[\\r\\n]+\\s*/g"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     ["migrations/sql-text.ts", 'new RegExp(`::\\\\s*(?:${spellings.join("|")})(?![\\\\w$".])`, "g")'],
     [
       "migrations/sql-text.ts",
       "/[eE]'(?:[^'\\\\]|''|\\\\[\\s\\S])*'|'(?:[^']|'')*'|\\$([A-Za-z_]\\w*)?\\$[\\s\\S]*?\\$\\1\\$|--[^\\n]*|\\/\\*[\\s\\S]*?\\*\\/|\"(?:[^\"]|\"\")*\"|[\\p{L}_][\\p{L}\\p{N}_$]*|::|\\s+|[\\s\\S]/gu",
     ],
-    ["migrations/type-names.ts", "/(?:\\s*\\[\\s*\\d*\\s*\\])+$/"],
-    ["migrations/type-names.ts", "/(\\[\\])+$/"],
-    ["migrations/type-names.ts", "/\\s*\\([^)]*\\)/"],
   ]),
   ...of("the message or the stack of an error that ends the process, before any client is served", [
     ["cli/failure.ts", "/\\s*[\\r\\n]+\\s*/g"],
@@ -46,6 +42,8 @@ export const exceptions = [
   ]),
   ...of("anchored, with a single repetition: linear", [["batteries/rate-limit/identity.ts", "/^0+(?=.)/"]]),
   ...of("the lookbehind lets a match begin at the first character of a run only: linear", [
+    ["orm/model/build-meta.ts", "/(?<!_)_+$/"],
+    ["orm/schema/names.ts", "/(?<!_)_+$/"],
     ["engines/db/values/encode.ts", "/(?<!\\\\)(?:\\\\\\\\)*\\\\u0000/"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     ["orm/body/checks/numbers.ts", 'new RegExp(`^${space}|(?<!${space.slice(0, -1)})${space}$`, "g")'],
@@ -55,14 +53,8 @@ export const exceptions = [
   ...of("a message of the server that holds no value", [
     ["engines/db/translate-error.ts", "/supplies (\\d+) parameters.* requires (\\d+)/"],
   ]),
-  ...of("TO BE MENDED: statements are the application's own, but a long blank beginning must not hold the process", [
-    ["engines/db/statements.ts", "/^(?:[\\s(;]+|--[^\\n]*(?:\\n|$)|\\/\\*[\\s\\S]*?\\*\\/)*([a-z]+)/i"],
-  ]),
-  ...of("TO BE MENDED: a client chooses the text", [
-    ["engines/db/translate-error.ts", '/: ".*"$/s'],
-    ["orm/body/checks/interval.ts", "/[.,].*\\d[YMWDHMS].*\\d/"],
+  ...of("a text that another expression has accepted: every number in it has its unit", [
     ["orm/body/checks/interval.ts", "/T|(-?\\d+(?:[.,]\\d*)?)([YMWDHS])/g"],
-    ["orm/fields/encode.ts", "/^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d{1,6})?$|^NaN$/"],
   ]),
 ];
 
