@@ -9,9 +9,9 @@ import { encodeBody, encodeStream, type Levels } from "./encode.js";
 import type { CompressionOptions } from "./options.js";
 import { holdsSecret } from "./secrets.js";
 
-/** Compresses what clients take compressed. */
+/** Compresses bodies for clients that accept it. */
 export function compression(options: Required<CompressionOptions>): Middleware {
-  const { minSize, brotli, level, brotliQuality, withCookies } = options;
+  const { minSize, brotli, level, brotliQuality, withCookies, streams } = options;
   const levels: Levels = { gzip: level, brotli: brotliQuality };
   const negotiate = codingNegotiator(brotli ? ["br", "gzip"] : ["gzip"]);
 
@@ -20,6 +20,7 @@ export function compression(options: Required<CompressionOptions>): Middleware {
     if (status === 304) return adaptUnchanged(request, response);
     const size = sizeOf(request, response, minSize);
     if (size < minSize || status === 206 || isBodiless(status)) return undefined;
+    if (size === Infinity && !streams) return undefined;
     if (!isCompressible(response.type) || forbids(response.fields, withCookies)) return undefined;
     if (holdsSecret(request)) return undefined;
     addVary(response, "Accept-Encoding");

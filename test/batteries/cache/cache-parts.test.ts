@@ -146,8 +146,14 @@ describe("paths left out", () => {
     }
   });
 
-  it("cover everything when they are the root", () => {
-    expect(new ExcludedPaths(["/"]).has("/anything")).toBe(true);
+  it("cover the page alone when they are the root", () => {
+    const excluded = new ExcludedPaths(["/"]);
+    expect([excluded.isEmpty, excluded.has("/"), excluded.has("//"), excluded.has("/anything")]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 });
 

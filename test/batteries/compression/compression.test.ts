@@ -198,7 +198,7 @@ describe("enableCompression()", () => {
   });
 
   it("answers HEAD with the fields of GET", async () => {
-    const app = new App().enableCompression().enableEtag();
+    const app = new App().enableCompression({ streams: true }).enableEtag();
     app.get("/text", () => text);
     app.get("/stream", () => Response.stream(pieces(text)));
     await using server = await wire(app);
@@ -275,7 +275,7 @@ describe("brotli", () => {
   });
 
   it("compresses streams", async () => {
-    const app = new App().enableCompression({ brotli: true });
+    const app = new App().enableCompression({ brotli: true, streams: true });
     app.get("/", () => Response.stream(pieces(text)));
     await using server = await wire(app);
     const response = await server.send("/", { headers: { "Accept-Encoding": "br" } });
@@ -285,7 +285,7 @@ describe("brotli", () => {
 
 describe("a compressed stream", () => {
   it("lets each piece out before the next is made", async () => {
-    const app = new App().enableCompression();
+    const app = new App().enableCompression({ streams: true });
     let release = (): void => {};
     const seen = new Promise<void>((resolve) => {
       release = resolve;
@@ -313,6 +313,18 @@ describe("a compressed stream", () => {
     expect(received).toBe("firstsecond");
   });
 
+  it("is one that was asked for: a stream of unknown length goes as it is by default", async () => {
+    const app = new App().enableCompression();
+    app.get("/", () => Response.stream(pieces(text)));
+    await using server = await wire(app);
+    const response = await server.send("/", gzip);
+    expect([response.get("content-encoding"), response.get("vary"), response.text]).toEqual([
+      undefined,
+      undefined,
+      text,
+    ]);
+  });
+
   it("of a known length is compressed from min_size on", async () => {
     const app = new App().enableCompression();
     const stream = (body: string): Response =>
@@ -328,7 +340,7 @@ describe("a compressed stream", () => {
   });
 
   it("may be empty, or have empty pieces and pieces of bytes", async () => {
-    const app = new App().enableCompression();
+    const app = new App().enableCompression({ streams: true });
     app.get("/empty", () => Response.stream(pieces("")));
     app.get("/mixed", () => Response.stream(of("", "a", new Uint8Array(0), new Uint8Array([98]), "é")));
     await using server = await wire(app);
@@ -337,7 +349,7 @@ describe("a compressed stream", () => {
   });
 
   it("breaks the connection when it fails on the way", async () => {
-    const app = new App().enableCompression();
+    const app = new App().enableCompression({ streams: true });
     app.get("/", () =>
       Response.stream(
         (async function* () {
@@ -351,7 +363,7 @@ describe("a compressed stream", () => {
   });
 
   it("ends its source when the client leaves", async () => {
-    const app = new App().enableCompression();
+    const app = new App().enableCompression({ streams: true });
     let ended = (): void => {};
     const end = new Promise<void>((resolve) => {
       ended = resolve;
