@@ -101,6 +101,30 @@ describe("headers of the limit", () => {
     ]);
   });
 
+  it("replace those of a response that was fetched elsewhere, in any case, and no other field", async () => {
+    const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(7, 60));
+    const foreign: [string, string][] = ["limit", "remaining", "reset"].flatMap((part): [string, string][] => [
+      [`ratelimit-${part}`, "1000"],
+      [`X-RATELIMIT-${part}`, "1000"],
+      [`RateLimit-${part}`, "1001"],
+    ]);
+    const kept: [string, string][] = [
+      ["RateLimit-Policy", "a"],
+      ["X-RateLimit-Limit-Used", "b"],
+      ["X-Other", "c"],
+      ["Retry-After", "9"],
+    ];
+    app.get("/", () => new Response("x", { headers: [kept[0]!, ...foreign, ...kept.slice(1)] }));
+    await using server = await wire(app);
+    const response = await server.send("/");
+    for (const prefix of ["ratelimit", "x-ratelimit"]) {
+      expect(response.all(`${prefix}-limit`)).toEqual(["7"]);
+      expect(response.all(`${prefix}-remaining`)).toEqual(["6"]);
+      expect(response.all(`${prefix}-reset`)).toHaveLength(1);
+    }
+    for (const [name, value] of kept) expect(response.all(name.toLowerCase()), name).toEqual([value]);
+  });
+
   it("stand on what an exception handler makes of a refusal, Retry-After included", async () => {
     const app = limited(RateLimitConfig.tokenBucket(1, 60));
     app.exceptionHandler(HttpError, (_request, error) => Response.json({ own: error.status }, error.status));
