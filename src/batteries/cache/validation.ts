@@ -16,7 +16,7 @@ export interface Validation {
 }
 
 /**
- * Adds the validators of a stale entry to a request, so that a handler that evaluates conditions can answer 304 in place
+ * Adds the validators of a stale entry to a request, so that a handler that evaluates conditions can return 304 in place
  * of a whole body. Null where the entry has none.
  */
 export function beginValidation(request: Request, entry: CacheEntry | undefined): Validation | null {

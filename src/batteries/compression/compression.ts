@@ -66,7 +66,7 @@ function sizeOf(request: Request, response: Response, minSize: number): number {
   return length !== undefined ? Number(length) : body === null ? -1 : Infinity;
 }
 
-/** Whether a field says that the body must go as it is. */
+/** True if a field forbids to change the body. */
 function forbids(fields: readonly string[] | null, withCookies: boolean): boolean {
   if (fields === null) return false;
   for (let i = 0; i < fields.length; i += 2) {
@@ -108,5 +108,5 @@ function weakenTag(fields: string[]): void {
   }
 }
 
-/** A body of unknown length that nobody reads: the answer to HEAD then has no Content-Length, as it must not be wrong. */
+/** A body of unknown length that is never read: the response to HEAD then has no Content-Length, which would be wrong. */
 async function* nothing(): AsyncGenerator<Uint8Array> {}
