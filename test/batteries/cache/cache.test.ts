@@ -340,7 +340,7 @@ describe("validation of a stale response", () => {
       const tags = request.headers.get("if-none-match");
       state.seen.push(`${tags} ${request.headers.get("if-modified-since")} ${[...request.headers.keys()].sort()}`);
       const tag = `"${state.version}"`;
-      const now = "Last-Modified" in headers ? {} : { ETag: tag };
+      const now: Record<string, string> = "Last-Modified" in headers ? {} : { ETag: tag };
       const known = tags === undefined ? request.headers.has("if-modified-since") : tags.includes(tag);
       if (known)
         return new Response(null, { status: 304, headers: { ...now, "X-Renewed": "yes", "Content-Length": "0" } });
