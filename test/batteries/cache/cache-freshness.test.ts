@@ -27,7 +27,7 @@ async function lifetime(headers: Record<string, string>, ttl = 300): Promise<num
   return last;
 }
 
-describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
+describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () => {
   it.each<[string, Record<string, string>, number]>([
     ["nothing said", {}, 299],
     ["max-age", { "Cache-Control": "max-age=10" }, 9],
@@ -72,12 +72,12 @@ describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
     },
   );
 
-  it("keeps nothing by a ttl of 0 but what says how long itself", async () => {
+  it("stores nothing with a ttl of 0 except responses that state their lifetime", async () => {
     expect(await lifetime({}, 0)).toBe(-1);
     expect(await lifetime({ "Cache-Control": "max-age=10" }, 0)).toBe(9);
   });
 
-  it("adds the age that an answer had to the one it has here", async () => {
+  it("adds the age that a response had to its age in the cache", async () => {
     const { app } = new CountedApp().page("/a", { Age: "40" });
     app.enableCaching();
     await ask(app, "/a");
@@ -86,7 +86,7 @@ describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
   });
 });
 
-describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
+describe("directives of clients (RFC 9111 section 5.2.1)", () => {
   async function aged(
     seconds: number,
     headers: Record<string, string> = { "Cache-Control": "max-age=60" },
@@ -126,7 +126,7 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
     expect(await ask(app, "/a", { pragma: "no-cachet" })).toBe("HIT /a 2");
   });
 
-  it("only-if-cached gives 504 where there is nothing, and runs nothing", async () => {
+  it("only-if-cached gives 504 where nothing is stored, and runs no handler", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching();
     const response = await counted.app.request("/a", { headers: { "cache-control": "only-if-cached" } });
@@ -134,14 +134,14 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
     expect(counted.runs.size).toBe(0);
   });
 
-  it("a new answer that a client insisted on is given to the others", async () => {
+  it("a new response that a client insisted on is sent to the others", async () => {
     const app = await aged(1);
     await ask(app, "/a", { "cache-control": "no-cache" });
     expect(await ask(app, "/a")).toBe("HIT /a 2");
   });
 
   it.each(["must-revalidate", "proxy-revalidate", "s-maxage=60"])(
-    "nothing that is not fresh is given where the answer says %s",
+    "no stale response is sent where it says %s",
     async (directive) => {
       const app = await aged(61, { "Cache-Control": `max-age=60, ${directive}, stale-while-revalidate=600` });
       expect(await ask(app, "/a", { "cache-control": "max-stale" })).toBe("MISS /a 2");
@@ -149,7 +149,7 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
   );
 });
 
-describe("an answer in place of an error", () => {
+describe("a stale response in place of an error", () => {
   function failing(headers: Record<string, string>, options = {}): { app: App; fail: (status: number) => void } {
     let status = 200;
     const app = new App().enableCaching({ ttl: 10, ...options });
@@ -166,7 +166,7 @@ describe("an answer in place of an error", () => {
     };
   }
 
-  it("is an older one, for as long as the answer or the application says", async () => {
+  it("is an older one, for the time that the response or the application states", async () => {
     for (const [headers, options] of [
       [{ "Cache-Control": "max-age=10, stale-if-error=20" }, {}],
       [{}, { staleIfError: 20 }],
@@ -184,7 +184,7 @@ describe("an answer in place of an error", () => {
     }
   });
 
-  it("is not given for 4xx, after a newer answer that could not be kept, or where it must not be", async () => {
+  it("is not sent for 4xx, after a newer response that could not be stored, or where that is forbidden", async () => {
     const { app, fail } = failing({ "Cache-Control": "max-age=10, stale-if-error=600" });
     await ask(app, "/a");
     pass(11);

@@ -7,7 +7,7 @@ import { ask, CountedApp, seen, silent } from "./cached-app.js";
 afterEach(() => vi.useRealTimers());
 
 describe("the response cache", () => {
-  it("gives an answer again for 300 seconds, with its age, and then makes a new one", async () => {
+  it("reuses a response for 300 seconds, with its age, and then makes a new one", async () => {
     stopClock();
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
@@ -51,7 +51,7 @@ describe("the response cache", () => {
     }
   });
 
-  it("is never changed by what middleware does to an answer that came from it", async () => {
+  it("is never changed by middleware that changes a cached response", async () => {
     const { app } = new CountedApp().page("/a");
     let count = 0;
     app.use({ after: (_request, response) => void response.header("X-Count", ++count).cookie("n", String(count)) });
@@ -64,7 +64,7 @@ describe("the response cache", () => {
   });
 });
 
-describe("what is never kept", () => {
+describe("responses and fields that are never stored", () => {
   const cases: [string, () => unknown][] = [
     ["Set-Cookie", () => new Response("x").cookie("a", "b")],
     ["private", () => new Response("x", { headers: { "Cache-Control": "Private" } })],
@@ -104,7 +104,7 @@ describe("what is never kept", () => {
     }
   });
 
-  it("answers to those who say who they are, with Authorization, a cookie or through authentication", async () => {
+  it("responses to requests with Authorization, with a cookie or with authentication", async () => {
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
     app.use({
@@ -122,7 +122,7 @@ describe("what is never kept", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 5");
   });
 
-  it("fields of one exchange: request id, Age, traces, connection and what it names", async () => {
+  it("fields of one exchange: request id, Age, traces, Connection and the fields it names", async () => {
     const app = new App().enableCaching();
     app.get("/", () => {
       const response = new Response("x");
@@ -203,7 +203,7 @@ describe("requests that pass by the cache", () => {
   });
 });
 
-describe("what tells entries apart", () => {
+describe("the key of an entry", () => {
   it("is host, path and query, whose parameters may come in any order", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
@@ -221,7 +221,7 @@ describe("what tells entries apart", () => {
     expect(await at("/b?x=1&y=2")).toBe("MISS /b 1");
   });
 
-  it("is what Vary names, in any case and spacing", async () => {
+  it("are the fields that Vary names, in any case and spacing", async () => {
     const { app } = new CountedApp().page("/a", { Vary: "  ACCEPT-Language ,x-b" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-language": "en" })).toBe("MISS /a 1");
@@ -233,7 +233,7 @@ describe("what tells entries apart", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 3");
   });
 
-  it("is what the route names, which the client is told", async () => {
+  it("are the fields that the route names, which Vary then lists", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { vary: ["X-Tenant"] } });
     app.enableCaching();
     expect(await ask(app, "/a", { "x-tenant": "1" })).toBe("MISS /a 1");
@@ -242,7 +242,7 @@ describe("what tells entries apart", () => {
     expect([hit.headers.get("vary"), await hit.text()]).toEqual(["x-tenant", "/a 1"]);
   });
 
-  it("is what the client accepts, where a handler encodes its answer itself", async () => {
+  it("is Accept-Encoding, where a handler encodes its response itself", async () => {
     const { app } = new CountedApp().page("/a", { "Content-Encoding": "gzip" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-encoding": "gzip" })).toMatch(/^MISS/);
@@ -252,7 +252,7 @@ describe("what tells entries apart", () => {
 });
 
 describe("HEAD", () => {
-  it("is answered by what GET left, never the other way round", async () => {
+  it("is answered by a stored response to GET, never the other way round", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
     await using server = await wire(counted.app);
@@ -270,7 +270,7 @@ describe("HEAD", () => {
 });
 
 describe("conditional requests", () => {
-  it("are answered from the cache: 304 without a body, with what describes it", async () => {
+  it("are answered from the cache: 304 without a body, with its validators", async () => {
     const { app } = new CountedApp().page("/a", {
       ETag: '"1"',
       "Cache-Control": "max-age=60",
@@ -294,7 +294,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 1");
   });
 
-  it("that a handler answers itself leave what is kept as it is", async () => {
+  it("that a handler answers itself leave the stored response as it is", async () => {
     stopClock();
     const app = new App().enableCaching({ ttl: 10, staleIfError: 600 });
     let failing = false;
@@ -310,7 +310,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/")).toBe("STALE x");
   });
 
-  it("go by Last-Modified, or by when the answer was made, unless there is a tag to go by", async () => {
+  it("use Last-Modified, or the time of storing, unless there is a tag", async () => {
     stopClock("Date");
     vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0, 500));
     const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
@@ -491,7 +491,7 @@ describe("other methods", () => {
 });
 
 describe("invalidation", () => {
-  it("by tag forgets the answers that carry it, from the route or from the answer", async () => {
+  it("by tag drops the responses that carry it, from the route or from the response", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { tags: ["books", "a"] } }).page("/c");
     app.get("/b/{id}", (request) => new Response(request.path).cacheTags("books", `book:${request.params["id"]}`));
     app.enableCaching();
@@ -541,7 +541,7 @@ describe("invalidation", () => {
     expect(await kept()).toBe("MISS");
   });
 
-  it("reaches what Location and Content-Location name, on the same host only", async () => {
+  it("reaches the addresses in Location and Content-Location, on the same host only", async () => {
     const { app } = new CountedApp().page("/books").page("/books/7").page("/list").page("/far");
     app.post(
       "/books",
@@ -582,7 +582,7 @@ describe("the cache of routes and blueprints", () => {
     expect(await ask(app, "/yes")).toBe("HIT /yes 1");
   });
 
-  it("shares answers to those who say who they are, or keeps one for each, where a route asks for it", async () => {
+  it("shares responses to requests with credentials, or stores one for each client, where a route says so", async () => {
     const { app } = new CountedApp()
       .page("/shared", {}, { cache: { credentials: "share" } })
       .page("/each", {}, { cache: { credentials: "vary" } });
@@ -609,7 +609,7 @@ describe("the cache of routes and blueprints", () => {
 });
 
 describe("a dynamic route", () => {
-  it("is not taken for a file by its extension, nor its users' answers for everybody's", async () => {
+  it("is not taken for a file by its extension, and responses to users are not shared", async () => {
     const counted = new CountedApp();
     counted.app.logger = silent;
     counted.app.get("/account/{rest:*}", (request) => `${request.headers.get("cookie")} ${counted.count("x")}`);

@@ -48,7 +48,7 @@ describe("enableCompression()", () => {
     },
   );
 
-  it("compresses from 1024 bytes on, or from what is given", async () => {
+  it("compresses from 1024 bytes on, or from the size given", async () => {
     {
       await using server = await wire(textApp());
       const small = await server.send("/size/1023", gzip);
@@ -128,7 +128,7 @@ describe("enableCompression()", () => {
     expect(response.text).toBe(text);
   });
 
-  it("compresses what sets a cookie when told so", async () => {
+  it("compresses responses that set a cookie if the option says so", async () => {
     const app = new App().enableCompression({ withCookies: true });
     app.get("/", () => new Response(text).cookie("a", "b"));
     await using server = await wire(app);
@@ -234,7 +234,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("compresses errors too, and answers nothing bodiless with an encoding", async () => {
+  it("compresses errors too, and sets no encoding without a body", async () => {
     const app = new App().enableCompression(1);
     app.get("/empty", () => undefined);
     app.get("/redirect", () => Response.redirect("/x"));
@@ -247,7 +247,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("takes the last call's options, and refuses what makes no sense at once", async () => {
+  it("uses the options of the last call, and refuses impossible ones at once", async () => {
     await using server = await wire(textApp(5).enableCompression(4000));
     expect((await server.send("/text", gzip)).get("content-encoding")).toBeUndefined();
     expect(() => new App().enableCompression(-1)).toThrow("option 'minSize' in enableCompression() must be");
@@ -257,7 +257,7 @@ describe("enableCompression()", () => {
 });
 
 describe("brotli", () => {
-  it("is sent where enabled to who takes it as gladly as gzip", async () => {
+  it("is sent, if enabled, to clients that rate it at least as high as gzip", async () => {
     await using server = await wire(textApp({ brotli: true }));
     const ask = (accepted: string): Promise<WireResponse> =>
       server.send("/text", { headers: { "Accept-Encoding": accepted } });

@@ -166,7 +166,7 @@ describe("enableEtag()", () => {
     expect([response.status, response.get("etag")]).toEqual([200, undefined]);
   });
 
-  it("keeps in a 304 what caches and browsers need, and drops what describes the body", async () => {
+  it("keeps the fields in a 304 that caches need, and drops those that describe the body", async () => {
     const app = new App().enableEtag().enableCors(["https://a.example"]).enableRequestId();
     app.get("/", () => {
       const response = new Response("x", {
