@@ -6,7 +6,7 @@ const maxDelta = 2_147_483_648;
 
 /**
  * Reads Cache-Control (RFC 9111 section 5.2): names in any case, spaces where none belong, arguments quoted or not. Null
- * when a quote is never closed, so that nobody can tell what was meant. Of a directive given twice with different
+ * if a quote is never closed, since its meaning is then unknown. Of a directive given twice with different
  * arguments the argument is "", which is no valid one.
  */
 export function parseCacheControl(text: string): Directives | null {
@@ -37,7 +37,7 @@ export function deltaOf(directives: Directives, name: string): number | undefine
 const directive = /(?:[^,"]|"(?:[^"\\]|\\.)*")*(?:,|$)/y;
 
 function add(directives: Map<string, string | null>, item: string): void {
-  // What follows a name is not looked at: "no-store;" was meant to forbid storing.
+  // Characters after a name are ignored: "no-store;" was meant to forbid storing.
   const name = /^\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/.exec(item)?.[1]?.toLowerCase();
   if (name === undefined) return;
   const equals = item.indexOf("=");

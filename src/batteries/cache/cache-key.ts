@@ -4,12 +4,13 @@ import { nodeCrypto } from "../../internal/node-modules.js";
 /**
  * The key of a response: method, scheme, host, path and query. Query parameters are sorted by name, those of one name
  * stay in their order, and escapes are written in one way (RFC 3986 section 6.2.2). No part can hold the line break
- * between them. `owner` separates the responses of one client from those of others.
+ * between them. `owner` separates the responses of one client from those of others, `body` those to
+ * different bodies.
  */
-export function cacheKey(method: string, request: Request, owner = ""): string {
+export function cacheKey(method: string, request: Request, owner = "", body = ""): string {
   const { search } = request.source;
   const query = search === "" ? "" : sortedQuery(search.slice(1));
-  return boundedText(`${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}`);
+  return boundedText(`${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}\n${body}`);
 }
 
 /** The tag of all responses of one address, whatever their query; `\n` separates it from those of users. */
@@ -48,6 +49,12 @@ export function ownerOf(request: Request): string {
     .createHash("sha256")
     .update(JSON.stringify(parts.map((part) => part ?? null)))
     .digest("base64");
+}
+
+/** A digest of a request's body and its type. */
+export function bodyDigest(request: Request, bytes: Uint8Array): string {
+  const type = request.source.header("content-type") ?? "";
+  return nodeCrypto().createHash("sha256").update(`${type}\n`, "utf8").update(bytes).digest("base64");
 }
 
 function sortedQuery(query: string): string {

@@ -1,12 +1,15 @@
 import { Request } from "../../http/request.js";
-import type { RequestSource } from "../../http/source.js";
+import type { IncomingBody, RequestSource } from "../../http/source.js";
 
-/** What only the client of a moment asked for; an answer for everybody must not depend on it. */
+/** Fields that concern one client at one moment; a response for everybody must not depend on them. */
 const ofTheMoment = /^(?:if-.*|range|cache-control|pragma)$/i;
 
-/** A request as the same route would see it, for an answer that is made when its client has been answered already. */
+/** A copy of a request, for a response that is made after the client has got its own. */
 export function detachedRequest(request: Request): Request {
-  const copy = new Request(new CopiedSource(request.source));
+  const { body } = request.source;
+  const bytes = body === null ? null : Uint8Array.from(request.bytes());
+  const copy = new Request(new CopiedSource(request.source, bytes));
+  copy.bytesRead = bytes;
   copy.host = request.host;
   copy.pattern = request.pattern;
   copy.paramNames = request.paramNames;
@@ -22,11 +25,12 @@ class CopiedSource implements RequestSource {
   readonly search: string;
   readonly remoteAddress: string;
   readonly secure: boolean;
-  readonly body = null;
+  readonly body: IncomingBody | null;
   readonly wantsWebSocket = false;
   readonly #lines: readonly string[];
 
-  constructor(source: RequestSource) {
+  constructor(source: RequestSource, bytes: Uint8Array | null) {
+    this.body = bytes === null ? null : receivedBody(bytes);
     this.method = source.method;
     this.path = source.path;
     this.search = source.search;
@@ -48,4 +52,15 @@ class CopiedSource implements RequestSource {
   headerLines(): readonly string[] {
     return this.#lines;
   }
+}
+
+function receivedBody(bytes: Uint8Array): IncomingBody {
+  return {
+    length: bytes.length,
+    received: bytes,
+    read: () => Promise.resolve(bytes),
+    async *stream() {
+      yield bytes;
+    },
+  };
 }

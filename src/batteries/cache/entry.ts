@@ -1,5 +1,5 @@
 import { evaluateConditions } from "../../http/conditional.js";
-import { parseHttpDate } from "../../http/http-date.js";
+import { formatHttpDate, parseHttpDate } from "../../http/http-date.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
 import { isSameName } from "../../http/response-fields.js";
@@ -9,7 +9,8 @@ import { lifetimeOf } from "./lifetime.js";
 import type { CachePlan } from "./options.js";
 import { type CacheEntry, cacheTime } from "./store.js";
 
-export type CacheStatus = "HIT" | "MISS" | "STALE" | "BYPASS";
+/** The value of X-Cache. REVALIDATED is a stored response that the handler has confirmed with a 304. */
+export type CacheStatus = "HIT" | "MISS" | "STALE" | "REVALIDATED" | "BYPASS";
 
 /** The entry of a response; null if the response must not be stored. */
 export function entryOf(request: Request, response: Response, plan: CachePlan, key: string): CacheEntry | null {
@@ -19,6 +20,9 @@ export function entryOf(request: Request, response: Response, plan: CachePlan, k
   const lifetime = lifetimeOf(response, plan, date);
   if (lifetime === null) return null;
   const fields = keptFields(response.fields);
+  // RFC 9110 section 6.6.1: the time at which the response was made. With a new one on each hit, clients that compare
+  // Expires with Date would count the age of the response twice.
+  if (fieldIn(fields, "Date") === undefined) fields.push("Date", formatHttpDate(date));
   const address = addressTag(originOf(request), request.path);
   const tags = [...new Set([address, ...plan.tags, ...(response.tags ?? []).map(boundedText)])];
   const vary = varyingNames(response, plan).map((name) => [name, request.source.header(name) ?? null] as const);
@@ -43,7 +47,7 @@ export function entryOf(request: Request, response: Response, plan: CachePlan, k
   };
 }
 
-/** An answer from an entry: the whole of it, or 304 to a client that has it already. Nothing of the entry is shared. */
+/** A response from an entry: the whole of it, or 304 to a client that has it already. It shares nothing with the entry. */
 export function answerFrom(request: Request, entry: CacheEntry, status: CacheStatus): Response {
   const age = Math.max(0, Math.floor((cacheTime() - entry.madeAt + entry.initialAge) / 1000));
   const unchanged = entry.status === 200 && isUnchanged(request, entry);
@@ -64,18 +68,17 @@ export function isUnchanged(request: Request, entry: CacheEntry): boolean {
   if (source.header("if-none-match") === undefined && source.header("if-modified-since") === undefined) return false;
   const etag = fieldIn(entry.fields, "ETag");
   const modified = fieldIn(entry.fields, "Last-Modified");
-  // Without a date of its own an answer is as old as it has been here; up to the next full second, since dates have no
-  // fractions and an answer of the same second may have been another.
+  // A response without a date of its own counts from the time it was stored; up to the next full second, since dates have
+  // no fractions and there may have been another response in the same second.
   const lastModified =
     (modified === undefined ? undefined : parseHttpDate(modified)) ?? Math.ceil(entry.date / 1000) * 1000;
   return evaluateConditions(request.method, (name) => source.header(name), { etag, lastModified }) === "unchanged";
 }
 
-/** Fields that belong to one exchange or one connection: they are not given again. */
+/** Fields that belong to one exchange or one connection: they are not stored. */
 const notKept = new Set([
   "age",
   "connection",
-  "date",
   "keep-alive",
   "proxy-authenticate",
   "proxy-authentication-info",
@@ -109,13 +112,13 @@ function keptFields(fields: readonly string[] | null): string[] {
   return kept;
 }
 
-/** RFC 9110 section 15.4.5: what a 304 says of a body, it would say of none. */
-const ofTheBody = /^(?:accept-ranges|content-(?:disposition|encoding|language|length|range))$/i;
+/** Fields that describe a body, which a 304 does not have (RFC 9110 section 15.4.5). */
+export const bodyFields: RegExp = /^(?:accept-ranges|content-(?:disposition|encoding|language|length|range))$/i;
 
 function withoutBodyFields(fields: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < fields.length; i += 2) {
-    if (!ofTheBody.test(fields[i]!)) kept.push(fields[i]!, fields[i + 1]!);
+    if (!bodyFields.test(fields[i]!)) kept.push(fields[i]!, fields[i + 1]!);
   }
   return kept;
 }
@@ -127,7 +130,7 @@ function varyingNames(response: Response, plan: CachePlan): string[] {
   for (let i = 0; i < fields.length; i += 2) {
     if (isSameName(fields[i]!, "Vary"))
       for (const name of fields[i + 1]!.split(",")) names.add(name.trim().toLowerCase());
-    // A handler that encodes and does not say by what it chose must have chosen by this.
+    // A handler that encodes without a Vary must have chosen by this field.
     else if (isSameName(fields[i]!, "Content-Encoding")) names.add("accept-encoding");
   }
   names.delete("");
@@ -138,7 +141,8 @@ function isWhole(body: Response["body"]): body is string | Uint8Array | null {
   return body === null || typeof body === "string" || body instanceof Uint8Array;
 }
 
-function fieldIn(fields: readonly string[], wanted: string): string | undefined {
+/** The value of a field in a list of names and values. */
+export function fieldIn(fields: readonly string[], wanted: string): string | undefined {
   for (let i = 0; i < fields.length; i += 2) if (isSameName(fields[i]!, wanted)) return fields[i + 1];
   return undefined;
 }

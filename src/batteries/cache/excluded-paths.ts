@@ -1,16 +1,16 @@
-/** Paths left alone, each with everything below it. Neither case nor escapes lead around them. */
+/** Paths that are not cached, each with everything below it; "/" is that page alone. Case and escapes do not matter. */
 export class ExcludedPaths {
   readonly #exact: ReadonlySet<string>;
   readonly #below: readonly string[];
 
   constructor(paths: readonly string[]) {
-    const plain = paths.map((path) => plainPath(path).replace(/\/+$/, ""));
+    const plain = paths.map((path) => plainPath(path).replace(/(?<=.)\/+$/, ""));
     this.#exact = new Set(plain);
-    this.#below = plain.map((path) => `${path}/`);
+    this.#below = plain.filter((path) => path !== "/").map((path) => `${path}/`);
   }
 
   get isEmpty(): boolean {
-    return this.#below.length === 0;
+    return this.#exact.size === 0;
   }
 
   has(path: string): boolean {
@@ -25,7 +25,7 @@ function plainPath(path: string): string {
     try {
       decoded = decodeURIComponent(path);
     } catch {
-      // Routing has refused such a path; as a setting it stands for itself.
+      // Routing refuses such a path; as a setting it is taken as it is.
     }
   }
   return decoded

@@ -1,16 +1,16 @@
 import type { CacheEntry } from "./store.js";
 
-/** How a flight ended for those who waited: with an entry, or so that they try again together, or each for itself. */
+/** The end of a flight for the requests that waited: an entry, or they try again together, or each one alone. */
 export type Landing = { readonly entry: CacheEntry; readonly status: "HIT" | "STALE" } | "again" | "alone";
 
-/** An answer that is being made, for which others wait. */
+/** A response that is being made, for which other requests wait. */
 export interface Flight {
   readonly key: string;
   readonly waiting: ((landing: Landing) => void)[];
   landed: boolean;
 }
 
-/** Answers that are being made, so that many who ask for the same make it once. */
+/** Responses that are being made. Identical requests at the same time run the handler once. */
 export class Flights {
   readonly #byKey = new Map<string, Flight>();
 
@@ -18,7 +18,7 @@ export class Flights {
     return this.#byKey.has(key);
   }
 
-  /** Waits for an answer that is being made; null when there is none. */
+  /** Waits for a response that is being made; null if there is none. */
   join(key: string): Promise<Landing> | null {
     const flight = this.#byKey.get(key);
     return flight === undefined ? null : new Promise((resolve) => flight.waiting.push(resolve));

@@ -4,15 +4,15 @@ import { fieldOf } from "../../http/response-fields.js";
 import { addressTag, originOf } from "./cache-key.js";
 
 /** Methods that change nothing (RFC 9110 section 9.2.1). */
-const safe = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH"]);
+const safe = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "REPORT", "SEARCH"]);
 
 export function isSafe(method: string): boolean {
   return safe.has(method);
 }
 
 /**
- * The addresses that a request may have changed (RFC 9111 section 4.4): its own, and those that the answer names if they
- * are of the same host. None when it failed.
+ * The addresses that a request may have changed (RFC 9111 section 4.4): its own, and those that the response names if
+ * they are of the same host. None if the request failed.
  */
 export function changedAddresses(request: Request, response: Response): string[] {
   if (isSafe(request.method) || response.status < 200 || response.status >= 400) return [];

@@ -4,24 +4,25 @@ import { isSameName } from "../../http/response-fields.js";
 import { type Directives, deltaOf, parseCacheControl } from "./cache-control.js";
 import type { CachePlan } from "./options.js";
 
-/** For how long an answer may be given again. Times are in milliseconds. */
+/** The time for which a response may be reused. Times are in milliseconds. */
 export interface Lifetime {
   readonly fresh: number;
-  /** How old it was when it was made. */
+  /** Its age when it was stored. */
   readonly initialAge: number;
   readonly staleWhileRevalidate: number;
   readonly staleIfError: number;
   readonly mayBeStale: boolean;
 }
 
-/** Statuses kept by the ttl, and those kept only when the answer itself says how long (RFC 9111 section 4.2.2). */
+/** Statuses stored for the ttl; all others only if the response itself says how long (RFC 9111 section 3). */
 const byDefault = new Set([200, 203, 204, 300, 301, 308]);
-const whenExplicit = new Set([302, 303, 307]);
+/** Statuses that make sense for the request that caused them only. */
+const never = new Set([206, 304]);
 
-/** For how long an answer may be kept by its own account or by the plan's; null when not at all. */
+/** The time for which a response may be stored, by its own fields or by the plan; null if it must not be stored. */
 export function lifetimeOf(response: Response, plan: CachePlan, now: number): Lifetime | null {
   const isKept = byDefault.has(response.status);
-  if (!isKept && !whenExplicit.has(response.status)) return null;
+  if (never.has(response.status)) return null;
   const fields = relevantFields(response);
   if (fields.forbids) return null;
   const directives = fields.cacheControl === null ? none : parseCacheControl(fields.cacheControl);
@@ -29,7 +30,7 @@ export function lifetimeOf(response: Response, plan: CachePlan, now: number): Li
   const stated = statedLifetime(directives, fields, now);
   if (stated === undefined && !isKept) return null;
   const fresh = stated ?? plan.ttl;
-  // RFC 9111 section 4.2.4: each of these forbids to give an answer that is not fresh, s-maxage included.
+  // RFC 9111 section 4.2.4: each of these forbids to reuse a stale response, s-maxage included.
   const mayBeStale = !["must-revalidate", "proxy-revalidate", "s-maxage"].some((name) => directives.has(name));
   const grace = (name: string, otherwise: number): number => {
     if (!mayBeStale) return 0;
@@ -51,7 +52,7 @@ interface RelevantFields {
   expires: string | null;
   date: string | null;
   age: string | null;
-  /** Whether a field says that the answer is not for others, or depends on more than anybody can tell. */
+  /** True if a field says that the response is not for others, or varies by more than the request shows. */
   forbids: boolean;
 }
 
@@ -65,7 +66,7 @@ function relevantFields(response: Response): RelevantFields {
       found.cacheControl = found.cacheControl === null ? value : `${found.cacheControl}, ${value}`;
     } else if (isSameName(name, "Set-Cookie") || isSameName(name, "Content-Range")) found.forbids = true;
     else if (isSameName(name, "Vary")) found.forbids ||= value.split(",").some((item) => item.trim() === "*");
-    // RFC 9111 section 5.3: several dates are none, and an answer without a valid one has expired.
+    // RFC 9111 section 5.3: several dates are none, and a response without a valid one has expired.
     else if (isSameName(name, "Expires")) found.expires = found.expires === null ? value : "";
     else if (isSameName(name, "Date")) found.date = value;
     else if (isSameName(name, "Age")) found.age = value;
@@ -73,7 +74,7 @@ function relevantFields(response: Response): RelevantFields {
   return found;
 }
 
-/** RFC 9111 section 4.2.1, for a cache that many share. What makes no sense counts as expired. */
+/** RFC 9111 section 4.2.1, for a shared cache. An argument that makes no sense counts as expired. */
 function statedLifetime(directives: Directives, { expires, date }: RelevantFields, now: number): number | undefined {
   const delta = deltaOf(directives, "s-maxage") ?? deltaOf(directives, "max-age");
   if (delta !== undefined) return Number.isNaN(delta) ? 0 : delta;
@@ -82,7 +83,7 @@ function statedLifetime(directives: Directives, { expires, date }: RelevantField
   return end === undefined ? 0 : Math.max(0, end - ((date === null ? undefined : parseHttpDate(date)) ?? now));
 }
 
-/** RFC 9111 section 4.2.3: an answer that was fetched elsewhere may have been old by then. */
+/** RFC 9111 section 4.2.3: a response that was fetched elsewhere may have an age already. */
 function ageOf({ age, date }: RelevantFields, now: number): number {
   const stated = age !== null && /^\d+$/.test(age) ? Number(age) * 1000 : 0;
   const made = date === null ? undefined : parseHttpDate(date);

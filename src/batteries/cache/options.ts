@@ -1,46 +1,51 @@
 import { isToken } from "../../http/headers.js";
+import { requestMethods } from "../../http/methods.js";
 import { type Check, type Checks, is, readCall, readOptions } from "../../internal/options.js";
 import { boundedText } from "./cache-key.js";
 import type { CacheStore } from "./store.js";
 
-/** What becomes of answers to clients that say who they are. */
+/** The handling of requests that carry credentials. */
 export type CacheCredentials = "bypass" | "share" | "vary";
 
 export interface CacheOptions {
-  /** Seconds for which an answer is kept that does not say how long itself. Default 300. */
+  /** Seconds for which a response is cached that does not state its own lifetime. Default 300. */
   readonly ttl?: number;
-  /** Default GET and HEAD; there are no others whose answers can be kept. */
+  /**
+   * Methods whose responses are cached. Default GET and HEAD. The body of a request with another method is part of the
+   * key; a handler then runs once for equal requests, so it must not change anything.
+   */
   readonly methods?: readonly string[];
-  /** Paths that are left alone, with everything below them. */
+  /** Paths that are not cached, with everything below them; "/" is that page alone. */
   readonly excludePaths?: readonly string[];
-  /** Seconds for which an answer that is too old is given once more while a new one is made. Default 0. */
+  /** Seconds for which a stale response is still sent while a new one is made. Default 0. */
   readonly staleWhileRevalidate?: number;
-  /** Seconds for which an answer that is too old is given in place of a 5xx. Default 0. */
+  /** Seconds for which a stale response is sent in place of a 5xx. Default 0. */
   readonly staleIfError?: number;
-  /** Bytes that all answers together may take; beyond it those not asked for longest go. Default 64 MiB. */
+  /** Bytes that all responses together may take; beyond it the least recently used are dropped. Default 64 MiB. */
   readonly maxSize?: number;
-  /** Bytes that one answer may take. Default 4 MiB. */
+  /** Bytes that one response may take. Default 4 MiB. */
   readonly maxEntrySize?: number;
-  /** Where answers are kept. Default: the key-value store where one is enabled, else in this process. */
+  /** The store of the responses. Default: the key-value store if one is enabled, else the memory of this process. */
   readonly store?: CacheStore;
 }
 
 export interface CacheRouteOptions {
+  /** Seconds for which a response is cached that does not state its own lifetime. */
   readonly ttl?: number;
-  /** Names by which `invalidateCache` finds the answers of this route. */
+  /** Tags of the responses of this route, for `invalidateCache`. */
   readonly tags?: readonly string[];
-  /** Header fields of the request on which the answer depends, beside those that its `Vary` names. */
+  /** Header fields of the request on which the response depends, beside those that its `Vary` names. */
   readonly vary?: readonly string[];
   /**
-   * Answers to requests with Authorization, with cookies, or that were authenticated: "bypass" keeps none, "share" keeps
-   * one for everybody, "vary" keeps one for each. Default "bypass".
+   * Responses to requests with Authorization, with cookies, or that were authenticated: "bypass" caches none, "share"
+   * caches one for everybody, "vary" caches one for each client. Default "bypass".
    */
   readonly credentials?: CacheCredentials;
   readonly staleWhileRevalidate?: number;
   readonly staleIfError?: number;
 }
 
-/** What holds for the answers of one route. Times are in milliseconds. */
+/** The settings of one route. Times are in milliseconds. */
 export interface CachePlan {
   readonly ttl: number;
   readonly tags: readonly string[];
@@ -57,7 +62,7 @@ const names: Check = is.list((item) => (typeof item === "string" && isToken(item
 
 const checks: Checks<CacheOptions> = {
   ttl: seconds,
-  methods: is.list((item) => (/^(?:get|head)$/i.test(String(item)) ? undefined : "GET or HEAD")),
+  methods: is.list((item) => (requestMethods.includes(String(item).toUpperCase()) ? undefined : "a method")),
   excludePaths: is.list(is.path),
   staleWhileRevalidate: seconds,
   staleIfError: seconds,
@@ -75,12 +80,12 @@ const routeChecks: Checks<CacheRouteOptions> = {
   staleIfError: seconds,
 };
 
-/** Takes what `enableCaching` was called with. */
+/** Reads the arguments of `enableCaching`. */
 export function readCacheCall(args: readonly unknown[]): CacheOptions {
   return readCall<CacheOptions>("enableCaching()", args, ["ttl", "methods", "excludePaths"], checks);
 }
 
-/** What holds for a route by its option and those of the application; null where answers are not kept. */
+/** The settings of a route by its option and those of the application; null if it is not cached. */
 export function cachePlan(option: unknown, general: CacheOptions | null): CachePlan | null {
   if (option === false || (option === undefined && general === null)) return null;
   const own = option === undefined || option === true ? {} : readRouteOption(option);
@@ -96,7 +101,7 @@ export function cachePlan(option: unknown, general: CacheOptions | null): CacheP
   };
 }
 
-/** What the route option `cache` may be. Throws where a field of it is wrong, and names it. */
+/** Checks the route option `cache`. Throws if a field of it is wrong, and names it. */
 export function isCacheOption(value: unknown): string | undefined {
   if (typeof value === "boolean") return undefined;
   if (typeof value !== "object" || value === null) return "an object of options, or true or false";

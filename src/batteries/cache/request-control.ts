@@ -1,18 +1,18 @@
 import type { Request } from "../../http/request.js";
 import { deltaOf, parseCacheControl } from "./cache-control.js";
 
-/** What a client asks of a cache (RFC 9111 section 5.2.1). Times are in milliseconds. */
+/** The wishes of a client to a cache (RFC 9111 section 5.2.1). Times are in milliseconds. */
 export interface RequestControl {
   readonly noStore: boolean;
   readonly noCache: boolean;
   readonly onlyIfCached: boolean;
-  /** How old an answer may be. */
+  /** The largest age of the response. */
   readonly maxAge: number;
-  /** How much longer it must stay fresh. */
+  /** Time for which it must stay fresh. */
   readonly minFresh: number;
-  /** How long ago it may have ceased to be fresh. */
+  /** Time for which it may have been stale. */
   readonly maxStale: number;
-  /** The same in place of an error (RFC 5861). */
+  /** The same for a response in place of an error (RFC 5861). */
   readonly staleIfError: number;
 }
 
@@ -49,7 +49,7 @@ export function requestControl(request: Request): RequestControl {
   };
 }
 
-/** What a directive says; `absent` without it, and the cautious reading where it makes no sense. */
+/** The value of a directive; `absent` without it, and `senseless` if its argument makes no sense. */
 function orElse(delta: number | undefined, absent: number, senseless: number): number {
   if (delta === undefined) return absent;
   return Number.isNaN(delta) ? senseless : delta;

@@ -6,7 +6,7 @@ import { addVary, setField } from "../../http/response-fields.js";
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { onBehalfOf } from "../request-context/request-context.js";
-import { boundedText, cacheKey, ownerOf } from "./cache-key.js";
+import { bodyDigest, boundedText, cacheKey, ownerOf } from "./cache-key.js";
 import { detachedRequest } from "./detached-request.js";
 import { answerFrom, type CacheStatus, entryOf, isUnchanged } from "./entry.js";
 import { ExcludedPaths } from "./excluded-paths.js";
@@ -17,25 +17,26 @@ import { type CacheOptions, type CachePlan, cachePlan } from "./options.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
 import { servesOnError, usability } from "./usability.js";
+import { beginValidation, confirms, renewed } from "./validation.js";
 
 type Answer = Response | Promise<Response>;
 
 interface CachedRoute {
   readonly next: Run;
   readonly plan: CachePlan;
-  /** Milliseconds that a new answer may take to be made when nobody waits for it; 0 for no bound. */
+  /** Milliseconds for a new response that no client waits for; 0 for no limit. */
   readonly timeout: number;
 }
 
-/** One request that looks for an answer. */
+/** One request that looks for a response. */
 interface Search {
   readonly route: CachedRoute;
   readonly request: Request;
   readonly control: RequestControl;
   readonly key: string;
-  /** An entry that is too old for this request, or would be if there were no error. */
+  /** An entry that is too old for this request, but can be validated, or sent in place of an error. */
   stale: CacheEntry | undefined;
-  /** How often it may still wait for an answer that another request makes. */
+  /** The number of times it may still wait for a response that another request makes. */
   patience: number;
 }
 
@@ -45,7 +46,7 @@ const maxRefreshes = 100;
 /** Bytes of the responses kept in this process. */
 export const defaultMaxSize = 67_108_864;
 
-/** Keeps answers and gives them again: RFC 9111, for a cache that many clients share. */
+/** Caches responses and reuses them: RFC 9111, for a cache that many clients share. */
 export class ResponseCache {
   readonly #store: CacheStore;
   readonly #general: CacheOptions | null;
@@ -54,12 +55,12 @@ export class ResponseCache {
   readonly #requestTimeout: number;
   readonly #logger: Logger;
   readonly #flights = new Flights();
-  /** Keys whose last answer could not be kept: who asks for them does not wait for another who does. */
+  /** Keys whose last response could not be stored: requests for them do not wait for each other. */
   readonly #passing = new Set<string>();
   #refreshes = 0;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  /** `general` holds for all routes; null when only some are cached. */
+  /** `general` are the settings for all routes; null if only some are cached. */
   constructor(store: CacheStore, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
     this.#store = store;
     this.#general = general;
@@ -72,15 +73,18 @@ export class ResponseCache {
   forRoute(info: RouteInfo): Middleware | null {
     if (info.pattern === null || info.websocket) return null;
     const plan = cachePlan(info.options["cache"], this.#general);
-    const keeps = plan !== null && info.methods.some((method) => method === "GET" || method === "HEAD");
+    const keeps = plan !== null && info.methods.some((method) => isPlain(method) || this.#methods.has(method));
     if (!keeps && info.methods.every(isSafe)) return null;
+    const withBodies = keeps && info.methods.some((method) => !isPlain(method) && this.#methods.has(method));
     const seconds = info.options["timeout"] ?? (info.options["stream"] === true ? 0 : this.#requestTimeout);
     return {
+      // A body that is part of the key must be read first.
+      early: !withBodies,
       wrap: (next) => {
         const route = keeps ? { next, plan, timeout: Number(seconds) * 1000 } : null;
         return (request) => {
           const { method } = request;
-          if (route !== null && (method === "GET" || method === "HEAD")) return this.#answer(route, request);
+          if (route !== null && (isPlain(method) || this.#methods.has(method))) return this.#answer(route, request);
           return isSafe(method) ? next(request) : this.#change(next, request);
         };
       },
@@ -97,7 +101,12 @@ export class ResponseCache {
     const control = requestControl(request);
     if (control.noStore) return this.#bypass(route, request);
     const owner = route.plan.credentials === "vary" && isPersonal(request) ? ownerOf(request) : "";
-    const key = cacheKey(request.method, request, owner);
+    const key = cacheKey(
+      request.method,
+      request,
+      owner,
+      isPlain(request.method) ? "" : bodyDigest(request, request.bytes()),
+    );
     const search: Search = { route, request, control, key, stale: undefined, patience: 3 };
     let found: CacheEntry | undefined | Promise<CacheEntry | undefined>;
     try {
@@ -112,12 +121,13 @@ export class ResponseCache {
     );
   }
 
-  /** Whether an answer may come from the cache, as far as the head of the request tells. */
+  /** True if the response may come from the cache, as far as the request shows. */
   #concerns(plan: CachePlan, request: Request): boolean {
     const { source } = request;
-    if (!this.#methods.has(request.method) || source.body !== null) return false;
+    if (!this.#methods.has(request.method)) return false;
+    if (source.body !== null && (isPlain(request.method) || !isRead(request))) return false;
     if (plan.credentials === "bypass" && isPersonal(request)) return false;
-    // RFC 9111 section 4.3.2: these are for whoever makes the answer. Parts are made there, too.
+    // RFC 9111 section 4.3.2: these are for the handler. So are ranges.
     if (source.header("range") !== undefined || source.header("if-match") !== undefined) return false;
     if (source.header("if-unmodified-since") !== undefined) return false;
     return this.#excluded.isEmpty || !this.#excluded.has(request.path);
@@ -127,7 +137,7 @@ export class ResponseCache {
     return this.#store.find(key, (name) => request.source.header(name));
   }
 
-  /** An answer to GET answers HEAD, too; never the other way round. */
+  /** A response to GET answers HEAD, too; never the other way round. */
   #findForHead(search: Search, owner: string): CacheEntry | undefined | Promise<CacheEntry | undefined> {
     const isFresh = (entry: CacheEntry | undefined): boolean =>
       entry !== undefined && usability(entry, search.control, cacheTime()) === "fresh";
@@ -146,7 +156,7 @@ export class ResponseCache {
         case "fresh":
           return answerFrom(search.request, entry, "HIT");
         case "revalidate":
-          this.#refreshLater(search);
+          this.#refreshLater(search, entry);
           return answerFrom(search.request, entry, "STALE");
         case "stale":
           return answerFrom(search.request, entry, "STALE");
@@ -157,7 +167,7 @@ export class ResponseCache {
     return this.#make(search, search.key);
   }
 
-  /** Has the answer made, or waits for it where another request does. */
+  /** Runs the handler, or waits for the response that another request makes. */
   #make(search: Search, flightKey: string): Answer {
     let ticket: number | Promise<number>;
     try {
@@ -178,13 +188,18 @@ export class ResponseCache {
     const together = search.patience-- > 0 && !insists && !this.#passing.has(flightKey);
     const landing = together ? this.#flights.join(flightKey) : null;
     if (landing !== null) return landing.then((value) => this.#land(search, value));
-    // Whether who asks was looked at on the way here is settled; what counts is whether the handler looks.
+    // Authentication before the cache is accounted for in the key; from here on only the handler's use of it counts.
     const wasPersonal = request.personal;
     request.personal = false;
+    const validation = beginValidation(request, search.stale);
     const finish = (response: Response, flight: Flight | null): Answer => {
+      validation?.end();
       const isForOne = request.personal;
       request.personal = wasPersonal || isForOne;
-      return this.#finish(search, response, isForOne, ticket, flight);
+      if (validation !== null && confirms(response, validation)) {
+        return this.#finish(search, renewed(validation.entry, response), isForOne, ticket, flight, "REVALIDATED");
+      }
+      return this.#finish(search, response, isForOne, ticket, flight, "MISS");
     };
     const answer = route.next(request);
     if (!(answer instanceof Promise)) return finish(answer, null);
@@ -195,7 +210,7 @@ export class ResponseCache {
 
   #land(search: Search, landing: Landing): Answer {
     const { request } = search;
-    // Nobody waits any more; 499 is what nginx made of that.
+    // The client has gone. 499 is the status that nginx uses for that.
     if (request.aborted) return new Response(null, 499);
     if (landing === "again") return this.#make(search, search.key);
     if (landing === "alone") {
@@ -208,7 +223,14 @@ export class ResponseCache {
     return this.#make(search, boundedText(`${search.key}\n${JSON.stringify(variant)}`));
   }
 
-  #finish(search: Search, response: Response, isForOne: boolean, ticket: number, flight: Flight | null): Answer {
+  #finish(
+    search: Search,
+    response: Response,
+    isForOne: boolean,
+    ticket: number,
+    flight: Flight | null,
+    status: "MISS" | "REVALIDATED",
+  ): Answer {
     const { request, route, stale, key } = search;
     if (response.status >= 500 && stale !== undefined && servesOnError(stale, search.control, cacheTime())) {
       discardBody(response);
@@ -219,29 +241,31 @@ export class ResponseCache {
     const entry = isForOne ? null : entryOf(request, response, route.plan, key);
     if (entry === null) {
       if (flight !== null) this.#flights.end(flight, "alone");
-      // A 304 is the handler's own word for "what you have still holds".
+      // With a 304, the handler says that the stored response still holds.
       if (response.status < 500 && response.status !== 304) this.#supersede(search);
-      return labelled(response, "MISS");
+      return labelled(response, status);
     }
     this.#passing.delete(key);
     const settle = (kept: boolean): Response => {
       if (flight !== null) this.#flights.end(flight, kept ? { entry, status: "HIT" } : "again");
-      if (entry.status === 200 && isUnchanged(request, entry)) return answerFrom(request, entry, "MISS");
+      if (status === "REVALIDATED" || (entry.status === 200 && isUnchanged(request, entry))) {
+        return answerFrom(request, entry, status);
+      }
       return labelled(response, "MISS");
     };
     const kept = this.#try(() => this.#store.put(ticket, key, entry), false);
     return kept instanceof Promise ? kept.then(settle) : settle(kept);
   }
 
-  /** The newest answer cannot be kept, so what is kept under the key no longer holds. */
+  /** The newest response cannot be stored, so the stored one no longer holds. */
   #supersede({ key, stale }: Pick<Search, "key" | "stale">): void {
     if (this.#passing.size >= maxPassing) this.#passing.clear();
     this.#passing.add(key);
     if (stale !== undefined) void this.#try(() => this.#store.remove(key), undefined);
   }
 
-  /** Makes a new answer in place of an entry that has just been given, once, when nobody waits for it. */
-  #refreshLater(search: Search): void {
+  /** Makes a new response in place of a stale one that has just been sent. */
+  #refreshLater(search: Search, entry: CacheEntry): void {
     const { key, route, request } = search;
     if (this.#flights.has(key) || this.#refreshes >= maxRefreshes) return;
     this.#refreshes++;
@@ -252,7 +276,7 @@ export class ResponseCache {
     copy.onAbort(() => this.#flights.end(flight, "again"));
     setImmediate(async () => {
       try {
-        this.#flights.end(flight, await this.#refresh(route, copy, key));
+        this.#flights.end(flight, await this.#refresh(route, copy, key, entry));
       } catch (error) {
         this.#complain(error);
         this.#flights.end(flight, "alone");
@@ -263,9 +287,12 @@ export class ResponseCache {
     });
   }
 
-  async #refresh({ next, plan }: CachedRoute, request: Request, key: string): Promise<Landing> {
+  async #refresh({ next, plan }: CachedRoute, request: Request, key: string, stale: CacheEntry): Promise<Landing> {
     const ticket = await this.#store.begin();
-    const response = await onBehalfOf(request, () => next(request));
+    const validation = beginValidation(request, stale);
+    const made = await onBehalfOf(request, () => next(request));
+    validation?.end();
+    const response = validation !== null && confirms(made, validation) ? renewed(stale, made) : made;
     for (const name of plan.vary) addVary(response, name);
     const entry = request.personal ? null : entryOf(request, response, plan, key);
     if (entry !== null) {
@@ -276,7 +303,7 @@ export class ResponseCache {
     return "alone";
   }
 
-  /** A request that may change something: what is kept of its address is forgotten if it did not fail. */
+  /** Runs a request that may change something: the responses of its address are dropped if it did not fail. */
   #change(next: Run, request: Request): Answer {
     const forget = (response: Response): Answer => {
       const tags = changedAddresses(request, response);
@@ -289,7 +316,7 @@ export class ResponseCache {
   }
 
   #bypass({ next }: CachedRoute, request: Request): Answer {
-    const answer = next(request);
+    const answer = isSafe(request.method) ? next(request) : this.#change(next, request);
     return answer instanceof Promise
       ? answer.then((response) => labelled(response, "BYPASS"))
       : labelled(answer, "BYPASS");
@@ -300,7 +327,7 @@ export class ResponseCache {
     return this.#bypass(search.route, search.request);
   }
 
-  /** What a store says; `otherwise` when it fails. */
+  /** The result of a store; `otherwise` if it fails. */
   #try<T>(call: () => T | Promise<T>, otherwise: T): T | Promise<T> {
     const failed = (error: unknown): T => {
       this.#complain(error);
@@ -318,11 +345,21 @@ export class ResponseCache {
     const now = performance.now();
     if (now - this.#complainedAt < 10_000) return;
     this.#complainedAt = now;
-    this.#logger.error("the store of the response cache failed: answers are made anew", { error });
+    this.#logger.error("the store of the response cache failed: handlers run for each request", { error });
   }
 }
 
-/** Whether a request says who asks, or was asked who it is. */
+/** Methods whose requests have no body that matters. */
+function isPlain(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** True if the whole body is there: it is not in a route with `stream: true`. */
+function isRead(request: Request): boolean {
+  return request.bytesRead !== null || (request.source.body?.received ?? null) !== null;
+}
+
+/** True if a request carries credentials or has been authenticated. */
 function isPersonal(request: Request): boolean {
   if (request.personal) return true;
   const { source } = request;
@@ -339,5 +376,7 @@ function labelled(response: Response, status: CacheStatus): Response {
 
 /** RFC 9111 section 5.2.1.7. */
 function notCached(): Response {
-  return problemResponse(httpError("GATEWAY_TIMEOUT", "The cache holds no answer, and it was all that was asked."));
+  return problemResponse(
+    httpError("GATEWAY_TIMEOUT", "The cache holds no response, and the request asked for a cached one only."),
+  );
 }

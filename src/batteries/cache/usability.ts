@@ -1,10 +1,10 @@
 import type { RequestControl } from "./request-control.js";
 import type { CacheEntry } from "./store.js";
 
-/** Whether an entry answers a request: as it is, while a new one is made, though it is not fresh, or not. */
+/** The use of an entry for a request: as it is, while a new one is made, although it is stale, or none. */
 export type Usability = "fresh" | "revalidate" | "stale" | "unusable";
 
-/** RFC 9111 section 4: what the entry allows, and what the client asks for. */
+/** RFC 9111 section 4: by the fields of the entry and of the request. */
 export function usability(entry: CacheEntry, control: RequestControl, now: number): Usability {
   if (control.noCache || now - entry.madeAt + entry.initialAge > control.maxAge) return "unusable";
   const remaining = entry.freshUntil - now;
@@ -14,7 +14,7 @@ export function usability(entry: CacheEntry, control: RequestControl, now: numbe
   return control.maxStale > 0 && -remaining <= control.maxStale ? "stale" : "unusable";
 }
 
-/** Whether an entry may be given in place of an error (RFC 5861 section 4). */
+/** True if an entry may be sent in place of an error (RFC 5861 section 4). */
 export function servesOnError(entry: CacheEntry, control: RequestControl, now: number): boolean {
   return entry.mayBeStale && now - entry.freshUntil < Math.max(entry.staleIfError, control.staleIfError);
 }

@@ -10,7 +10,7 @@ import type { Admission, Breaker, BreakerStore, Outcome } from "./store.js";
 
 type Answer = Response | Promise<Response>;
 
-/** Stops asking what fails again and again, and finds out by a few requests whether it has recovered. */
+/** Stops requests to a part that fails repeatedly, and tests with a few requests if it has recovered. */
 export class CircuitBreaker implements Pick<Middleware, "wrap"> {
   readonly breaker: Breaker;
   readonly #route: string;
@@ -57,7 +57,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
     };
   }
 
-  /** A request may end before its answer is there: the time is up, or the client has gone. */
+  /** A request may end before its response: its time is up, or the client has gone. */
   #watch(request: Request, answer: Promise<Response>, ticket: number): Promise<Response> {
     let reported = false;
     const report = (outcome: Outcome): void => {
@@ -77,7 +77,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
     return status < 400 ? "success" : "neither";
   }
 
-  /** Running out of time says something of what was reached, a client that left says nothing. */
+  /** A timeout is a failure of the handler; a client that left proves nothing. */
   #outcomeOfAbort(reason: unknown): Outcome {
     const timedOut = isInstance(reason, HttpError) && reason.code === "GATEWAY_TIMEOUT";
     return timedOut && this.#failureCodes.has(504) ? "failure" : "neither";

@@ -12,7 +12,7 @@ import type {
 /** Milliseconds after which to try again while all probes are on their way. */
 const probesBusyMs = 1000;
 
-/** The states of a circuit and what moves it from one to the next. */
+/** The states of a circuit and the transitions between them. */
 export class MemoryBreaker implements Breaker {
   readonly #policy: BreakerPolicy;
   readonly #onChange: (state: BreakerState) => void;

@@ -13,7 +13,7 @@ export interface BreakerOptions {
 }
 
 export interface CircuitBreakerOptions extends BreakerOptions {
-  /** Where the state is kept. Default: the key-value store where one is enabled, else in this process. */
+  /** The store of the state. Default: the key-value store if one is enabled, else the memory of this process. */
   readonly store?: BreakerStore;
 }
 
@@ -37,7 +37,7 @@ const defaults: BreakerSettings = {
   failureCodes: [500, 502, 503, 504],
 };
 
-/** Takes what `enableCircuitBreaker` was called with. */
+/** Reads the arguments of `enableCircuitBreaker`. */
 export function readBreakerCall(args: readonly unknown[]): BreakerSettings {
   return { ...defaults, ...readCall<CircuitBreakerOptions>("enableCircuitBreaker()", args, order, callChecks) };
 }
@@ -49,7 +49,7 @@ export function breakerSettings(option: unknown, general: BreakerSettings | null
   return { ...defaults, ...general, ...readRouteOption(option) };
 }
 
-/** What the route option `circuitBreaker` may be. Throws where a field of it is wrong, and names it. */
+/** Checks the route option `circuitBreaker`. Throws if a field of it is wrong, and names it. */
 export function isBreakerOption(value: unknown): string | undefined {
   if (typeof value === "boolean") return undefined;
   if (typeof value !== "object" || value === null) return "an object of options, or true or false";

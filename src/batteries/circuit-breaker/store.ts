@@ -1,6 +1,6 @@
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** How a circuit stands, for people and monitoring. */
+/** The state of a circuit, for people and monitoring. */
 export interface BreakerSnapshot {
   /** The route whose circuit it is: `GET /books/{id}`. */
   readonly route: string;
@@ -21,7 +21,7 @@ export interface BreakerPolicy {
   readonly halfOpenTarget: number;
 }
 
-/** Whether a request may go on. */
+/** The decision about a request. */
 export interface Admission {
   /** To be handed back with the outcome; 0 when the request is refused. */
   readonly ticket: number;
@@ -29,7 +29,7 @@ export interface Admission {
   readonly waitMs: number;
 }
 
-/** What a request says of what it reached; "neither" frees the place of one that says nothing. */
+/** The result of a request for its circuit; "neither" frees the place of a request that proves nothing. */
 export type Outcome = "success" | "failure" | "neither";
 
 /** The circuit of one route. */
@@ -40,7 +40,7 @@ export interface Breaker {
   snapshot(): BreakerSnapshot | Promise<BreakerSnapshot>;
 }
 
-/** Where the state of circuits is kept: in this process, or in a store that all workers share. */
+/** A store of the state of circuits: in this process, or shared by all workers. */
 export interface BreakerStore {
   /** `onChange` is told of every change of the state that this process makes. */
   breaker(policy: BreakerPolicy, onChange: (state: BreakerState) => void): Breaker;

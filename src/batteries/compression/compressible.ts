@@ -24,7 +24,7 @@ const compressed = new Set([
 /** Images, bitmaps and drawings in text aside. */
 const plainImages = new Set(["image/bmp", "image/svg+xml", "image/vnd.adobe.photoshop", "image/x-icon"]);
 
-/** Whether compressing a body of this Content-Type is worth while. */
+/** True if a body of this Content-Type is worth compressing. */
 export function isCompressible(contentType: string | null): boolean {
   if (contentType === null) return true;
   const known = answers.get(contentType);

@@ -9,9 +9,9 @@ import { encodeBody, encodeStream, type Levels } from "./encode.js";
 import type { CompressionOptions } from "./options.js";
 import { holdsSecret } from "./secrets.js";
 
-/** Compresses what clients take compressed. */
+/** Compresses bodies for clients that accept it. */
 export function compression(options: Required<CompressionOptions>): Middleware {
-  const { minSize, brotli, level, brotliQuality, withCookies } = options;
+  const { minSize, brotli, level, brotliQuality, withCookies, streams } = options;
   const levels: Levels = { gzip: level, brotli: brotliQuality };
   const negotiate = codingNegotiator(brotli ? ["br", "gzip"] : ["gzip"]);
 
@@ -20,6 +20,7 @@ export function compression(options: Required<CompressionOptions>): Middleware {
     if (status === 304) return adaptUnchanged(request, response);
     const size = sizeOf(request, response, minSize);
     if (size < minSize || status === 206 || isBodiless(status)) return undefined;
+    if (size === Infinity && !streams) return undefined;
     if (!isCompressible(response.type) || forbids(response.fields, withCookies)) return undefined;
     if (holdsSecret(request)) return undefined;
     addVary(response, "Accept-Encoding");
@@ -65,7 +66,7 @@ function sizeOf(request: Request, response: Response, minSize: number): number {
   return length !== undefined ? Number(length) : body === null ? -1 : Infinity;
 }
 
-/** Whether a field says that the body must go as it is. */
+/** True if a field forbids to change the body. */
 function forbids(fields: readonly string[] | null, withCookies: boolean): boolean {
   if (fields === null) return false;
   for (let i = 0; i < fields.length; i += 2) {
@@ -107,5 +108,5 @@ function weakenTag(fields: string[]): void {
   }
 }
 
-/** A body of unknown length that nobody reads: the answer to HEAD then has no Content-Length, as it must not be wrong. */
+/** A body of unknown length that is never read: the response to HEAD then has no Content-Length, which would be wrong. */
 async function* nothing(): AsyncGenerator<Uint8Array> {}

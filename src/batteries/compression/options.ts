@@ -1,7 +1,7 @@
 import { type Checks, is, readCall } from "../../internal/options.js";
 
 export interface CompressionOptions {
-  /** Bytes from which on a body is compressed. Default 1024. */
+  /** Smallest body in bytes that is compressed. Default 1024. */
   readonly minSize?: number;
   /** Offers brotli too, and prefers it among equals. Default false. */
   readonly brotli?: boolean;
@@ -11,6 +11,11 @@ export interface CompressionOptions {
   readonly brotliQuality?: number;
   /** Compresses responses with Set-Cookie too: see docs/compression.md on BREACH before you do. Default false. */
   readonly withCookies?: boolean;
+  /**
+   * Compresses streams of unknown length too, which have no Content-Length. Each piece is sent at once, and each open
+   * stream holds a compressor of 256 KiB. Default false.
+   */
+  readonly streams?: boolean;
 }
 
 const checks: Checks<CompressionOptions> = {
@@ -19,10 +24,11 @@ const checks: Checks<CompressionOptions> = {
   level: is.integer(1, 9),
   brotliQuality: is.integer(0, 11),
   withCookies: is.boolean,
+  streams: is.boolean,
 };
 
-/** Reads what `enableCompression` was called with. */
+/** Reads the arguments of `enableCompression`. */
 export function readCompressionOptions(args: readonly unknown[]): Required<CompressionOptions> {
   const given = readCall<CompressionOptions>("enableCompression()", args, ["minSize"], checks);
-  return { minSize: 1024, brotli: false, level: 4, brotliQuality: 4, withCookies: false, ...given };
+  return { minSize: 1024, brotli: false, level: 4, brotliQuality: 4, withCookies: false, streams: false, ...given };
 }

@@ -4,8 +4,8 @@ const marked = new WeakSet<Request>();
 let anyMarked = false;
 
 /**
- * Says that the answer to this request holds a secret, a CSRF token for one. It is then not compressed: the length of a
- * compressed body tells who can choose another part of it, bit by bit, what the secret is (BREACH).
+ * Marks a request whose response holds a secret, such as a CSRF token. It is then not compressed: the length of a
+ * compressed body reveals the secret, bit by bit, to a client that can choose another part of the body (BREACH).
  */
 export function markSecret(request: Request): void {
   anyMarked = true;

@@ -8,17 +8,17 @@ import type { Middleware } from "../../pipeline/middleware.js";
 import { isOrigins, type Origins, readOrigins } from "./origins.js";
 
 export interface CorsOptions {
-  /** Who may read answers. Default `["*"]`: every site. */
+  /** Sites that may read responses. Default `["*"]`: all sites. */
   readonly origins?: Origins;
   /** Lets browsers send cookies along; not together with `*`. Default false. */
   readonly credentials?: boolean;
   /** Methods to allow. Default: all. */
   readonly methods?: readonly string[];
-  /** Header fields to allow in requests; `"*"` for whatever is asked for. Default: the common ones. */
+  /** Header fields to allow in requests; `"*"` for all that a preflight request names. Default: the common ones. */
   readonly allowHeaders?: "*" | readonly string[];
-  /** Header fields of answers that scripts may read. Default: those a browser shows anyway. */
+  /** Header fields of responses that scripts may read. Default: those that browsers always show. */
   readonly exposeHeaders?: readonly string[];
-  /** Seconds for which a browser may remember the answer to a preflight request. Default 86400. */
+  /** Seconds for which a browser may cache the response to a preflight request. Default 86400. */
   readonly maxAge?: number;
 }
 
@@ -55,7 +55,7 @@ const commonHeaders = [
   "X-Requested-With",
 ];
 
-/** Lets other sites' scripts use the application. Takes what `enableCors` was called with. */
+/** Allows scripts of other sites to use the application. Takes the arguments of `enableCors`. */
 export function cors(args: readonly unknown[]): Middleware {
   const options = readCall<CorsOptions>("enableCors()", args, ["origins"], checks);
   const { origins = "*", credentials = false, methods = allMethods, allowHeaders = commonHeaders } = options;
@@ -127,7 +127,7 @@ export function cors(args: readonly unknown[]): Middleware {
 
 const maxRequested = 4096;
 
-/** The header fields that a preflight asks for; nothing when any of them is no name, as it is sent back. */
+/** The header fields that a preflight request names; none if one of them is not a valid name, since they are sent back. */
 function requestedHeaders(request: Request): string {
   const asked = request.source.header("access-control-request-headers") ?? "";
   if (asked.length > maxRequested) return "";

@@ -5,10 +5,10 @@ import { ValueError } from "../../internal/value-error.js";
 /** Decides about an origin that asks. */
 export type OriginFunction = (origin: string, request: Request) => boolean | Promise<boolean>;
 
-/** Who may read answers: `*` for everybody, exact origins, or a function that decides. */
+/** Sites that may read responses: `*` for all, exact origins, or a function that decides. */
 export type Origins = "*" | string | readonly string[] | OriginFunction;
 
-/** Null for everybody. Refuses what no browser would ever send, as it would never match. */
+/** Null for all sites. Refuses values that no browser sends, since they would never match. */
 export function readOrigins(origins: Origins): OriginFunction | null {
   if (typeof origins === "function") return origins;
   const list = typeof origins === "string" ? [origins] : origins;

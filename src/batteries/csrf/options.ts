@@ -9,9 +9,9 @@ import type { Secret } from "../sessions/seal.js";
 export interface CsrfOptions {
   /** Other origins whose pages may send requests that change something. */
   readonly trustedOrigins?: readonly string[];
-  /** Paths that are not protected, each with what is below it. */
+  /** Paths that are not protected, each with everything below it. */
   readonly skipPaths?: readonly string[];
-  /** Whether such requests must also bring a token from `request.csrfToken()`. Default false. */
+  /** Requires a token from `request.csrfToken()` too. Default false. */
   readonly tokens?: boolean;
   /** Signs tokens; needed with `tokens` where there are no sessions. Of several the first signs and all are accepted. */
   readonly secret?: Secret | readonly Secret[];

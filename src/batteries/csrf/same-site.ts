@@ -6,7 +6,7 @@ export function isSafe(method: string): boolean {
 }
 
 /**
- * Whether a page of another origin made the browser send this request. Browsers tell by Sec-Fetch-Site, on HTTPS and
+ * True if a page of another origin made the browser send this request. Browsers tell by Sec-Fetch-Site, on HTTPS and
  * localhost, and by Origin everywhere; a page can change neither. A client that sends neither of the two is no browser,
  * and nobody's cookies are at its hand.
  */

@@ -1,4 +1,5 @@
 import { matchesWeakly } from "../../http/conditional.js";
+import { parseHttpDate } from "../../http/http-date.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import { fieldOf } from "../../http/response-fields.js";
@@ -7,15 +8,18 @@ import type { Middleware } from "../../pipeline/middleware.js";
 import { entityTag } from "./entity-tag.js";
 
 export interface EtagOptions {
-  /** Bytes up to which a body is given a tag: making one of a larger body holds everybody else up. Default 10 MiB. */
+  /** Largest body in bytes that gets a tag. Default: no limit. A tag of 100 MB takes about 0.1 s of the event loop. */
   readonly maxSize?: number;
 }
 
 const checks: Checks<EtagOptions> = { maxSize: is.integer(0) };
 
-/** Gives bodies a tag, and answers 304 to who has that body already. Streams have a tag only if the handler gives one. */
+/**
+ * Adds an ETag to bodies, and answers 304 to clients that have the body already, by its tag or by its Last-Modified.
+ * Streams have a tag only if the handler sets one.
+ */
 export function etag(options: unknown): Middleware {
-  const { maxSize = 10_485_760 } = readOptions<EtagOptions>("enableEtag()", options, checks);
+  const { maxSize = Number.POSITIVE_INFINITY } = readOptions<EtagOptions>("enableEtag()", options, checks);
   return {
     name: "etag",
     slot: "etag",
@@ -24,7 +28,7 @@ export function etag(options: unknown): Middleware {
   };
 }
 
-/** Up to this length a route's last body is remembered with its tag: comparing is ten times cheaper than hashing. */
+/** Largest body that a route remembers with its tag: a comparison is ten times cheaper than a hash. */
 const maxRemembered = 8 * 1024;
 
 class RouteEtag implements Middleware {
@@ -36,13 +40,18 @@ class RouteEtag implements Middleware {
     this.#maxSize = maxSize;
   }
 
-  // The pipeline spreads a route's middleware, which takes along what is the object's own and no more.
+  // The pipeline spreads a route's middleware, which copies own properties only.
   readonly after = (request: Request, response: Response): void => {
     const tag = fieldOf(response, "ETag") ?? this.#addTag(response);
-    if (tag === undefined || response.status !== 200) return;
-    if (request.method !== "GET" && request.method !== "HEAD") return;
-    const known = request.source.header("if-none-match");
-    if (known !== undefined && matchesWeakly(known, tag)) makeUnchanged(response);
+    if (response.status !== 200 || (request.method !== "GET" && request.method !== "HEAD")) return;
+    const { source } = request;
+    const known = source.header("if-none-match");
+    // RFC 9110 section 13.2.2: the tag counts, and the date only without one in the request.
+    const unchanged =
+      known === undefined
+        ? isUnmodified(source.header("if-modified-since"), response)
+        : tag !== undefined && matchesWeakly(known, tag);
+    if (unchanged) makeUnchanged(response);
   };
 
   #addTag(response: Response): string | undefined {
@@ -63,6 +72,13 @@ class RouteEtag implements Middleware {
     }
     return tag;
   }
+}
+
+function isUnmodified(since: string | undefined, response: Response): boolean {
+  const modified = since === undefined ? undefined : fieldOf(response, "Last-Modified");
+  if (since === undefined || modified === undefined) return false;
+  const [held, current] = [parseHttpDate(since), parseHttpDate(modified)];
+  return held !== undefined && current !== undefined && current <= held;
 }
 
 /** RFC 9110 section 15.4.5: a 304 describes no body. */

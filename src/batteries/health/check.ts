@@ -5,16 +5,16 @@ export type HealthStatus = "UP" | "DOWN" | "DEGRADED";
 /** The probes that a check can belong to; the full report has all checks. */
 export type HealthProbe = "live" | "ready" | "startup";
 
-/** What a check says: nothing or true is UP, false is DOWN. */
+/** The result of a check: nothing or true is UP, false is DOWN. */
 export type HealthResult = boolean | void | HealthStatus | { readonly status: HealthStatus; readonly message?: string };
 
-/** Looks after one thing. What it throws is DOWN; the signal is aborted when its time is up. */
+/** Checks one part of the application. If it throws, the part is DOWN. The signal is aborted when its time is up. */
 export type HealthCheck = (context: { readonly signal: AbortSignal }) => HealthResult | Promise<HealthResult>;
 
 export interface HealthCheckOptions {
   /** Seconds after which it is DOWN. Default 3. */
   readonly timeout?: number;
-  /** Whether the application cannot do without it: false makes it DEGRADED where this one is DOWN. Default true. */
+  /** False if the application works without this part: it is then DEGRADED, not DOWN. Default true. */
   readonly critical?: boolean;
   /** The probes that ask it. Default `["ready"]`. */
   readonly on?: readonly HealthProbe[];
@@ -32,11 +32,11 @@ const checks: Checks<HealthCheckOptions> = {
   on: is.list(is.oneOf("live", "ready", "startup")),
 };
 
-/** How checks are run, whichever they are. */
+/** Settings of all checks. */
 export interface CheckSettings {
   /** Seconds for which an outcome is given again. */
   readonly cacheSeconds: number;
-  /** Whether what a check throws may be shown: a message may hold an address, a name, a query. */
+  /** True if the errors of checks may be shown: a message may hold an address, a name or a query. */
   readonly showErrors: boolean;
   /** Told when a check fails that did not before, and when it is well again. */
   readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;

@@ -6,7 +6,7 @@ import { parsePattern } from "../../routing/pattern.js";
 export interface HealthOptions {
   /** The path of the full report; the probes stand below it. Default "/health". */
   readonly basePath?: string;
-  /** Whether reports tell of the machine and the process too. Default false. */
+  /** Adds details of the machine and the process to reports. Default false. */
   readonly includeSystemInfo?: boolean;
   /** The application's version, to stand in the reports. */
   readonly version?: string;
@@ -51,7 +51,7 @@ class BaseConfig {
   }
 }
 
-/** Where the health endpoints stand and what they tell. */
+/** Paths and contents of the health endpoints. */
 export class HealthCheckConfig extends BaseConfig {
   /** Takes a config, its fields, or positional arguments. */
   static from(given: readonly unknown[]): HealthCheckConfig {

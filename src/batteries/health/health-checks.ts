@@ -2,7 +2,7 @@ import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { type HealthCheck, type RegisteredCheck, registeredCheck } from "./check.js";
 
-/** Where the application stands, as its own check. */
+/** The stage of the application, as a check of its own. */
 export const lifecycleCheck = "application";
 
 /** The health checks of an application. */

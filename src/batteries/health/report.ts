@@ -5,7 +5,7 @@ import { type HealthChecks, lifecycleCheck } from "./health-checks.js";
 import { type ChecksOutcome, runChecks, worse } from "./run-checks.js";
 import { systemInfo } from "./system-info.js";
 
-/** Where the application stands between its start and its end. */
+/** The stage of the application between its start and its end. */
 export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
 
 export interface HealthReport {
@@ -17,7 +17,7 @@ export interface HealthReport {
   readonly system?: Record<string, unknown>;
 }
 
-/** What a probe is told, or who asks for the whole (`null`). */
+/** The report for a probe, or the full report (`null`). */
 export async function healthReport(
   probe: HealthProbe | null,
   phase: Phase,
@@ -26,7 +26,7 @@ export async function healthReport(
   settings: CheckSettings,
 ): Promise<HealthReport> {
   const own = lifecycleOutcome(probe, phase);
-  // Nobody waits for a database to learn that the application is about to end.
+  // An application that ends reports it without waiting for a database.
   const skip = own?.status === "DOWN" && probe !== null;
   const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await runChecks(checks, probe, settings);
   return {
@@ -46,7 +46,7 @@ export function healthResponse(report: HealthReport): Response {
   return response;
 }
 
-/** Being alive does not depend on it: who is starting or draining must not be killed for it. */
+/** Liveness does not depend on it: an application that starts or drains must not be killed. */
 function lifecycleOutcome(probe: HealthProbe | null, phase: Phase): CheckOutcome | null {
   if (probe === "live") return null;
   const starting = phase === "new" || phase === "starting";

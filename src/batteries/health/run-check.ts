@@ -13,7 +13,7 @@ export function runCheck(check: RegisteredCheck, settings: CheckSettings): Promi
   return known.run(settings);
 }
 
-/** What one run of a check leaves to the next. */
+/** State that one run of a check leaves to the next. */
 class CheckRuns {
   readonly #registered: RegisteredCheck;
   #running: Promise<CheckOutcome> | null = null;
@@ -66,7 +66,7 @@ class CheckRuns {
         reject(error);
         abort.abort(error);
       }, timeout * 1000);
-      // Inside a promise what it throws at once is a rejection too.
+      // Inside a promise, a synchronous throw is a rejection too.
       const answer = Promise.resolve().then(() => check({ signal: abort.signal }));
       answer.then(resolve, reject).finally(() => clearTimeout(timer));
     });

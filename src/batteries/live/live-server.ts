@@ -7,27 +7,27 @@ import { LiveRequestLog } from "./request-log.js";
 import type { ListedRoute } from "./route-list.js";
 
 export interface LiveServerOptions {
-  /** Requests that are remembered. */
+  /** Number of requests that are kept. */
   readonly requests: number;
   readonly routes: () => readonly ListedRoute[];
-  /** null where nothing looks after itself. */
+  /** null if there are no health checks. */
   readonly health: () => Promise<HealthReport> | null;
-  /** Whether the application serves and will go on to. */
+  /** True while the application serves and has not begun to drain. */
   readonly serving: () => boolean;
 }
 
-/** Milliseconds between two looks at what is new. */
+/** Milliseconds between two events. */
 const interval = 250;
 const healthEvery = 5000;
-/** Requests sent at once: nobody reads more. */
+/** Largest number of requests in one event. */
 const maxBatch = 100;
 
-/** Watches the requests of an application, and tells whoever looks at the page. */
+/** Watches the requests of an application, and sends them to open pages. */
 export class LiveServer {
   readonly #options: LiveServerOptions;
   readonly #log: LiveRequestLog;
   readonly #pulse = new Pulse();
-  /** By method and pattern: how often a route answered, how often with 500 and above, and how long that took. */
+  /** By method and pattern: requests of a route, those with status 500 and above, and their time in all. */
   readonly #perRoute = new Map<string, { count: number; errors: number; ms: number }>();
   readonly #startedAt = Date.now();
 
@@ -73,7 +73,7 @@ export class LiveServer {
     };
   }
 
-  /** Everything there is, then what is new. Ends with the application, so that it need not be waited for. */
+  /** The whole state, then changes. Ends with the application, so that the shutdown need not wait for it. */
   async *events(signal: AbortSignal): AsyncGenerator<SseEvent> {
     let seen = this.#log.last;
     let beats = this.#pulse.count;

@@ -1,4 +1,4 @@
-/** What the page is before its script has heard anything. */
+/** The page before its first event. */
 export function pageMarkup(style: string, script: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,11 +1,11 @@
-/** One second of the life of a server. */
+/** The measurements of one second. */
 export interface Beat {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly requests: number;
-  /** Those answered with 500 and above. */
+  /** Responses with status 500 and above. */
   readonly errors: number;
-  /** Percentiles of the time to answer, in milliseconds; null in a second without requests. */
+  /** Percentiles of the response time, in milliseconds; null in a second without requests. */
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
@@ -21,7 +21,7 @@ const kept = 120;
 const maxTimes = 2000;
 const lookEvery = 50;
 
-/** Takes the pulse once a second. */
+/** Measures the server once a second. */
 export class Pulse {
   #beats: Beat[] = [];
   #requests = 0;
@@ -33,7 +33,7 @@ export class Pulse {
   #timers: NodeJS.Timeout[] = [];
   #count = 0;
 
-  /** How many seconds there have been. */
+  /** The number of beats so far. */
   get count(): number {
     return this.#count;
   }

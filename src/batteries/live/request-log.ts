@@ -87,7 +87,7 @@ function sizeOf({ body }: Response): number | null {
 
 function errorOf(error: unknown): NonNullable<LiveRequest["error"]> {
   const { name, message, stack } = describeError(error);
-  // Where an error of HTTP was thrown tells nothing: it is an answer.
+  // An error that is a response needs no stack.
   const expected = isInstance(error, HttpError) && error.status < 500;
   const lines = stack?.split("\n").filter((line) => /^\s+at /.test(line));
   return {

@@ -23,7 +23,7 @@ export function checkSite(request: Request): void {
 
 /**
  * Refuses hosts that are not local, and clients that are not near: the page is for the developer of the application. The
- * hosts that the developer has named are served to everybody.
+ * hosts that the developer has named are served to all clients.
  */
 export function checkHost(request: Request, allowed: readonly string[]): void {
   const name = hostName(request.source.header("host") ?? "");

@@ -22,7 +22,7 @@ export class Buckets {
     this.#labels = [...bounds.map(String), "+Inf"].map((bound) => `le="${bound}"`);
   }
 
-  /** What one series counts into: one number for each bucket, and the sum. */
+  /** The counts of one series: one number for each bucket, and the sum. */
   createCounts(): Float64Array {
     return new Float64Array(this.bounds.length + 1);
   }

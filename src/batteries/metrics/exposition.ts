@@ -24,7 +24,7 @@ export function openMetricsFormat(families: readonly Family[]): string {
   return `${text}# EOF\n`;
 }
 
-/** Whether OpenMetrics is named, and rated as high as plain text at least: Prometheus rates both. */
+/** True if OpenMetrics is accepted, and rated at least as high as plain text: Prometheus rates both. */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   if (!accept?.includes("application/openmetrics-text")) return false;
   let plain = 0;

@@ -10,10 +10,10 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** What stands between the name of the metric and the value, rendered: `_bucket{path="/",le="0.1"}`. */
+/** The text between the name of the metric and the value, rendered: `_bucket{path="/",le="0.1"}`. */
 export type Sample = readonly [series: string, value: number];
 
-/** How the values of several workers become one. */
+/** The rule that makes one value of those of several workers. */
 export type MergeRule = "sum" | "max" | "min" | "mean" | "first";
 
 /** The families of several workers as those of one service, in the order of the first. */

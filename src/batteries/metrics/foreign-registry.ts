@@ -23,7 +23,7 @@ interface PromValue {
 
 const types = ["counter", "gauge", "histogram", "summary"] as const;
 
-/** What prom-client calls the ways to make one value of several. "omit" has no equal: the first worker's is shown. */
+/** The rules of prom-client by our names. "omit" has no equal: the value of the first worker is shown. */
 const rules: Readonly<Record<string, MergeRule>> = {
   sum: "sum",
   max: "max",

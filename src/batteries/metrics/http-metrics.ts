@@ -8,20 +8,20 @@ import { MeasuredStream } from "./measured-stream.js";
 import { label } from "./names.js";
 
 export interface HttpMetricsOptions {
-  /** What the names begin with: `framework_http`. */
+  /** First part of the names: `framework_http`. */
   readonly prefix: string;
   readonly durationBuckets: readonly number[];
   readonly sizeBuckets: readonly number[];
-  /** Pairs of path and method that are told apart. */
+  /** Largest number of pairs of path and method with series of their own. */
   readonly maxRoutes: number;
 }
 
-/** The path of requests that no route answers: what they ask for comes from outside and has no bound. */
+/** The path of requests without a route: their real paths come from clients and have no bound. */
 const unmatched = "unmatched";
 const wellKnown = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const lowestStatus = 100;
 
-/** Counts requests. What a request costs is a few additions into typed arrays and a look at the clock on either side. */
+/** Counts requests. A request costs a few additions into typed arrays and two readings of the clock. */
 export class HttpMetrics {
   readonly #options: HttpMetricsOptions;
   readonly #durations: Buckets;
@@ -54,7 +54,7 @@ export class HttpMetrics {
       },
       {
         name: `${prefix}request_duration_seconds`,
-        help: "Time from a request's head to the end of its answer, in seconds.",
+        help: "Time from a request's head to the end of its response, in seconds.",
         type: "histogram",
         merge: "sum",
         samples: records.flatMap(({ labels, durations }) => this.#durations.samples(labels, durations)),
@@ -68,7 +68,7 @@ export class HttpMetrics {
       },
       {
         name: `${prefix}response_size_bytes`,
-        help: "Size of the bodies of answers as they were sent, in bytes.",
+        help: "Size of the bodies of responses as they were sent, in bytes.",
         type: "histogram",
         merge: "sum",
         samples: records.flatMap(({ labels, sizes }) => this.#sizes.samples(labels, sizes)),
@@ -127,7 +127,7 @@ export class HttpMetrics {
   }
 }
 
-/** What is counted of one method of one route. */
+/** The counts of one method of one route. */
 class RouteRecord {
   readonly labels: string;
   readonly durations: Float64Array;

@@ -1,6 +1,6 @@
 import type { BodyStream } from "../../http/response.js";
 
-/** A body that tells, once, how many bytes were taken of it: at its end, when it fails, or when nobody wants more. */
+/** A body that reports once the number of bytes read from it: at its end, on an error, or when the reader stops. */
 export class MeasuredStream implements AsyncIterableIterator<Uint8Array | string> {
   readonly #body: BodyStream;
   #onEnd: ((size: number) => void) | null;

@@ -4,19 +4,19 @@ import { isBuckets } from "./buckets.js";
 import { secondsBuckets } from "./registry.js";
 
 export interface MetricsOptions {
-  /** Where the metrics are shown. Default "/metrics". */
+  /** Path of the endpoint. Default "/metrics". */
   readonly endpoint?: string;
-  /** What the names of the metrics of requests begin with. Default "framework". */
+  /** First part of the names of the framework's metrics. Default "framework". */
   readonly namespace?: string;
-  /** What follows it. Default "http". */
+  /** Second part of the names of the metrics of requests. Default "http". */
   readonly subsystem?: string;
   /** Upper bounds of the buckets of durations, in seconds. Default: from 1 ms to 10 s. */
   readonly durationBuckets?: readonly number[];
   /** Upper bounds of the buckets of sizes, in bytes. Default: powers of ten from 100 to 100 million. */
   readonly sizeBuckets?: readonly number[];
-  /** Routes and methods that are told apart; what comes beyond is counted as path "other". Default 1000. */
+  /** Largest number of routes and methods with series of their own; others are counted as path "other". Default 1000. */
   readonly maxRoutes?: number;
-  /** Whether memory, CPU and the event loop are told of too. Default true. */
+  /** Adds metrics of memory, CPU and the event loop. Default true. */
   readonly processMetrics?: boolean;
   /** Seconds to wait at a scrape for the other workers. Default 1. */
   readonly workerTimeout?: number;

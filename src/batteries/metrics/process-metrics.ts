@@ -7,7 +7,7 @@ import { label } from "./names.js";
 const resolution = 10;
 
 /**
- * What a process can tell of itself, under the names that dashboards for Node.js know (those of prom-client). Of several
+ * Metrics of the process, under the names that dashboards for Node.js know (those of prom-client). Of several
  * workers, what adds up is added, and of the rest the worst is shown.
  */
 export class ProcessMetrics {
@@ -47,7 +47,7 @@ export class ProcessMetrics {
   /** Since the last time. */
   #eventLoop(): Family[] {
     const delay = this.#delay;
-    // What is measured is the time between two looks: the delay is what it is longer than it should be.
+    // The time between two looks is measured; the delay is the part beyond the interval.
     const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - resolution) / 1000;
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, this.#utilization);

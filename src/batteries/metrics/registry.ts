@@ -11,17 +11,17 @@ import { checkMetricName } from "./names.js";
 import type { SeriesOptions } from "./series.js";
 
 export interface MetricOptions<Label extends string> {
-  /** A sentence for whoever reads the metric. */
+  /** A sentence for readers of the metric. */
   readonly help: string;
   readonly labels?: readonly Label[];
-  /** Different values of labels that are told apart; what comes beyond is counted together. Default 1000. */
+  /** Largest number of series; further values of labels are counted together as "other". Default 1000. */
   readonly maxSeries?: number;
 }
 
 export interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
   /** Called at each scrape: returns the value, or sets those of a gauge with labels. */
   readonly collect?: GaugeCollect<Label>;
-  /** How the values of several workers become one. Default "sum". */
+  /** Rule that makes one value of those of several workers. Default "sum". */
   readonly merge?: "sum" | "max" | "min" | "mean";
 }
 
@@ -30,10 +30,10 @@ export interface HistogramOptions<Label extends string> extends MetricOptions<La
   readonly buckets?: readonly number[];
 }
 
-/** Told what goes wrong while metrics are collected: none of it may keep the others from being told. */
+/** Receives the failures of a collection. A metric that fails must not hide the others. */
 export type MetricsWarning = (message: string, error?: unknown) => void;
 
-/** Where families come from. */
+/** A source of families. */
 type Source = () => readonly Family[] | Promise<readonly Family[]>;
 
 export const secondsBuckets: readonly number[] = [
@@ -140,7 +140,7 @@ export class Metrics {
     if (this.#names.has(name)) throw new ValueError(`there is a metric named '${name}' already`);
     const given = readOptions<T>(`the metric ${name}`, options, checks);
     const { help, labels = [], maxSeries = 1000 } = given as Partial<MetricOptions<string>>;
-    // Those who read a metric later are not those who named it.
+    // The readers of a metric are seldom its authors.
     if (help === undefined) throw new ValueError(`option 'help' is required in the metric ${name}`);
     this.#names.add(name);
     return { help, series: { name, labels, maxSeries, onOverflow: (message) => this.#warn(message) }, given };

@@ -191,7 +191,7 @@ function isOlder(a: Worker, b: Worker): boolean {
   return a.since < b.since || (a.since === b.since && a.pid < b.pid);
 }
 
-/** What does not end with the process that counted it. */
+/** The families that outlive the process that counted them. */
 function countsOf(families: readonly Family[]): Family[] {
   return families.filter(({ type, merge }) => (type === "counter" || type === "histogram") && merge === "sum");
 }

@@ -2,7 +2,7 @@ import { type Check, isPlainObject } from "../../internal/options.js";
 import { type DescribedSchema, isDescribed } from "../../validation/body-validator.js";
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
 
-/** An answer that a route may give, for the documentation. */
+/** A response that a route may give, for the documentation. */
 export interface DocumentedResponse {
   readonly description?: string;
   readonly schema?: StandardSchema | DescribedSchema;

@@ -56,10 +56,10 @@ const schemas = {
   },
 } satisfies Record<string, JsonSchema>;
 
-/** What kinds of error answer a route can give. */
+/** The kinds of error responses of a route. */
 export type ErrorKind = keyof typeof kinds;
 
-/** A status, the body, and where it is not the reason phrase, what it means. */
+/** A status, the body, and the meaning if it is not the reason phrase. */
 const kinds = {
   BadRequest: [400, "Problem", "The request is not valid: the body is not JSON, for example."],
   InvalidModel: [400, "ValidationErrors", "The body is not valid."],
@@ -75,7 +75,7 @@ const kinds = {
   ServiceUnavailable: [503, "Problem", "The server cannot answer now."],
 } as const satisfies Record<string, readonly [status: number, schema: keyof typeof schemas, description: string]>;
 
-/** The error answers that a document shares. */
+/** The error responses that a document shares. */
 export class ErrorResponses {
   readonly #components: SchemaComponents;
   readonly #used = new Map<string, OpenApiObject>();
@@ -88,7 +88,7 @@ export class ErrorResponses {
     return kinds[kind][0];
   }
 
-  /** A reference to an answer of this kind. */
+  /** A reference to a response of this kind. */
   use(kind: ErrorKind): OpenApiObject {
     const [status, , description] = kinds[kind];
     if (!this.#used.has(kind)) {
@@ -97,7 +97,7 @@ export class ErrorResponses {
     return { $ref: `#/components/responses/${kind}` };
   }
 
-  /** What an error of a status looks like unless a route says otherwise: problem details. */
+  /** The body of an error unless a route says otherwise: problem details. */
   problem(status: number, description: string): OpenApiObject {
     const schema = this.#components.add("Problem", schemas.Problem);
     return { description, content: { "application/problem+json": { schema, example: problemExample(status) } } };

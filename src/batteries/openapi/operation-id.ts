@@ -42,7 +42,7 @@ export function derivedId(method: string, path: string): string {
   return method.toLowerCase() + (words.join("") || "Root");
 }
 
-/** `getBooksById` is `Get books by id`: a heading for what has none. */
+/** `getBooksById` is `Get books by id`: a heading for an operation without one. */
 export function headingOf(id: string): string {
   const words = id
     .replace(/[_-]+/g, " ")

@@ -13,14 +13,14 @@ import type { SchemaComponents } from "./schema-components.js";
 import type { SecuritySchemes } from "./security.js";
 import type { OpenApiObject } from "./types.js";
 
-/** What the application has that may refuse a request, unless a route says otherwise. */
+/** Features of the application that may refuse a request, unless a route says otherwise. */
 export interface Enabled {
   readonly rateLimit: boolean;
   readonly circuitBreaker: boolean;
   readonly csrf: boolean;
 }
 
-/** What an operation is told from, beside its route. */
+/** Sources of an operation, beside its route. */
 export interface Surroundings {
   /** Of the whole application. */
   readonly middleware: readonly Middleware[];
@@ -51,7 +51,7 @@ export function operationOf(route: RouteDefinition, method: string, around: Surr
   return options.openapi ? merged(operation, options.openapi) : operation;
 }
 
-/** A WebSocket route, for which OpenAPI has no word: the same without what only requests have. */
+/** A WebSocket route, for which OpenAPI has no word: an operation without the parts of requests. */
 export function socketOf(route: RouteDefinition, around: Surroundings): OpenApiObject {
   const { path, options } = route;
   const hint = pascalCase(`connect${path}`);
@@ -88,7 +88,7 @@ function middlewareOf({ scopes, options }: RouteDefinition, around: Surroundings
   return [...around.middleware, ...scopes.flatMap((scope) => scope.middleware), ...(own as Middleware[])];
 }
 
-/** What the framework may answer before, or in place of, the handler. */
+/** Responses of the framework before, or in place of, those of the handler. */
 function errorsOf(route: RouteDefinition, method: string, around: Surroundings, authenticated: boolean): ErrorKind[] {
   const { path, options, scopes } = route;
   const { rateLimit = around.enabled.rateLimit, circuitBreaker = around.enabled.circuitBreaker } = settingsOf(route);

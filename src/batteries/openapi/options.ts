@@ -16,18 +16,18 @@ export interface OpenapiOptions {
   readonly termsOfService?: string;
   readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly license?: { readonly name: string; readonly identifier?: string; readonly url?: string };
-  /** Where the API is. Default: where the document is. */
+  /** Address of the API. Default: that of the document. */
   readonly servers?: readonly (string | OpenApiServer)[];
   /** Descriptions of tags, by name; they are listed in this order. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** Names of schemas: what is named here is shared under its name wherever it is used. */
+  /** Names of schemas: each is shared under its name wherever it is used. */
   readonly schemas?: Readonly<Record<string, StandardSchema | DescribedSchema>>;
   readonly externalDocs?: { readonly url: string; readonly description?: string };
-  /** Where the document is. Default "/openapi.json". */
+  /** Path of the document. Default "/openapi.json". */
   readonly openapiPath?: string;
-  /** Where Swagger UI is; false for nowhere. Default "/docs". */
+  /** Path of Swagger UI; false for none. Default "/docs". */
   readonly docsPath?: string | false;
-  /** Where Redoc is; false for nowhere. Default "/redoc". */
+  /** Path of Redoc; false for none. Default "/redoc". */
   readonly redocPath?: string | false;
   /** Changes the finished document, or returns another. */
   readonly transform?: (document: OpenApiDocument) => OpenApiDocument | void;
@@ -44,7 +44,7 @@ export const defaultOpenapi: OpenapiSettings = {
   redocPath: "/redoc",
 };
 
-/** Reads what `enableOpenapi` was given: options, or the contract's title and version. */
+/** Reads the arguments of `enableOpenapi`: options, or the contract's title and version. */
 export function readOpenapiOptions(given: readonly unknown[]): OpenapiSettings {
   const settings = {
     ...defaultOpenapi,

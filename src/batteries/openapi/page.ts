@@ -11,7 +11,7 @@ export interface Interface {
   readonly start: string;
   /** Styles that its scripts add before they can be told the nonce: the hashes of their texts. */
   readonly styleHashes: readonly string[];
-  /** What its policy allows beyond that of every page. */
+  /** Sources that its policy allows beyond those of every page. */
   readonly policy: readonly string[];
 }
 
@@ -48,7 +48,7 @@ Redoc.init(openapi, { sanitize: true, nonce }, document.getElementById("ui"));
 
 export interface PageParts {
   readonly title: string;
-  /** Where the page is; its files are below it. */
+  /** Path of the page; its files are below it. */
   readonly path: string;
   readonly openapiPath: string;
   /** Origins, beside the page's own, that requests may be tried on. */
@@ -56,7 +56,7 @@ export interface PageParts {
 }
 
 /**
- * The page of a user interface. A fresh nonce for each answer lets its scripts run and no others, and nothing is loaded
+ * The page of a user interface. A fresh nonce for each response lets its scripts run and no others, and nothing is loaded
  * from elsewhere. All addresses are relative, so that the page works behind a proxy that adds a prefix.
  */
 export function documentationPage(ui: Interface, parts: PageParts): Response {

@@ -11,7 +11,7 @@ export interface ParameterSchemas {
   readonly headers?: StandardSchema;
 }
 
-/** The parameters of a route: those of its path, then what its schemas name in the query and the headers. */
+/** The parameters of a route: those of its path, then those of its schemas for the query and the headers. */
 export function parametersOf(
   path: string,
   schemas: ParameterSchemas,

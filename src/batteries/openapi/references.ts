@@ -22,7 +22,7 @@ export function mapReferences<T>(node: T, map: (reference: string) => string): T
 
 type Entries = ReadonlyMap<string, { readonly input?: JsonSchema; readonly output?: JsonSchema }>;
 
-/** Which shared schemas are not the same as input and as output, and what the two are then called. */
+/** The shared schemas that differ as input and as output, and the names of the two. */
 export class SplitNames {
   readonly #entries: Entries;
   readonly #split = new Set<string>();

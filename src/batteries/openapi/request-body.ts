@@ -29,13 +29,13 @@ function hasFiles(form: AnySchema, components: SchemaComponents): boolean {
   });
 }
 
-/** Whether a request may come without a body: whether the schema takes `undefined`, which is what it is then given. */
+/** True if a request may come without a body: if the schema accepts `undefined`, which it is given then. */
 export function acceptsNothing(schema: unknown): boolean {
   if (isBodyValidator(schema) || !isStandardSchema(schema)) return false;
   return accepts(schema, undefined);
 }
 
-/** Whether a schema takes a value, as far as it can tell at once. */
+/** True if a schema accepts a value, as far as it decides at once. */
 export function accepts(schema: unknown, value: unknown): boolean {
   if (!isStandardSchema(schema)) return false;
   try {

@@ -11,18 +11,18 @@ export interface ResponseParts {
   readonly status?: number;
   readonly response?: unknown;
   readonly responses?: Readonly<Record<number, unknown>>;
-  /** The errors that the framework itself answers this route with. */
+  /** The errors of this route that come from the framework itself. */
   readonly errors: readonly ErrorKind[];
 }
 
-/** The answers of an operation by status: the usual one, the framework's errors, and what the route documents. */
+/** The responses of an operation by status: the usual one, the framework's errors, and those that the route documents. */
 export function responsesOf(
   parts: ResponseParts,
   components: SchemaComponents,
   errors: ErrorResponses,
   hint: string,
 ): OpenApiObject {
-  // Made only when it is known that they stay: what is made is shared, whether it is used or not.
+  // Made only if they stay: each one that is made is shared, used or not.
   const found = new Map<number, () => OpenApiObject>();
   for (const kind of parts.errors) found.set(errors.statusOf(kind), () => errors.use(kind));
   const [usual, response] = usualResponse(parts, components, hint);
@@ -39,7 +39,7 @@ export function responsesOf(
   return Object.fromEntries(sorted.map(([code, make]) => [String(code), make()]));
 }
 
-/** What the handler's result becomes. */
+/** The response of the handler's result. */
 function usualResponse(
   { status, response }: ResponseParts,
   components: SchemaComponents,

@@ -12,7 +12,7 @@ export function isAnySchema(value: unknown): value is AnySchema {
   return isDescribed(value) || isStandardSchema(value);
 }
 
-/** The schemas that a document shares. Input and output of one name are told apart only where they differ. */
+/** The schemas that a document shares. Input and output of one name have two schemas only where they differ. */
 export class SchemaComponents {
   readonly #names: ReadonlyMap<unknown, string>;
   readonly #entries = new Map<string, { input?: JsonSchema; output?: JsonSchema }>();

@@ -12,7 +12,7 @@ interface Authenticating {
 
 type Requirement = Readonly<Record<string, readonly string[]>>;
 
-/** The ways to authenticate that a document knows, and what each route needs of them. */
+/** The security schemes of a document, and the requirements of each route. */
 export class SecuritySchemes {
   readonly #schemes = new Map<string, object>();
 

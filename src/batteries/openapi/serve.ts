@@ -7,7 +7,7 @@ import { type AssetName, loadAsset } from "./assets.js";
 import type { OpenapiSettings } from "./options.js";
 import { documentationPage, type Interface, redoc, swaggerUi } from "./page.js";
 
-/** A path of the documentation and what answers there. */
+/** A path of the documentation and its handler. */
 export interface DocumentationRoute {
   readonly path: string;
   readonly handler: (request: Request) => Response | Promise<Response>;

@@ -9,7 +9,7 @@ export interface AdaptiveOptions {
 const minSamples = 10;
 
 /**
- * A limit that halves while too many recent answers failed or were slow, and grows by a tenth of its maximum with each
+ * A limit that halves while too many recent responses failed or were slow, and grows by a tenth of its maximum with each
  * period in which they were not. A period is a tenth of the window, ten seconds at most.
  */
 export class AdaptiveLimit {
@@ -34,7 +34,7 @@ export class AdaptiveLimit {
     return Math.floor(this.#limit);
   }
 
-  /** Notes an answer and how long it took in milliseconds. */
+  /** Counts a response and its time in milliseconds. */
   record(failed: boolean, time: number): void {
     this.#answers++;
     if (failed) this.#failures++;
@@ -45,7 +45,7 @@ export class AdaptiveLimit {
     const { maxRequests, minRequests, windowMs } = this.#options;
     const elapsed = now - this.#since;
     if (this.#isTroubled()) {
-      // A few answers are no evidence; they are when there were no more in a whole window.
+      // A few responses are no evidence, unless there were no more in a whole window.
       if (this.#answers < minSamples && elapsed < windowMs) return;
       this.#limit = Math.max(minRequests, this.#limit / 2);
     } else {

@@ -4,7 +4,7 @@ import { type Checks, is, isPlainObject, readCall, readOptions } from "../../int
 import { ValueError } from "../../internal/value-error.js";
 import type { RateLimitStore } from "./store.js";
 
-/** What tells clients apart: null for one that is not limited, undefined for its address. */
+/** Identifies the client of a request: null for one that is not limited, undefined for its address. */
 export type RateLimitKey = (request: Request) => KeyResult | Promise<KeyResult>;
 type KeyResult = string | null | undefined;
 
@@ -17,19 +17,19 @@ export interface RateLimitOptions {
   readonly maxRequests?: number;
   /** Default 60. */
   readonly windowSecs?: number;
-  /** Adaptive: what `maxRequests` shrinks to at the least. Default a tenth of it. */
+  /** Adaptive: the smallest limit. Default a tenth of `maxRequests`. */
   readonly minRequests?: number;
-  /** Adaptive: the share of answers with a 5xx status above which it shrinks. Default 0.1. */
+  /** Adaptive: share of responses with a 5xx status above which the limit shrinks. Default 0.1. */
   readonly errorThreshold?: number;
-  /** Adaptive: the mean time of answers in milliseconds above which it shrinks. Default: none. */
+  /** Adaptive: mean response time in milliseconds above which the limit shrinks. Default: none. */
   readonly latencyMs?: number;
-  /** Tells clients apart; looks at no more than the head of the request. Default: by address, IPv6 by its /64. */
+  /** Identifies clients by the head of the request. Default: by address, IPv6 by its /64. */
   readonly key?: RateLimitKey;
-  /** Clients that are remembered at a time; beyond it those not seen for longest are forgotten. Default 100000. */
+  /** Largest number of clients that are counted; beyond it the least recent are dropped. Default 100000. */
   readonly maxKeys?: number;
-  /** What becomes of requests while a shared store cannot be asked. Default "allow". */
+  /** Handling of requests while a shared store fails. Default "allow". */
   readonly onStoreError?: "allow" | "refuse";
-  /** Where requests are counted. Default: the key-value store where one is enabled, else in this process. */
+  /** The store of the counts. Default: the key-value store if one is enabled, else the memory of this process. */
   readonly store?: RateLimitStore;
 }
 
@@ -57,7 +57,7 @@ type Arguments<Options> =
 
 type BucketOptions = Omit<RateLimitOptions, "kind" | (typeof adaptiveOnly)[number]>;
 
-/** How many requests a client may make in a time. Routes that are given the same config share its counts. */
+/** The number of requests that a client may make in a time. Routes with the same config share its counts. */
 export class RateLimitConfig {
   constructor(options: EitherSpelling<RateLimitOptions> = {}) {
     const given = readOptions<RateLimitOptions>("RateLimitConfig", options, checks);
@@ -82,7 +82,7 @@ export class RateLimitConfig {
     return create("sliding_window", "RateLimitConfig.slidingWindow()", given);
   }
 
-  /** A token bucket that shrinks while answers fail or are slow, and recovers after. */
+  /** A token bucket that shrinks while responses fail or are slow, and recovers afterwards. */
   static adaptive(...given: Arguments<Omit<RateLimitOptions, "kind">>): RateLimitConfig {
     return create("adaptive", "RateLimitConfig.adaptive()", given);
   }
@@ -110,7 +110,7 @@ for (const name of Object.keys(checks) as (keyof RateLimitOptions)[]) {
   });
 }
 
-/** What the route option `rateLimit` may be. Throws where a field of it is wrong, so that the message names the field. */
+/** Checks the route option `rateLimit`. Throws if a field of it is wrong, so that the message names the field. */
 export function isRateLimitOption(value: unknown): string | undefined {
   if (value === false || value instanceof RateLimitConfig) return undefined;
   if (!isPlainObject(value)) return "a RateLimitConfig, its fields, or false";

@@ -13,7 +13,7 @@ import type { RateLimiter, RateLimitStore, RateVerdict } from "./store.js";
 
 type Answer = Response | Promise<Response>;
 
-/** Limits how often a client may ask. One for each config; routes that share a config share its counts. */
+/** Limits the requests of each client. One for each config; routes that share a config share its counts. */
 export class RateLimit implements Pick<Middleware, "wrap"> {
   readonly #config: RateLimitConfig;
   readonly #limiter: RateLimiter;
@@ -84,7 +84,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     };
   }
 
-  /** The store did not answer. */
+  /** Handles a request for which the store failed. */
   #undecided(request: Request, error: unknown, run: Run, onError: OnError): Answer {
     const refuses = this.#config.onStoreError === "refuse";
     const now = performance.now();
@@ -108,7 +108,7 @@ function describe(response: Response, verdict: RateVerdict, limit: number): Resp
   return response;
 }
 
-/** What an answer that was fetched elsewhere says of limits there would be taken for ours. */
+/** Removes the limit fields of a response that was fetched elsewhere: clients would take them for ours. */
 function withoutLimits(fields: string[]): string[] {
   for (let i = fields.length - 2; i >= 0; i -= 2) {
     const first = fields[i]!.charCodeAt(0) | 0x20;
@@ -129,7 +129,7 @@ function tooMany(retryMs: number): HttpError {
   );
 }
 
-/** Who waits that long is let through, and who is told to wait waits at least a second. */
+/** Rounded up, so that a client that waits that long is let through; one second at least. */
 function wholeSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000));
 }

@@ -1,4 +1,4 @@
-/** What became of one request. */
+/** The decision about one request. */
 export interface RateVerdict {
   readonly allowed: boolean;
   /** Requests that could follow at once. */
@@ -17,13 +17,13 @@ export interface RatePolicy {
   readonly maxKeys: number;
 }
 
-/** Counts the requests of clients, told apart by key. */
+/** Counts the requests of clients by key. */
 export interface RateLimiter {
   /** `limit` requests are allowed in the policy's window. */
   take(key: string, limit: number): RateVerdict | Promise<RateVerdict>;
 }
 
-/** Where requests are counted: in this process, or in a store that all workers share. */
+/** A store of counts: in this process, or shared by all workers. */
 export interface RateLimitStore {
   limiter(policy: RatePolicy): RateLimiter;
 }

@@ -28,7 +28,7 @@ export class TokenBuckets implements RateLimiter {
     }
     const missing = Math.max(0, bucket.fullAt - now);
     const left = this.#windowMs - missing - interval;
-    // Sums of fractions of milliseconds are a hair off; a thousandth of a request is nobody's loss.
+    // Sums of fractions of milliseconds are not exact; a thousandth of a request does not matter.
     if (left < interval * -0.001) return { allowed: false, remaining: 0, resetMs: missing, retryMs: -left };
     bucket.fullAt = now + missing + interval;
     const remaining = Math.max(0, Math.floor(left / interval + 0.001));

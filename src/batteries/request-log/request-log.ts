@@ -16,7 +16,7 @@ const special = /[^\x20!#-[\]-~]/;
 export interface RequestLogOptions {
   /** When not given, pretty in a terminal and JSON elsewhere. */
   readonly format?: LogFormat | undefined;
-  /** Where lines go; standard output, in batches, when not given. */
+  /** The target of the lines. Default: standard output, in batches. */
   readonly sink?: LogSink;
 }
 
@@ -30,7 +30,7 @@ export interface RequestLog {
 
 /**
  * One line per request: time, method, path, status and latency; the client's address, and the request's id where it has
- * one. The query is left out, since it may hold secrets. Latency ends where the answer is ready to be sent.
+ * one. The query is left out, since it may hold secrets. Latency ends when the response is ready to be sent.
  */
 export function requestLogger(options: RequestLogOptions = {}): RequestLog {
   const given = readOptions("requestLogger", options, checks);
@@ -132,7 +132,7 @@ function wallClock(now: number): number {
   return wallOffset + now;
 }
 
-/** What stands between the quotes of a JSON string. */
+/** The text between the quotes of a JSON string. */
 function inQuotes(text: string): string {
   if (text.length > maxLength) text = `${text.slice(0, maxLength)}…`;
   return special.test(text) ? escapeJson(JSON.stringify(text)).slice(1, -1) : text;

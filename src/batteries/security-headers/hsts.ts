@@ -1,6 +1,6 @@
 import { type Checks, is, readOptions } from "../../internal/options.js";
 
-/** How long browsers are to use encrypted connections only. */
+/** Time for which browsers use encrypted connections only. */
 export interface HstsOptions {
   /** Seconds. Default 31536000, a year. */
   readonly maxAge?: number;

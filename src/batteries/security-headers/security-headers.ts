@@ -7,11 +7,11 @@ import type { Middleware } from "../../pipeline/middleware.js";
 import { contentSecurityPolicy, type PolicyDirectives } from "./content-security-policy.js";
 import { type HstsOptions, strictTransportSecurity } from "./hsts.js";
 
-/** Each is a value to send, or false to send none. What a handler sets itself is left as it is. */
+/** Each option is a value to send, or false to send none. Fields that a handler sets itself are kept. */
 export interface SecurityHeadersOptions {
   /** Default: the page's own origin only, images also from `data:`, no plugins, no foreign frames. */
   readonly contentSecurityPolicy?: string | PolicyDirectives | false;
-  /** Reports what the policy would refuse, and refuses nothing. Default false. */
+  /** Reports violations of the policy, but refuses nothing. Default false. */
   readonly contentSecurityPolicyReportOnly?: boolean;
   /** Default "same-origin". */
   readonly crossOriginOpenerPolicy?: string | false;
@@ -46,7 +46,7 @@ const checks: Checks<SecurityHeadersOptions> = {
   frameOptions: is.oneOf("DENY", "SAMEORIGIN", false),
 };
 
-/** Tells browsers to be careful with what they are sent. */
+/** Adds the fields that make browsers handle responses carefully. */
 export function securityHeaders(options: unknown): Middleware {
   const given = readOptions<SecurityHeadersOptions>("enableSecurityHeaders()", options, checks);
   const fields: string[] = [];

@@ -1,7 +1,7 @@
 import type { Response } from "../../http/response.js";
 import { setMissingField } from "../../http/response-fields.js";
 
-/** Gives a client its cookie; nobody else must be given that answer. */
+/** Gives a client its cookie; the response must not be shared with other clients. */
 export function addCookie(response: Response, cookie: string): void {
   response.addField("Set-Cookie", cookie);
   setMissingField(response, "Cache-Control", "no-store");

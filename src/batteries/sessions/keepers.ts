@@ -6,12 +6,12 @@ import { encryptedSeal, signedSeal } from "./seal.js";
 import { type LoadedSession, sessionId } from "./session.js";
 import type { SessionStore, StoredSession } from "./store.js";
 
-/** Where sessions are kept. What a cookie holds leads to one, or to nothing. */
+/** Keeps sessions. The value of a cookie leads to one, or to nothing. */
 export interface SessionKeeper {
-  /** Whether `load` never has to wait, so that it can be put off until somebody asks. */
+  /** True if `load` never has to wait, so that it can run when the session is first used. */
   readonly lazy: boolean;
   load(cookie: string): LoadedSession | null | Promise<LoadedSession | null>;
-  /** Keeps a session for `ttl` seconds and gives what its cookie must hold; `isNew` when the client has no such cookie. */
+  /** Keeps a session for `ttl` seconds and returns the value of its cookie; `isNew` if the client has no such cookie. */
   keep(session: LoadedSession, ttl: number, isNew: boolean): string | Promise<string>;
   end(session: LoadedSession): unknown;
 }

@@ -82,7 +82,7 @@ export class MemorySessionStore implements SessionStore {
     return this.#entries.size >= this.#limit || this.#size + added > this.#maxSize;
   }
 
-  /** Drops what has expired. Looks at every session, so it runs now and then only. */
+  /** Drops expired sessions. It looks at every session, so it runs seldom. */
   #sweep(): void {
     const now = Date.now();
     if (performance.now() - this.#sweptAt < sweepEvery) return;

@@ -20,13 +20,13 @@ export interface SessionOptions {
   readonly secret?: Secret | readonly Secret[];
   /** Keeps sessions on the server; the cookie then holds a random token. Default without a secret: the key-value store. */
   readonly store?: SessionStore;
-  /** Whether a session in a cookie is encrypted; else it is signed, and the client can read it. Default true. */
+  /** Encrypts a session in a cookie; false signs it only, so that the client can read it. Default true. */
   readonly encrypted?: boolean;
   /** Seconds without a request that uses the session until it ends. Default one day. */
   readonly idleTimeout?: number;
   /** Seconds from the beginning of a session to its end. Default 7 days. */
   readonly absoluteTimeout?: number;
-  /** Whether the browser keeps the cookie when it is closed. Default false. */
+  /** Lets the browser keep the cookie when it is closed. Default false. */
   readonly persistent?: boolean;
   readonly cookie?: EitherSpelling<SessionCookie>;
 }
@@ -79,7 +79,7 @@ export function needsSecretOrStore(): ValueError {
   );
 }
 
-/** Also of what protects against forged requests. */
+/** Also used by the protection against forged requests. */
 export function checkSecrets(given: Secret | readonly Secret[]): readonly Secret[] {
   const secrets: readonly Secret[] = Array.isArray(given) ? given : [given as Secret];
   if (secrets.length === 0) throw new ValueError("a list of secrets must not be empty");
@@ -112,7 +112,7 @@ const checks: Checks<SessionOptions> = {
   cookie: is.object,
 };
 
-// What the values may be is checked by the cookie itself.
+// The values are checked by the cookie itself.
 const cookieChecks: Checks<SessionCookie> = {
   name: is.text,
   domain: is.anything,

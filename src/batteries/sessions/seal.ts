@@ -12,7 +12,7 @@ export type Secret = string | Uint8Array;
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM: the client can neither read nor change what it keeps. The first secret seals, all of them open. */
+/** AES-256-GCM: the client can neither read nor change the data. The first secret seals, all of them open. */
 export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal {
   const keys = derivedKeys(secrets, `encrypt ${purpose}`);
   const associated = Buffer.from(purpose);
@@ -38,7 +38,7 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
           const text = decipher.update(body);
           return Buffer.concat([text, decipher.final()]).toString("utf8");
         } catch {
-          // Sealed with another key, or by nobody.
+          // Sealed with another key, or not sealed at all.
         }
       }
       return null;
@@ -46,7 +46,7 @@ export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal
   };
 }
 
-/** HMAC-SHA256: the client can read what it keeps, but not change it. */
+/** HMAC-SHA256: the client can read the data, but not change it. */
 export function signedSeal(secrets: readonly Secret[], purpose: string): Seal {
   const keys = derivedKeys(secrets, `sign ${purpose}`);
   const sign = (key: Buffer, body: string): string =>

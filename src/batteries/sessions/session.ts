@@ -1,6 +1,6 @@
 import { nodeCrypto } from "../../internal/node-modules.js";
 
-/** What sessions hold. Declare the keys by merging into this interface. */
+/** The data of sessions. Declare the keys by merging into this interface. */
 export interface SessionData {
   [key: string]: unknown;
 }
@@ -14,7 +14,7 @@ export interface LoadedSession {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What is remembered of a client between its requests. Values are kept as JSON. */
+/** Data of one client between its requests. Values are kept as JSON. */
 export class Session {
   readonly #loaded: LoadedSession | null;
   readonly #before: string;
@@ -36,7 +36,7 @@ export class Session {
     return sessionId((this.#token ??= newToken()));
   }
 
-  /** Whether the client came without a session. */
+  /** True if the client came without a session. */
   get isNew(): boolean {
     return this.#loaded === null;
   }
@@ -68,15 +68,15 @@ export class Session {
   }
 
   /**
-   * Gives the session another id and a new life; what it holds stays. Call it when a user logs in or gains rights:
-   * whoever had the cookie before must not come along.
+   * Gives the session a new id and a new lifetime; its data stays. Call it when a user logs in or gains rights, so that
+   * an older copy of the cookie does not gain them too.
    */
   regenerate(): void {
     this.#token = newToken();
     this.#created = nowInSeconds();
   }
 
-  /** Ends the session: what it holds is forgotten, here and at the client. What is set afterwards begins a new one. */
+  /** Ends the session: its data is dropped, here and at the client. Data that is set afterwards begins a new one. */
   destroy(): void {
     this.#data = new Map();
     this.#token = null;
@@ -87,7 +87,7 @@ export class Session {
     return Object.fromEntries(this.#data);
   }
 
-  /** @internal What has become of it, for whoever has to keep it. */
+  /** @internal The state at the end of the request, for the store. */
   outcome(): SessionOutcome {
     const previous = this.#loaded;
     if (this.#data.size === 0 && this.#token === null) return { kind: previous ? "ended" : "nothing", previous };

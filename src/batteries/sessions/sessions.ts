@@ -11,11 +11,11 @@ import { type LoadedSession, nowInSeconds, Session, type SessionOutcome } from "
 
 interface Opened {
   readonly session: Session;
-  /** Whether anybody asked for it. */
+  /** True if the session was used. */
   used: boolean;
 }
 
-/** Finds the session of a request and keeps what has become of it. */
+/** Finds the session of a request and stores its changes. */
 export class Sessions {
   readonly settings: SessionSettings;
   readonly #keeper: SessionKeeper;
@@ -85,7 +85,7 @@ export class Sessions {
     const opened = this.#opened.get(request);
     if (opened === undefined) return undefined;
     if (opened.used) addVary(response, "Cookie");
-    // What a handler had done when it broke is not kept.
+    // The changes of a handler that threw are not stored.
     if (response.status >= 500) return undefined;
     const kept = this.#keep(opened.session.outcome());
     const add = (cookie: string | null): void => {

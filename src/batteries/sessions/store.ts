@@ -1,4 +1,4 @@
-/** A session as it is kept: times in seconds since 1970, and what the application put into it. */
+/** A stored session: times in seconds since 1970, and the data of the application. */
 export interface StoredSession {
   readonly created: number;
   readonly active: number;
@@ -6,8 +6,8 @@ export interface StoredSession {
 }
 
 /**
- * Keeps sessions on the server. The key is a hash of what the cookie holds, so that whoever reads the store cannot take
- * over a session. Each method may return a promise.
+ * Keeps sessions on the server. The key is a hash of the cookie's value, so that a reader of the store cannot take over
+ * a session. Each method may return a promise.
  */
 export interface SessionStore {
   get(key: string): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;

@@ -15,9 +15,9 @@ export interface StaticFilesOptions {
   readonly indexFile?: string;
   /** Seconds for which a client may keep a file without asking again. Default 3600. */
   readonly cacheMaxAge?: number;
-  /** Serves `app.js.br` or `app.js.gz` for `app.js` to who takes it. Default true. */
+  /** Serves `app.js.br` or `app.js.gz` in place of `app.js` to clients that accept it. Default true. */
   readonly precompressed?: boolean;
-  /** Whether names that begin with a dot are served. Default "deny". */
+  /** Handling of names that begin with a dot. Default "deny". */
   readonly dotfiles?: "allow" | "deny";
 }
 

@@ -1,8 +1,8 @@
-/** What a request's path says of a file. */
+/** The file that a request's path names. */
 export interface Location {
   /** Below the directory, separated by "/". */
   readonly path: string;
-  /** Whether the address ends in a slash, and so means a directory. */
+  /** True if the path ends in a slash, which means a directory. */
   readonly isDirectory: boolean;
 }
 

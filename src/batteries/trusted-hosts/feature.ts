@@ -30,7 +30,7 @@ export const trustedHostsFeature = feature<TrustedHostsFeature>({
       if (configured !== null) host.use(trustedHosts(configured, ""));
       return;
     }
-    // Under `fetch` and in tests, the caller is the one who chooses the host.
+    // Under `fetch` and in tests, the caller chooses the host.
     if (configured === null && bound === undefined) return;
     host.use(trustedHosts(orPrivate(configured, bound), " In development, app.trustedHosts([...]) allows it."));
   },

@@ -38,7 +38,7 @@ describe("enableBodyLimit()", () => {
     expect(JSON.parse(response.text)).toMatchObject({ status: 413, title: "Payload Too Large" });
   });
 
-  it("answers before the body is sent, where its length tells", async () => {
+  it("responds before the body is sent if its length is known", async () => {
     await using server = await wire(echoApp().enableBodyLimit({ maxSize: 10 }));
     const text = await converse(
       server.server.address.port,
@@ -83,7 +83,7 @@ describe("enableBodyLimit()", () => {
     expect(await converse(server.server.address.port, head)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("refuses what is no size", () => {
+  it("refuses values that are no size", () => {
     for (const bad of [-1, 1.5, "10MB", Number.NaN]) {
       expect(() => new App().enableBodyLimit(bad as number)).toThrow("option 'maxSize' in enableBodyLimit() must be");
     }

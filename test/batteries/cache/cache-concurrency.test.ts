@@ -41,7 +41,7 @@ const settle = async (): Promise<void> => {
 const many = (app: App, count: number, path = "/a", headers = {}): Promise<string>[] =>
   Array.from({ length: count }, () => ask(app, path, headers));
 
-describe("requests for the same answer at the same time", () => {
+describe("identical requests at the same time", () => {
   it("make it once", async () => {
     const { app, runs, next } = waiting();
     const asked = many(app, 100);
@@ -139,7 +139,7 @@ describe("requests for the same answer at the same time", () => {
     expect(runs).toBe(2);
   });
 
-  it("do not wait for each other where answers could not be kept before", async () => {
+  it("do not wait for each other where the last response could not be stored", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     (await next(1)).answer(new Response("x", { headers: { "Cache-Control": "private" } }));
@@ -151,7 +151,7 @@ describe("requests for the same answer at the same time", () => {
     expect(await ask(app, "/a")).toBe("HIT kept");
   });
 
-  it("do not share what was made for one, though nothing in the head said so", async () => {
+  it("do not share a response that used the session, though the head of the request did not show it", async () => {
     const app = new App().enableCaching().enableSessions({ secret: "a secret of at least thirty-two bytes" });
     app.logger = silent;
     let count = 0;
@@ -163,7 +163,7 @@ describe("requests for the same answer at the same time", () => {
     expect(await ask(app, "/a")).toBe("MISS for 2");
   });
 
-  it("do not wait for others when they insist on a new answer", async () => {
+  it("do not wait for others when they insist on a new response", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     await next(1);
@@ -175,8 +175,8 @@ describe("requests for the same answer at the same time", () => {
   });
 });
 
-describe("invalidation while an answer is being made", () => {
-  it("by a tag that the answer turns out to carry keeps it from being kept, and from those who waited", async () => {
+describe("invalidation while a response is being made", () => {
+  it("by a tag that the response turns out to carry keeps it from the store and from waiting requests", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     await next(1);
@@ -220,7 +220,7 @@ describe("stale-while-revalidate", () => {
     return waited;
   }
 
-  it("gives the old answer at once, and has one new one made", async () => {
+  it("sends the old response at once, and makes one new one", async () => {
     const { app, runs, next } = await stale();
     expect(await Promise.all(many(app, 10))).toEqual(Array(10).fill("STALE 1"));
     (await next(2)).answer(fresh("2"));
@@ -250,7 +250,7 @@ describe("stale-while-revalidate", () => {
     expect(await ask(app, "/a")).toBe("HIT 2");
   });
 
-  it("keeps the old answer when the new one fails, and drops it when there is none any more", async () => {
+  it("keeps the old response when the new one fails, and drops it when the resource is gone", async () => {
     const { app, runs, next } = await stale();
     await ask(app, "/a");
     (await next(2)).fail();
@@ -264,7 +264,7 @@ describe("stale-while-revalidate", () => {
     expect(runs).toHaveLength(4);
   });
 
-  it("runs with a request of its own, which outlives the client's and is let go of", async () => {
+  it("runs with a request of its own, which outlives the client's and is disposed", async () => {
     const seen: string[] = [];
     let released = 0;
     const app = new App().enableCaching({ ttl: 10, staleWhileRevalidate: 60 }).enableRequestContext();
@@ -290,7 +290,7 @@ describe("stale-while-revalidate", () => {
     await vi.waitFor(() => expect(released).toBe(2));
   });
 
-  it("does not store what was invalidated while it was made", async () => {
+  it("stores a response that was made while an unrelated tag was invalidated", async () => {
     const { app, next } = await stale();
     await ask(app, "/a");
     const refresh = await next(2);

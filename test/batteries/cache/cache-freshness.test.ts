@@ -27,7 +27,7 @@ async function lifetime(headers: Record<string, string>, ttl = 300): Promise<num
   return last;
 }
 
-describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
+describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () => {
   it.each<[string, Record<string, string>, number]>([
     ["nothing said", {}, 299],
     ["max-age", { "Cache-Control": "max-age=10" }, 9],
@@ -52,21 +52,32 @@ describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
     expect(await lifetime(headers)).toBe(seconds);
   });
 
-  it("keeps 302, 303 and 307 only if they say how long", async () => {
-    for (const status of [302, 303, 307]) {
+  it.each([201, 302, 303, 307, 400, 404, 410, 429, 500, 503])(
+    "stores a response with status %i only if it says how long",
+    async (status) => {
       const app = new App().enableCaching();
-      app.get("/short", () => Response.redirect("/x", { status, headers: { "Cache-Control": "max-age=10" } }));
-      await app.request("/short");
-      expect((await app.request("/short")).headers.get("x-cache"), String(status)).toBe("HIT");
-    }
-  });
+      const init = (fields: Record<string, string>) => ({ status, headers: fields });
+      app.get("/max-age", () => new Response("x", init({ "Cache-Control": "max-age=10" })));
+      app.get("/expires", () => new Response("x", init({ Expires: "Tue, 01 Jan 2030 00:00:10 GMT" })));
+      app.get("/nothing", () => new Response("x", init({})));
+      app.get("/public", () => new Response("x", init({ "Cache-Control": "public" })));
+      const second = async (path: string): Promise<string | null> => {
+        await app.request(path);
+        const response = await app.request(path);
+        expect(response.status).toBe(status);
+        return response.headers.get("x-cache");
+      };
+      expect([await second("/max-age"), await second("/expires")]).toEqual(["HIT", "HIT"]);
+      expect([await second("/nothing"), await second("/public")]).toEqual(["MISS", "MISS"]);
+    },
+  );
 
-  it("keeps nothing by a ttl of 0 but what says how long itself", async () => {
+  it("stores nothing with a ttl of 0 except responses that state their lifetime", async () => {
     expect(await lifetime({}, 0)).toBe(-1);
     expect(await lifetime({ "Cache-Control": "max-age=10" }, 0)).toBe(9);
   });
 
-  it("adds the age that an answer had to the one it has here", async () => {
+  it("adds the age that a response had to its age in the cache", async () => {
     const { app } = new CountedApp().page("/a", { Age: "40" });
     app.enableCaching();
     await ask(app, "/a");
@@ -75,7 +86,7 @@ describe("how long an answer is fresh (RFC 9111 section 4.2.1)", () => {
   });
 });
 
-describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
+describe("directives of clients (RFC 9111 section 5.2.1)", () => {
   async function aged(
     seconds: number,
     headers: Record<string, string> = { "Cache-Control": "max-age=60" },
@@ -115,7 +126,7 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
     expect(await ask(app, "/a", { pragma: "no-cachet" })).toBe("HIT /a 2");
   });
 
-  it("only-if-cached gives 504 where there is nothing, and runs nothing", async () => {
+  it("only-if-cached gives 504 where nothing is stored, and runs no handler", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching();
     const response = await counted.app.request("/a", { headers: { "cache-control": "only-if-cached" } });
@@ -123,14 +134,14 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
     expect(counted.runs.size).toBe(0);
   });
 
-  it("a new answer that a client insisted on is given to the others", async () => {
+  it("a new response that a client insisted on is sent to the others", async () => {
     const app = await aged(1);
     await ask(app, "/a", { "cache-control": "no-cache" });
     expect(await ask(app, "/a")).toBe("HIT /a 2");
   });
 
   it.each(["must-revalidate", "proxy-revalidate", "s-maxage=60"])(
-    "nothing that is not fresh is given where the answer says %s",
+    "no stale response is sent where it says %s",
     async (directive) => {
       const app = await aged(61, { "Cache-Control": `max-age=60, ${directive}, stale-while-revalidate=600` });
       expect(await ask(app, "/a", { "cache-control": "max-stale" })).toBe("MISS /a 2");
@@ -138,14 +149,14 @@ describe("what clients ask of the cache (RFC 9111 section 5.2.1)", () => {
   );
 });
 
-describe("an answer in place of an error", () => {
+describe("a stale response in place of an error", () => {
   function failing(headers: Record<string, string>, options = {}): { app: App; fail: (status: number) => void } {
     let status = 200;
     const app = new App().enableCaching({ ttl: 10, ...options });
     app.logger = silent;
     app.get("/a", () => {
       if (status === 599) throw new Error("x");
-      return new Response(status === 200 ? "good" : "bad", { status, headers });
+      return status === 200 ? new Response("good", { headers }) : new Response("bad", status);
     });
     return {
       app,
@@ -155,7 +166,7 @@ describe("an answer in place of an error", () => {
     };
   }
 
-  it("is an older one, for as long as the answer or the application says", async () => {
+  it("is an older one, for the time that the response or the application states", async () => {
     for (const [headers, options] of [
       [{ "Cache-Control": "max-age=10, stale-if-error=20" }, {}],
       [{}, { staleIfError: 20 }],
@@ -173,7 +184,7 @@ describe("an answer in place of an error", () => {
     }
   });
 
-  it("is not given for 4xx, after a newer answer that could not be kept, or where it must not be", async () => {
+  it("is not sent for 4xx, after a newer response that could not be stored, or where that is forbidden", async () => {
     const { app, fail } = failing({ "Cache-Control": "max-age=10, stale-if-error=600" });
     await ask(app, "/a");
     pass(11);

@@ -13,7 +13,7 @@ describe("cache and authentication", () => {
   const keys = { "key-a": "alice", "key-b": "bob" };
   const basic = (name: string): string => `Basic ${Buffer.from(`${name}:pw`).toString("base64")}`;
 
-  it("never gives one client's answer to another, or to nobody, however it authenticated", async () => {
+  it("never sends one client's response to another, or to an anonymous one, whatever the authentication", async () => {
     const jwt = new JwtAuth({ secret });
     const token = async (sub: string): Promise<string> => `Bearer ${await jwt.createToken({ sub })}`;
     const cases = [
@@ -33,7 +33,7 @@ describe("cache and authentication", () => {
     }
   });
 
-  it("keeps one for each client, or one for all who are let in, where a route says so", async () => {
+  it("stores one for each client, or one for all that pass, where a route says so", async () => {
     const counted = new CountedApp().page("/all", {}, { cache: { credentials: "share" } });
     const { app } = counted;
     app.get(
@@ -52,7 +52,7 @@ describe("cache and authentication", () => {
     expect(await ask(app, "/each", bob)).toBe("HIT bob 2");
   });
 
-  it("gives a cached answer only to whom the guards let through", async () => {
+  it("sends a cached response only to clients that pass the guards", async () => {
     const { app } = new CountedApp().page("/a", {}, { guards: [(request) => request.headers.get("x-pass") === "yes"] });
     app.enableCaching();
     await ask(app, "/a", { "x-pass": "yes" });
@@ -62,7 +62,7 @@ describe("cache and authentication", () => {
 });
 
 describe("cache and compression", () => {
-  it("keep one plain entry, and give each client what it takes", async () => {
+  it("store one plain entry, and send each client an encoding that it accepts", async () => {
     const text = "compress me ".repeat(500);
     let runs = 0;
     const app = new App().enableCaching().enableCompression();
@@ -86,7 +86,7 @@ describe("cache and compression", () => {
 });
 
 describe("cache and ETag", () => {
-  it("give a cached answer the same tag, and 304 to who has it", async () => {
+  it("give a cached response the same tag, and 304 to clients that have it", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching().enableEtag();
     await using server = await wire(counted.app);
@@ -100,7 +100,7 @@ describe("cache and ETag", () => {
 });
 
 describe("cache and request id, CORS and rate limit", () => {
-  it("give each answer its own", async () => {
+  it("give each response its own", async () => {
     const counted = new CountedApp().page("/a");
     counted.app
       .enableCaching()
@@ -147,7 +147,7 @@ describe("cache and circuit breaker", () => {
     };
   }
 
-  it("give what is cached while the circuit is open, fresh or in place of the error", async () => {
+  it("send cached responses while the circuit is open, fresh or in place of the error", async () => {
     stopClock();
     const { app, set, runs } = broken();
     await ask(app, "/a");
@@ -161,7 +161,7 @@ describe("cache and circuit breaker", () => {
     expect(runs()).toBe(2);
   });
 
-  it("do not take a cached answer for a sign of recovery", async () => {
+  it("do not count a cached response as a sign of recovery", async () => {
     stopClock();
     const { app, set } = broken();
     pass(1);

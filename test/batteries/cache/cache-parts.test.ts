@@ -40,7 +40,7 @@ describe("Cache-Control", () => {
     );
   });
 
-  it("never loses a directive that forbids to keep an answer, whatever stands beside it", () => {
+  it("never loses a directive that forbids to store a response, whatever stands beside it", () => {
     const junk = fc.string({ unit: fc.constantFrom("a", "=", ";", " ", "1", "-"), maxLength: 8 });
     fc.assert(
       fc.property(
@@ -70,14 +70,14 @@ describe("Cache-Control", () => {
     expect(parseCacheControl(`${",".repeat(60_000)}max-age=1`)?.get("max-age")).toBe("1");
   });
 
-  it("gives seconds in milliseconds, and NaN for what is no number of seconds", () => {
+  it("gives seconds in milliseconds, and NaN for an argument that is no number of seconds", () => {
     const directives = parseCacheControl("a=1, b=01, c=1.5, d=-1, e, f=1e3, g=99999999999")!;
     const read = ["a", "b", "c", "d", "e", "f", "g", "h"].map((key) => deltaOf(directives, key));
     expect(read).toEqual([1000, 1000, NaN, NaN, NaN, NaN, 2_147_483_648_000, undefined]);
   });
 });
 
-describe("the key of an answer", () => {
+describe("the key of a response", () => {
   const keyOf = (target: string, host = "a.example"): string =>
     cacheKey("GET", new Request(fakeSource("GET", target, [["Host", host]])));
 
@@ -108,7 +108,7 @@ describe("the key of an answer", () => {
     expect(keyOf("/p?b=0&a=1&a=2")).toBe(keyOf("/p?a=1&b=0&a=2"));
   });
 
-  it("differs wherever what a handler sees differs", () => {
+  it("differs wherever the request of a handler differs", () => {
     const seen = (target: string): string => {
       const request = new Request(fakeSource("GET", target, [["Host", "a"]]));
       const values = [...new Set([...request.query.keys()])].sort().map((key) => [key, request.query.getAll(key)]);
@@ -136,7 +136,7 @@ describe("the key of an answer", () => {
 });
 
 describe("paths left out", () => {
-  it("cover what is below them at a segment, and nothing that only begins alike", () => {
+  it("cover the paths below them at a segment, and no path that only begins alike", () => {
     const excluded = new ExcludedPaths(["/admin", "/Söme/x/"]);
     for (const path of ["/admin", "/ADMIN/", "/admin/x", "/%61dmin%2Fx", "//admin", "/s%C3%B6me/X", "/s%C3%B6me/x/y"]) {
       expect(excluded.has(path), path).toBe(true);
@@ -146,8 +146,14 @@ describe("paths left out", () => {
     }
   });
 
-  it("cover everything when they are the root", () => {
-    expect(new ExcludedPaths(["/"]).has("/anything")).toBe(true);
+  it("cover the page alone when they are the root", () => {
+    const excluded = new ExcludedPaths(["/"]);
+    expect([excluded.isEmpty, excluded.has("/"), excluded.has("//"), excluded.has("/anything")]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 });
 
@@ -170,7 +176,7 @@ describe("the store in memory", () => {
   });
   const none = (): undefined => undefined;
 
-  it("never holds more bytes than it may, and lets go of what was not asked for longest", () => {
+  it("never holds more bytes than its limit, and drops the least recently used entry", () => {
     const store = new MemoryCacheStore(1000);
     for (const key of ["a", "b", "c"]) store.put(store.begin(), key, entry(300));
     store.find("a", none);

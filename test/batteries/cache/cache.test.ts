@@ -7,7 +7,7 @@ import { ask, CountedApp, seen, silent } from "./cached-app.js";
 afterEach(() => vi.useRealTimers());
 
 describe("the response cache", () => {
-  it("gives an answer again for 300 seconds, with its age, and then makes a new one", async () => {
+  it("reuses a response for 300 seconds, with its age, and then makes a new one", async () => {
     stopClock();
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
@@ -51,7 +51,7 @@ describe("the response cache", () => {
     }
   });
 
-  it("is never changed by what middleware does to an answer that came from it", async () => {
+  it("is never changed by middleware that changes a cached response", async () => {
     const { app } = new CountedApp().page("/a");
     let count = 0;
     app.use({ after: (_request, response) => void response.header("X-Count", ++count).cookie("n", String(count)) });
@@ -64,7 +64,7 @@ describe("the response cache", () => {
   });
 });
 
-describe("what is never kept", () => {
+describe("responses and fields that are never stored", () => {
   const cases: [string, () => unknown][] = [
     ["Set-Cookie", () => new Response("x").cookie("a", "b")],
     ["private", () => new Response("x", { headers: { "Cache-Control": "Private" } })],
@@ -75,8 +75,9 @@ describe("what is never kept", () => {
     ["201", () => new Response("x", 201)],
     ["206", () => new Response("x", { status: 206, headers: { "Content-Range": "bytes 0-0/9" } })],
     ["302 without a lifetime", () => Response.redirect("/x")],
-    ["404", () => new Response("x", { status: 404, headers: { "Cache-Control": "max-age=60" } })],
-    ["500", () => new Response("x", { status: 500, headers: { "Cache-Control": "max-age=60" } })],
+    ["404 without a lifetime", () => new Response("x", 404)],
+    ["500 without a lifetime", () => new Response("x", 500)],
+    ["304", () => new Response(null, { status: 304, headers: { "Cache-Control": "max-age=60" } })],
     [
       "a stream",
       () =>
@@ -103,7 +104,7 @@ describe("what is never kept", () => {
     }
   });
 
-  it("answers to those who say who they are, with Authorization, a cookie or through authentication", async () => {
+  it("responses to requests with Authorization, with a cookie or with authentication", async () => {
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
     app.use({
@@ -121,7 +122,7 @@ describe("what is never kept", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 5");
   });
 
-  it("fields of one exchange: request id, Date, Age, traces, connection and what it names", async () => {
+  it("fields of one exchange: request id, Age, traces, Connection and the fields it names", async () => {
     const app = new App().enableCaching();
     app.get("/", () => {
       const response = new Response("x");
@@ -140,7 +141,14 @@ describe("what is never kept", () => {
     });
     await app.request("/");
     const hit = await app.request("/");
-    expect([...hit.headers.keys()].sort()).toEqual(["age", "content-language", "content-type", "x-cache", "x-kept"]);
+    expect([...hit.headers.keys()].sort()).toEqual([
+      "age",
+      "content-language",
+      "content-type",
+      "date",
+      "x-cache",
+      "x-kept",
+    ]);
   });
 
   it("tags, towards the client", async () => {
@@ -195,7 +203,7 @@ describe("requests that pass by the cache", () => {
   });
 });
 
-describe("what tells entries apart", () => {
+describe("the key of an entry", () => {
   it("is host, path and query, whose parameters may come in any order", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
@@ -213,7 +221,7 @@ describe("what tells entries apart", () => {
     expect(await at("/b?x=1&y=2")).toBe("MISS /b 1");
   });
 
-  it("is what Vary names, in any case and spacing", async () => {
+  it("are the fields that Vary names, in any case and spacing", async () => {
     const { app } = new CountedApp().page("/a", { Vary: "  ACCEPT-Language ,x-b" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-language": "en" })).toBe("MISS /a 1");
@@ -225,7 +233,7 @@ describe("what tells entries apart", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 3");
   });
 
-  it("is what the route names, which the client is told", async () => {
+  it("are the fields that the route names, which Vary then lists", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { vary: ["X-Tenant"] } });
     app.enableCaching();
     expect(await ask(app, "/a", { "x-tenant": "1" })).toBe("MISS /a 1");
@@ -234,7 +242,7 @@ describe("what tells entries apart", () => {
     expect([hit.headers.get("vary"), await hit.text()]).toEqual(["x-tenant", "/a 1"]);
   });
 
-  it("is what the client accepts, where a handler encodes its answer itself", async () => {
+  it("is Accept-Encoding, where a handler encodes its response itself", async () => {
     const { app } = new CountedApp().page("/a", { "Content-Encoding": "gzip" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-encoding": "gzip" })).toMatch(/^MISS/);
@@ -244,7 +252,7 @@ describe("what tells entries apart", () => {
 });
 
 describe("HEAD", () => {
-  it("is answered by what GET left, never the other way round", async () => {
+  it("is answered by a stored response to GET, never the other way round", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
     await using server = await wire(counted.app);
@@ -262,7 +270,7 @@ describe("HEAD", () => {
 });
 
 describe("conditional requests", () => {
-  it("are answered from the cache: 304 without a body, with what describes it", async () => {
+  it("are answered from the cache: 304 without a body, with its validators", async () => {
     const { app } = new CountedApp().page("/a", {
       ETag: '"1"',
       "Cache-Control": "max-age=60",
@@ -273,7 +281,7 @@ describe("conditional requests", () => {
     for (const tag of ['"1"', 'W/"1"', '"0", "1"', "*"]) {
       const response = await app.request("/a", { headers: { "if-none-match": tag } });
       expect([response.status, response.headers.get("x-cache"), await response.text()], tag).toEqual([304, "HIT", ""]);
-      expect([...response.headers.keys()].sort()).toEqual(["age", "cache-control", "etag", "x-cache"]);
+      expect([...response.headers.keys()].sort()).toEqual(["age", "cache-control", "date", "etag", "x-cache"]);
     }
     expect(await ask(app, "/a", { "if-none-match": '"2"' })).toBe("HIT /a 1");
   });
@@ -286,7 +294,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 1");
   });
 
-  it("that a handler answers itself leave what is kept as it is", async () => {
+  it("that a handler answers itself leave the stored response as it is", async () => {
     stopClock();
     const app = new App().enableCaching({ ttl: 10, staleIfError: 600 });
     let failing = false;
@@ -302,7 +310,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/")).toBe("STALE x");
   });
 
-  it("go by Last-Modified, or by when the answer was made, unless there is a tag to go by", async () => {
+  it("use Last-Modified, or the time of storing, unless there is a tag", async () => {
     stopClock("Date");
     vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0, 500));
     const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
@@ -322,8 +330,168 @@ describe("conditional requests", () => {
   });
 });
 
+describe("validation of a stale response", () => {
+  /** A handler that evaluates conditions as a proxy or a careful handler does. */
+  function validating(headers: Record<string, string>, options = {}) {
+    const state = { version: 1, seen: [] as string[], headers };
+    const app = new App().enableCaching({ ttl: 10, ...options });
+    app.logger = silent;
+    app.get("/", (request) => {
+      const tags = request.headers.get("if-none-match");
+      state.seen.push(`${tags} ${request.headers.get("if-modified-since")} ${[...request.headers.keys()].sort()}`);
+      const tag = `"${state.version}"`;
+      const now: Record<string, string> = "Last-Modified" in headers ? {} : { ETag: tag };
+      const known = tags === undefined ? request.headers.has("if-modified-since") : tags.includes(tag);
+      if (known)
+        return new Response(null, { status: 304, headers: { ...now, "X-Renewed": "yes", "Content-Length": "0" } });
+      return new Response(`body ${state.version}`, { headers: { ...now, ...state.headers } });
+    });
+    return { app, state };
+  }
+
+  it("asks the handler with the entity tag, and a 304 makes it fresh again with its new fields", async () => {
+    stopClock();
+    const { app, state } = validating({ "X-Kept": "yes", "X-Renewed": "no" });
+    await ask(app, "/");
+    pass(11);
+    const response = await app.request("/");
+    expect([response.status, await response.text()]).toEqual([200, "body 1"]);
+    expect(
+      ["x-cache", "age", "x-kept", "x-renewed", "content-length"].map((name) => response.headers.get(name)),
+    ).toEqual(["REVALIDATED", "0", "yes", "yes", null]);
+    expect(state.seen[1]).toBe('"1" undefined host,if-none-match');
+    pass(9);
+    expect(await ask(app, "/")).toBe("HIT body 1");
+    expect(state.seen).toHaveLength(2);
+    pass(2);
+    state.version = 2;
+    expect(await ask(app, "/")).toBe("MISS body 2");
+    expect(await ask(app, "/")).toBe("HIT body 2");
+  });
+
+  it("asks with the date of the last change where there is no tag", async () => {
+    stopClock();
+    const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
+    const { app, state } = validating({ "Last-Modified": modified });
+    await ask(app, "/");
+    pass(11);
+    expect(await ask(app, "/")).toBe("REVALIDATED body 1");
+    expect(state.seen[1]).toBe(`undefined ${modified} host,if-modified-since`);
+  });
+
+  it("answers the client by the client's own conditions", async () => {
+    stopClock();
+    const { app, state } = validating({});
+    await ask(app, "/");
+    const status = async (tags: string): Promise<string> => {
+      pass(11);
+      const response = await app.request("/", { headers: { "if-none-match": tags } });
+      return `${response.status} ${response.headers.get("x-cache")} ${await response.text()}`.trim();
+    };
+    expect(await status('"1"')).toBe("304 REVALIDATED");
+    expect(await status('"0"')).toBe("200 REVALIDATED body 1");
+    expect(state.seen[2]).toBe('"0", "1" undefined host,if-none-match');
+    state.version = 2;
+    expect(await status('"0"')).toBe("200 MISS body 2");
+    // The 304 is about the client's copy, not about the stored one.
+    state.version = 3;
+    expect(await status('"3"')).toBe("304 MISS");
+    state.version = 2;
+    expect(await status('"0"')).toBe("200 REVALIDATED body 2");
+  });
+
+  it("renews it in the background while it may still be sent", async () => {
+    stopClock();
+    const { app, state } = validating({}, { staleWhileRevalidate: 60 });
+    await ask(app, "/");
+    pass(11);
+    expect(await ask(app, "/")).toBe("STALE body 1");
+    await vi.waitFor(async () => expect(await ask(app, "/")).toBe("HIT body 1"));
+    expect(state.seen.slice(1)).toEqual(['"1" undefined host,if-none-match']);
+  });
+});
+
+describe("the date of a stored response", () => {
+  it("stays that of its making, over the wire, and its age is counted once", async () => {
+    stopClock("Date");
+    vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0));
+    const counted = new CountedApp()
+      .page("/own", { Date: "Mon, 31 Dec 2029 23:59:20 GMT", "Cache-Control": "max-age=600" })
+      .page("/none");
+    counted.app.enableCaching();
+    await using server = await wire(counted.app);
+    for (const path of ["/own", "/none"]) await server.send(path);
+    pass(5);
+    vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 5));
+    const [own, none] = [await server.send("/own"), await server.send("/none")];
+    expect([own.get("date"), own.get("age")]).toEqual(["Mon, 31 Dec 2029 23:59:20 GMT", "45"]);
+    expect([none.get("date"), none.get("age")]).toEqual(["Tue, 01 Jan 2030 00:00:00 GMT", "5"]);
+  });
+});
+
+describe("other methods", () => {
+  function searching(methods: string[], options: object = {}): { app: App; runs: string[] } {
+    const runs: string[] = [];
+    const app = new App().enableCaching({ methods });
+    app.logger = silent;
+    app.route("/find", { methods: ["GET", "POST", "PUT"], ...options }, (request) => {
+      runs.push(`${request.method} ${request.text()}`);
+      return `${runs.length}`;
+    });
+    return { app, runs };
+  }
+  const find = async (
+    app: App,
+    method: string,
+    body: string,
+    headers: Record<string, string> = {},
+  ): Promise<string> => {
+    const response = await app.request("/find", {
+      method,
+      body,
+      headers: { "content-type": "text/plain", ...headers },
+    });
+    return `${response.headers.get("x-cache")} ${await response.text()}`;
+  };
+
+  it("are cached where they are named, and the body is part of the key", async () => {
+    const { app, runs } = searching(["get", "post", "put"]);
+    expect(await find(app, "POST", "a")).toBe("MISS 1");
+    expect(await find(app, "POST", "a")).toBe("HIT 1");
+    expect(await find(app, "POST", "b")).toBe("MISS 2");
+    expect(await find(app, "POST", "b", { "content-type": "text/html" })).toBe("MISS 3");
+    expect(await find(app, "PUT", "a")).toBe("MISS 4");
+    expect(await find(app, "POST", "a")).toBe("HIT 1");
+    expect(runs).toHaveLength(4);
+  });
+
+  it("are cached over the wire, also where the body comes late and in parts", async () => {
+    const { app } = searching(["POST"]);
+    await using server = await wire(app);
+    const body = "x".repeat(300_000);
+    const post = (text: string) => server.send("/find", { method: "POST", body: text });
+    expect([seen(await post(body)), seen(await post(body)), seen(await post(`${body}y`))]).toEqual([
+      "MISS 1",
+      "HIT 1",
+      "MISS 2",
+    ]);
+  });
+
+  it("change what is stored of their address where they are not named, or pass by the cache", async () => {
+    const { app } = searching(["GET", "POST"]);
+    const get = (): Promise<string> => ask(app, "/find");
+    expect([await get(), await get()]).toEqual(["MISS 1", "HIT 1"]);
+    await find(app, "POST", "a");
+    expect(await get()).toBe("HIT 1");
+    expect(await find(app, "POST", "a", { cookie: "sid=1" })).toBe("BYPASS 3");
+    expect(await get()).toBe("MISS 4");
+    await find(app, "PUT", "a");
+    expect(await get()).toBe("MISS 6");
+  });
+});
+
 describe("invalidation", () => {
-  it("by tag forgets the answers that carry it, from the route or from the answer", async () => {
+  it("by tag drops the responses that carry it, from the route or from the response", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { tags: ["books", "a"] } }).page("/c");
     app.get("/b/{id}", (request) => new Response(request.path).cacheTags("books", `book:${request.params["id"]}`));
     app.enableCaching();
@@ -373,7 +541,7 @@ describe("invalidation", () => {
     expect(await kept()).toBe("MISS");
   });
 
-  it("reaches what Location and Content-Location name, on the same host only", async () => {
+  it("reaches the addresses in Location and Content-Location, on the same host only", async () => {
     const { app } = new CountedApp().page("/books").page("/books/7").page("/list").page("/far");
     app.post(
       "/books",
@@ -414,7 +582,7 @@ describe("the cache of routes and blueprints", () => {
     expect(await ask(app, "/yes")).toBe("HIT /yes 1");
   });
 
-  it("shares answers to those who say who they are, or keeps one for each, where a route asks for it", async () => {
+  it("shares responses to requests with credentials, or stores one for each client, where a route says so", async () => {
     const { app } = new CountedApp()
       .page("/shared", {}, { cache: { credentials: "share" } })
       .page("/each", {}, { cache: { credentials: "vary" } });
@@ -430,7 +598,7 @@ describe("the cache of routes and blueprints", () => {
   });
 
   it("is refused with wrong settings, which are named", () => {
-    expect(() => new App().enableCaching({ methods: ["POST"] })).toThrow("GET or HEAD");
+    expect(() => new App().enableCaching({ methods: ["PSOT"] })).toThrow("a method");
     expect(() => new App().enableCaching({ exclude_path: [] } as never)).toThrow("'exclude_paths'?");
     expect(() => new App().enableCaching({ excludePaths: ["private"] })).toThrow("'excludePaths'");
     expect(() => new App().get("/", { cache: { tag: ["a"] } } as never, () => "")).toThrow(
@@ -441,7 +609,7 @@ describe("the cache of routes and blueprints", () => {
 });
 
 describe("a dynamic route", () => {
-  it("is not taken for a file by its extension, nor its users' answers for everybody's", async () => {
+  it("is not taken for a file by its extension, and responses to users are not shared", async () => {
     const counted = new CountedApp();
     counted.app.logger = silent;
     counted.app.get("/account/{rest:*}", (request) => `${request.headers.get("cookie")} ${counted.count("x")}`);

@@ -30,7 +30,7 @@ async function stateOf(app: App): Promise<string> {
 }
 
 describe("a circuit", () => {
-  it("opens after five failures in a row, and answers 503 with a problem and the time to wait", async () => {
+  it("opens after five consecutive failures, and answers 503 with a problem and the time to wait", async () => {
     stopClock();
     const { app, answer } = breaking();
     app.enableCircuitBreaker();
@@ -86,7 +86,7 @@ describe("a circuit", () => {
     expect(await stateOf(app)).toBe("closed");
   });
 
-  it("counts failures in a row: a success begins anew, other answers leave the count as it is", async () => {
+  it("counts consecutive failures: a success resets the count, other responses leave it as it is", async () => {
     const { app, answer } = breaking();
     app.enableCircuitBreaker({ failureThreshold: 2 });
     const play = async (...given: number[]): Promise<void> => {
@@ -103,7 +103,7 @@ describe("a circuit", () => {
     expect(await stateOf(app)).toBe("open");
   });
 
-  it("counts the statuses it is told to, and errors that are thrown", async () => {
+  it("counts the configured statuses, and errors that are thrown", async () => {
     const { app, answer } = breaking();
     app.get("/thrown", async () => {
       throw new Error("x");
@@ -137,7 +137,7 @@ describe("a circuit", () => {
     ]);
   });
 
-  it("leaves requests alone that no route answers", async () => {
+  it("lets requests without a route pass", async () => {
     const app = new App().enableCircuitBreaker({ failureCodes: [404], failureThreshold: 1 });
     expect(await statuses(app, "/nowhere", 3)).toEqual([404, 404, 404]);
   });
@@ -190,7 +190,7 @@ describe("a half-open circuit", () => {
     expect(await stateOf(app)).toBe("half-open");
   });
 
-  it("does not listen to what was let through in an earlier state", async () => {
+  it("ignores results of requests from an earlier state", async () => {
     stopClock();
     const { app, pending } = probing();
     const slow = app.request("/x");
@@ -304,8 +304,8 @@ describe("a circuit is seen", () => {
   });
 });
 
-describe("a store of one's own", () => {
-  it("may answer later, and lets requests pass when it fails", async () => {
+describe("a store given as an option", () => {
+  it("may return promises, and lets requests pass when it fails", async () => {
     let down = false;
     const reported: string[] = [];
     const store: BreakerStore = {

@@ -66,7 +66,7 @@ describe("EncodedStream", () => {
     expect(source.items).toEqual(["b", "c"]);
   });
 
-  it("makes no compressor for a body that nobody reads", async () => {
+  it("makes no compressor for a body that is never read", async () => {
     const source = new Source("a");
     const { stream, opened } = encode(source);
     await stream.return();
@@ -102,13 +102,13 @@ describe("EncodedStream", () => {
     expect(opened[0]!.destroyed).toBe(true);
   });
 
-  it("passes on what the source throws, and frees the compressor", async () => {
+  it("passes on an error of the source, and frees the compressor", async () => {
     const { stream, opened } = encode(new Source("a", "throw"));
     await expect(readAll(stream)).rejects.toThrow("the source failed");
     expect(opened[0]!.destroyed).toBe(true);
   });
 
-  it("passes on what the compressor fails with", async () => {
+  it("passes on an error of the compressor", async () => {
     const { stream, opened } = encode(new Source("a", "b"));
     await stream.next();
     opened[0]!.destroy(new Error("the compressor failed"));

@@ -85,7 +85,7 @@ describe("exact origins", () => {
     }
   });
 
-  it("lets credentials through when told to", async () => {
+  it("allows credentials if the option says so", async () => {
     const app = new App().enableCors({ origins: [allowed], credentials: true });
     app.get("/", () => "x");
     for (const init of [{ headers: { Origin: allowed } }, preflight()]) {
@@ -184,7 +184,7 @@ describe("a preflight", () => {
     expect(ran).toEqual([]);
   });
 
-  it("is not what lacks an origin or a requested method: a route for OPTIONS answers that", async () => {
+  it("is not a request without an origin or a requested method: a route for OPTIONS handles that", async () => {
     const app = new App().enableCors([allowed]);
     app.options("/custom", () => "custom");
     expect((await call(app, "/custom", { method: "OPTIONS" })).text).toBe("custom");
@@ -194,7 +194,7 @@ describe("a preflight", () => {
     expect((await call(app, "/custom", noOrigin)).text).toBe("custom");
   });
 
-  it("is told the methods, headers and age that were chosen", async () => {
+  it("gets the methods, headers and age that were configured", async () => {
     const app = new App().enable_cors({
       origins: [allowed],
       methods: ["GET", "PUT"],

@@ -17,7 +17,7 @@ async function statusOf(app: App, headers: Record<string, string>, method = "POS
 }
 
 describe("protection against forged requests", () => {
-  it("refuses what a page of another site makes a browser send", async () => {
+  it("refuses requests that a page of another site makes a browser send", async () => {
     const app = csrfApp();
     for (const site of ["cross-site", "same-site", "", "SAME-ORIGIN", "same-origin, cross-site"]) {
       for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
@@ -36,7 +36,7 @@ describe("protection against forged requests", () => {
     }
   });
 
-  it("lets the site's own pages through, and what is no browser", async () => {
+  it("lets the site's own pages pass, and clients that are no browsers", async () => {
     const app = csrfApp();
     expect(await statusOf(app, { "sec-fetch-site": "same-origin" })).toBe(200);
     expect(await statusOf(app, { "sec-fetch-site": "none" })).toBe(200);
@@ -45,14 +45,14 @@ describe("protection against forged requests", () => {
     expect(await statusOf(app, {})).toBe(200);
   });
 
-  it("leaves alone what changes nothing", async () => {
+  it("lets safe requests pass", async () => {
     const app = csrfApp();
     const cross = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
     expect(await statusOf(app, cross, "GET")).toBe(200);
     expect(await statusOf(app, cross, "HEAD")).toBe(200);
   });
 
-  it("trusts the origins it is told to, exactly", async () => {
+  it("trusts the configured origins, exactly", async () => {
     const app = csrfApp({ trustedOrigins: ["https://app.example"] });
     const from = (origin: string) => ({ "sec-fetch-site": "cross-site", origin });
     expect(await statusOf(app, from("https://app.example"))).toBe(200);
@@ -62,7 +62,7 @@ describe("protection against forged requests", () => {
     expect(await statusOf(app, { "sec-fetch-site": "cross-site" })).toBe(403);
   });
 
-  it("skips paths it is told to, and what is below them", async () => {
+  it("skips the configured paths, and everything below them", async () => {
     const app = csrfApp({ skip_paths: ["/hooks"] } as CsrfOptions);
     expect(await statusOf(app, { origin: "https://evil.example" }, "POST", "/hooks/github")).toBe(200);
     expect(await statusOf(app, { origin: "https://evil.example" })).toBe(403);
@@ -117,7 +117,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
 
   const tokenOf = async (client: TestClient): Promise<string> => (await client.get("/form")).text();
 
-  it("are needed by what changes something, in the form or in a header", async () => {
+  it("are needed by unsafe requests, in the form or in a header", async () => {
     const client = testClient(formApp());
     const token = await tokenOf(client);
     expect((await client.post("/form", { form: { a: "1", _csrf: token } })).status).toBe(200);
@@ -171,7 +171,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
     expect((await client.post("/json", { headers })).status).toBe(403);
   });
 
-  it("come with a cookie that scripts do not get, and an answer that nobody else is given", async () => {
+  it("come with a cookie that scripts cannot read, and a response that is not shared", async () => {
     const client = testClient(formApp());
     const response = await client.get("/form");
     expect(response.headers.getSetCookie()[0]).toMatch(/^(?:csrf|session)=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax$/);

@@ -71,6 +71,37 @@ describe("enableEtag()", () => {
     expect((await server.send("/book", { headers })).status).toBe(200);
   });
 
+  it("goes by If-Modified-Since where the handler sets Last-Modified and the client has no tag", async () => {
+    const app = new App().enableEtag();
+    const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
+    const fields = { headers: { "Last-Modified": modified } };
+    app.get("/", () => new Response("x", fields));
+    app.post("/", () => new Response("x", fields));
+    app.get("/stream", () => Response.stream(new Blob(["x"]).stream(), fields));
+    app.get("/none", () => "x");
+    app.get("/wrong", () => new Response("x", { headers: { "Last-Modified": "yesterday" } }));
+    await using server = await wire(app);
+    const status = async (path: string, since: string, more = {}, method = "GET"): Promise<number> =>
+      (await server.send(path, { method, headers: { "If-Modified-Since": since, ...more } })).status;
+    for (const path of ["/", "/stream"]) {
+      expect(await status(path, modified)).toBe(304);
+      expect(await status(path, "Wed, 02 Jan 2030 00:00:00 GMT")).toBe(304);
+      expect(await status(path, "Mon, 31 Dec 2029 23:59:59 GMT")).toBe(200);
+      expect(await status(path, "garbage")).toBe(200);
+      expect(await status(path, modified, { "If-None-Match": '"other"' })).toBe(200);
+    }
+    expect(await status("/", modified, {}, "HEAD")).toBe(304);
+    expect(await status("/", modified, {}, "POST")).toBe(200);
+    expect([await status("/none", modified), await status("/wrong", modified)]).toEqual([200, 200]);
+  });
+
+  it("tags a body of any size", async () => {
+    const app = new App().enableEtag();
+    app.get("/", () => Buffer.alloc(12_000_000));
+    await using server = await wire(app);
+    expect((await server.send("/")).get("etag")).toMatch(/^W\/"/);
+  });
+
   it("answers 304 to nothing but GET and HEAD with 200", async () => {
     await using server = await wire(bookApp());
     const headers = { "If-None-Match": "*" };
@@ -119,7 +150,7 @@ describe("enableEtag()", () => {
     expect(ended).toEqual(["plain", "tagged returned"]);
   });
 
-  it("has no tag for a body over the limit", async () => {
+  it("has no tag for a body over a limit that was set", async () => {
     const app = new App().enableEtag({ maxSize: 10 });
     app.get("/{size}", (request) => "x".repeat(Number(request.params.size)));
     await using server = await wire(app);
@@ -135,7 +166,7 @@ describe("enableEtag()", () => {
     expect([response.status, response.get("etag")]).toEqual([200, undefined]);
   });
 
-  it("keeps in a 304 what caches and browsers need, and drops what describes the body", async () => {
+  it("keeps the fields in a 304 that caches need, and drops those that describe the body", async () => {
     const app = new App().enableEtag().enableCors(["https://a.example"]).enableRequestId();
     app.get("/", () => {
       const response = new Response("x", {

@@ -58,7 +58,7 @@ describe("health endpoints", () => {
     expect((await app.request("/health")).status).toBe(404);
   });
 
-  it("tell nothing of the machine unless asked to", async () => {
+  it("hide the machine by default", async () => {
     expect((await ask(new App().enableHealthChecks(null), "/health")).report.system).toBeUndefined();
   });
 
@@ -77,7 +77,7 @@ describe("health endpoints", () => {
     expect(() => new App().enableHealthChecks(options as never)).toThrow(message);
   });
 
-  it("answer whoever asks: neither middleware nor guards nor limits stand before them", async () => {
+  it("respond to every client: neither middleware nor guards nor limits stand before them", async () => {
     const app = new App().enableHealthChecks().enableMetrics();
     app.use({ before: () => Response.json({ error: "who are you?" }, 401) });
     app.addGuard(() => {
@@ -99,7 +99,7 @@ describe("health endpoints", () => {
 });
 
 describe("the life of an application", () => {
-  it("is told: not ready while starting and draining, alive all the time, started once it was", async () => {
+  it("is reported: not ready while starting and draining, always alive, started once it was", async () => {
     const app = new App().enableHealthChecks();
     const seen: Record<string, number[]> = {};
     const look = async (phase: string): Promise<void> => {
@@ -126,7 +126,7 @@ describe("the life of an application", () => {
     });
   });
 
-  it("is told over a connection that was open before draining began", async () => {
+  it("is reported over a connection that was open before draining began", async () => {
     const app = new App().enableHealthChecks();
     const server = await serve(app);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -195,7 +195,7 @@ describe("checks", () => {
     });
   });
 
-  it("that hang are down when their time is up, are told so, and hold up nobody", async () => {
+  it("that hang are DOWN when their time is up, have their signal aborted, and delay no other check", async () => {
     const app = quietApp().enableHealthChecks();
     let told: unknown;
     app.healthCheck(
@@ -231,7 +231,7 @@ describe("checks", () => {
     expect((await ask(app, "/health/ready")).code).toBe(200);
   });
 
-  it("run once for all who ask at the same time, and again for who asks later", async () => {
+  it("run once for requests at the same time, and again for later ones", async () => {
     const app = quietApp().enableHealthChecks();
     let runs = 0;
     app.healthCheck("slow", async () => {
@@ -266,7 +266,7 @@ describe("checks", () => {
     expect(lines).toEqual(["health: db is DOWN", "health: db is well again"]);
   });
 
-  it("show what they threw in development, without passwords, and nothing of it in production", async () => {
+  it("show their errors in development, without passwords, and not in production", async () => {
     const create = (): App =>
       quietApp()
         .enableHealthChecks()

@@ -157,7 +157,7 @@ describe("the events of the live page", () => {
     expect(hello["perRoute"]).toMatchObject([["GET /books/{id}", { count: 1, errors: 0 }]]);
   });
 
-  it("go on with what is new: requests as they are answered, with their errors, and a beat each second", async () => {
+  it("go on with changes: finished requests with their errors, and a beat each second", async () => {
     await using server = await serve(watchedApp(), { debug: true });
     await using events = await readEvents(server.url);
     expect((await events.next("hello"))["health"]).toBeNull();
@@ -207,7 +207,7 @@ describe("the events of the live page", () => {
     expect((await events.next("hello"))["requests"]).toEqual([]);
   });
 
-  it("end when the application does, so that nobody waits for who is looking", async () => {
+  it("end with the application, so that the shutdown does not wait for open pages", async () => {
     const server = await serve(watchedApp(), { debug: true });
     await using events = await readEvents(server.url);
     await events.next("hello");

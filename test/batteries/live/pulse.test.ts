@@ -13,7 +13,7 @@ describe("the pulse", () => {
     vi.useRealTimers();
   });
 
-  it("tells of each second how many requests there were, how many failed, and how long they took", () => {
+  it("reports requests, failures and response times of each second", () => {
     for (let ms = 1; ms <= 100; ms++) pulse.add(ms > 98 ? 500 : 200, ms);
     vi.advanceTimersByTime(1000);
     expect(pulse.beats.at(-1)).toMatchObject({ requests: 100, errors: 2, p50: 51, p95: 96, p99: 100 });

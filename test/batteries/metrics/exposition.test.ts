@@ -37,13 +37,13 @@ describe("the text that is scraped", () => {
     );
   });
 
-  it("says how it may be kept and what it depends on", async () => {
+  it("has Cache-Control and Vary", async () => {
     const response = await busyApp().request("/metrics");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("vary")).toBe("Accept");
   });
 
-  it("is OpenMetrics for those who like that better", async () => {
+  it("is OpenMetrics for clients that prefer it", async () => {
     const accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
     const response = await busyApp().request("/metrics", { headers: { accept } });
     expect(response.headers.get("content-type")).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -65,7 +65,7 @@ describe("the text that is scraped", () => {
     expect(wantsOpenMetrics(accept)).toBe(open);
   });
 
-  it("tells of the process, under the names that dashboards know", async () => {
+  it("shows the process, under the names that dashboards know", async () => {
     const text = await (await busyApp().request("/metrics")).text();
     const now = Date.now() / 1000;
     expect(sample(text, "process_resident_memory_bytes")).toBeGreaterThan(1e6);

@@ -57,7 +57,7 @@ describe("the metrics of requests", () => {
     expect((await app.request("/metrics")).status).toBe(404);
   });
 
-  it("know seconds: a slow answer is not in the buckets of fast ones", async () => {
+  it("are in seconds: a slow response is not in the buckets of fast ones", async () => {
     const app = new App().enableMetrics();
     app.get("/slow", () => new Promise((resolve) => setTimeout(resolve, 60, "done")));
     await app.request("/slow");
@@ -70,7 +70,7 @@ describe("the metrics of requests", () => {
     expect(sum).toBeLessThan(10);
   });
 
-  it("have one label for all paths that no route answers, whatever is asked for", async () => {
+  it("have one label for all paths without a route", async () => {
     await using server = await serve(new App().enableMetrics());
     const before = seriesIn(await scrape(server.url)).length;
     for (let i = 0; i < 200; i++) await send(server.url, `/unknown/${i}`);
@@ -89,7 +89,7 @@ describe("the metrics of requests", () => {
     expect(text).not.toContain("FOO");
   });
 
-  it("bound the routes that are told apart", async () => {
+  it("limit the number of routes with series of their own", async () => {
     const app = new App().enableMetrics({ max_routes: 3 });
     for (let i = 0; i < 10; i++) app.get(`/r${i}`, () => "x");
     for (let i = 0; i < 10; i++) await app.request(`/r${i}`);
@@ -138,7 +138,7 @@ describe("the metrics of requests", () => {
     expect(sumOf(await (await app.request("/metrics")).text(), total)).toBe(0);
   });
 
-  it("count what middleware refuses too, CORS preflight included", async () => {
+  it("count requests that middleware refuses too, CORS preflight included", async () => {
     const app = new App().enableMetrics().enableCors();
     app.use({ before: () => Response.json({ error: "no" }, 401) });
     app.get("/", () => "x");
@@ -154,7 +154,7 @@ describe("the metrics of requests", () => {
 });
 
 describe("requests in flight", () => {
-  it("are those whose answer is not finished: handlers that wait and bodies that are sent", async () => {
+  it("are those without a complete response: handlers that wait and bodies that are being sent", async () => {
     let release!: () => void;
     const gate = new Promise<void>((resolve) => (release = resolve));
     const app = new App().enableMetrics();
@@ -203,7 +203,7 @@ describe("requests in flight", () => {
     expect(sample(text, 'framework_http_response_size_bytes_sum{method="GET",path="/endless"}')).toBeGreaterThan(0);
   });
 
-  it("end when a body fails, when it is thrown away, and when the client left before the answer", async () => {
+  it("end when a body fails, when it is discarded, and when the client left before the response", async () => {
     let release!: () => void;
     const gate = new Promise<void>((resolve) => (release = resolve));
     const app = new App().enableMetrics();

@@ -121,7 +121,7 @@ describe("custom metrics", () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  it("keep what stands in a label from breaking out of it", async () => {
+  it("escape the values of labels", async () => {
     const metrics = create();
     const counter = metrics.counter("a_total", { help: "A.\n\\B", labels: ["x"] });
     counter.inc({ x: 'quote " backslash \\ line\nbreak \ud800' });

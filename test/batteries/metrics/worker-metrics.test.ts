@@ -12,7 +12,7 @@ const file = fileURLToPath(new URL("./fixtures/program.ts", import.meta.url));
 const answered = 'framework_http_requests_total{method="GET",status="200",path="/pid"}';
 
 describe("the metrics of several workers", patient, () => {
-  it("are one: a scrape of any of them tells of all, to the last request", async () => {
+  it("are one: a scrape of any worker shows all requests of all workers", async () => {
     const program = new Program({ file, args: ["--workers", "2"] });
     const url = await program.url();
     const seen = await ask(url, (each) => each.size === 2 && total(each) >= 60);
@@ -46,8 +46,8 @@ describe("the metrics of several workers", patient, () => {
   });
 });
 
-describe("asking the others", () => {
-  it("is not waited for longer than allowed: who is silent is taken at its last word, who is dead at its counts", async () => {
+describe("a round of questions to the other workers", () => {
+  it("waits no longer than allowed: of a silent worker the last metrics count, of a dead one the counters", async () => {
     const house = new House();
     const a = house.worker(1, { count: 5 });
     house.worker(2, { count: 7, gauge: 3 });
@@ -99,7 +99,7 @@ describe("asking the others", () => {
     expect(house.published).toHaveLength(1);
   });
 
-  it("brings what JSON cannot hold back as no number", async () => {
+  it("restores numbers that JSON cannot hold as NaN", async () => {
     const house = new House();
     const a = house.worker(1, {});
     house.worker(2, { gauge: Number.NaN });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { documentOf } from "./document-of.js";
 
 describe("the document", () => {
-  it("has the contract's title and version unless told otherwise, in either form of the call", async () => {
+  it("has the contract's title and version by default, in either form of the call", async () => {
     const info = async (...given: Parameters<App["enableOpenapi"]>) => {
       const app = new App().enableOpenapi(...given);
       return ((await (await app.request("/openapi.json")).json()) as OpenApiDocument).info;
@@ -18,7 +18,7 @@ describe("the document", () => {
     });
   });
 
-  it("is 3.1, serves itself at / and requires nothing unless told", async () => {
+  it("is 3.1, has the server / and requires nothing by default", async () => {
     expect(await documentOf(() => {})).toEqual({
       openapi: "3.1.0",
       info: { title: "Framework API", version: "1.4.0" },
@@ -28,7 +28,7 @@ describe("the document", () => {
     });
   });
 
-  it("tells of options that make no sense", () => {
+  it("names impossible options", () => {
     const app = new App();
     const refused: [unknown, string][] = [
       [{ titel: "x" }, "unknown option 'titel' in enableOpenapi(); did you mean 'title'?"],

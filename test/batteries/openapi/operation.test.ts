@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Any, documentOf, operationOf } from "./document-of.js";
 
 describe("an operation", () => {
-  it("has what its route and its blueprints say", async () => {
+  it("has the options of its route and its blueprints", async () => {
     const { paths, tags } = await documentOf(
       (app) => {
         const inner = new Blueprint("/inner", { tags: ["inner", "shared"] });

@@ -25,7 +25,7 @@ describe("responses", () => {
     expect((await responses({}))["200"]).toEqual({ description: "OK" });
   });
 
-  it("document further answers", async () => {
+  it("document further responses", async () => {
     const found = await responses({
       responses: {
         200: "All is well",
@@ -95,7 +95,7 @@ describe("responses", () => {
 });
 
 describe("errors as documented", () => {
-  it("are what the framework answers", async () => {
+  it("are the framework's responses", async () => {
     const app = new App().enableOpenapi();
     app.use(new ApiKeyAuth({ key: "name" }).skipPath("/openapi.json", "/open"));
     app.post("/open/{id}", { body: z.object({ a: z.number() }) }, () => {

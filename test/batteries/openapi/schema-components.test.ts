@@ -81,7 +81,7 @@ describe("schemas", () => {
     expect(paths["/two"].post.requestBody.content["application/json"].schema.$ref).toBe("#/components/schemas/Same2");
   });
 
-  it("may be of any library that tells a JSON Schema", async () => {
+  it("may be of any library that gives a JSON Schema", async () => {
     const found = await operationOf((app) => app.post("/", { body: type({ a: "number", "b?": "string" }) }, () => ""));
     expect(found.requestBody.content["application/json"].schema).toMatchObject({
       properties: { a: { type: "number" }, b: { type: "string" } },
@@ -89,7 +89,7 @@ describe("schemas", () => {
     });
   });
 
-  it("of what describes itself have its name, and 400 in place of 422", async () => {
+  it("of models have their name, and 400 in place of 422", async () => {
     const Model = {
       [Symbol.for("stoa.bodyValidator")]: () => ({ value: {} }),
       [Symbol.for("stoa.jsonSchema")]: (direction: string) => ({

@@ -32,7 +32,7 @@ describe("security", () => {
     });
   });
 
-  it("of two kinds of one name are told apart", async () => {
+  it("of two kinds with one name get two names", async () => {
     const { components } = await documentOf((app) => {
       app.get("/a", { middleware: [new ApiKeyAuth({ k: "n" }, "X-A")] }, () => "");
       app.get("/b", { middleware: [new ApiKeyAuth({ k: "n" }, "X-B")] }, () => "");

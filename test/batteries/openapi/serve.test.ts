@@ -6,7 +6,7 @@ import { hostOf } from "../../../src/app/app.js";
 import { relativeAddress } from "../../../src/batteries/openapi/page.js";
 
 describe("the document over the wire", () => {
-  it("is JSON that is revalidated, and unchanged for who has it", async () => {
+  it("is JSON that is revalidated, and 304 for clients that have it", async () => {
     await using server = await serve(booksApp());
     const first = await fetch(`${server.url}/openapi.json`);
     expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);

@@ -55,7 +55,7 @@ describe.each(applications)("the document of the %s", (name, make) => {
 });
 
 describe("the validators", () => {
-  it("refuse what is wrong", async () => {
+  it("refuse invalid options", async () => {
     const broken = { openapi: "3.1.0", info: { title: "x" }, paths: { "/a": { get: { responses: 5 } } } };
     expect((await new Validator().validate(structuredClone(broken))).valid).toBe(false);
     expect(await validate(structuredClone(broken) as never)).toMatchObject({ valid: false });

@@ -53,7 +53,7 @@ describe("a token bucket", () => {
     );
   });
 
-  it("lets through who has waited as long as it was told, and not much earlier", () => {
+  it("lets a client pass that has waited for Retry-After, and not much earlier", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0, max: 100, noNaN: true }), (limit, pause) => {
         let now = 5000;
@@ -103,7 +103,7 @@ describe("a sliding window", () => {
     );
   });
 
-  it("tells the true wait", () => {
+  it("reports the true wait", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.array(fc.integer({ min: 0, max: 30 })), (limit, waits) => {
         let now = 7000;
@@ -121,7 +121,7 @@ describe("a sliding window", () => {
 });
 
 describe("what is remembered", () => {
-  it("is bounded under a million clients, and what was used last stays", () => {
+  it("is bounded under a million clients, and the most recent keys stay", () => {
     let now = 0;
     const map = new RecentMap<{ fullAt: number }>(1000, 1e9);
     const buckets = new TokenBuckets(60_000, map, () => now);

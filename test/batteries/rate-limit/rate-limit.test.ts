@@ -55,7 +55,7 @@ describe("the token bucket", () => {
     }
   });
 
-  it("allows 100 requests in 60 seconds unless it is told otherwise", async () => {
+  it("allows 100 requests in 60 seconds by default", async () => {
     stopClock();
     const app = new App().enable_rate_limit().get("/", () => "ok");
     const statuses: number[] = [];
@@ -81,7 +81,7 @@ describe("the token bucket", () => {
 describe("headers of the limit", () => {
   const names = ["limit", "remaining", "reset"].flatMap((name) => [`ratelimit-${name}`, `x-ratelimit-${name}`]);
 
-  it("stand on every answer: results, errors, 404 and 429", async () => {
+  it("are on every response: results, errors, 404 and 429", async () => {
     const app = limited(RateLimitConfig.tokenBucket(4, 60));
     app.get("/broken", async () => {
       throw new Error("x");
@@ -101,7 +101,31 @@ describe("headers of the limit", () => {
     ]);
   });
 
-  it("stand on what an exception handler makes of a refusal, Retry-After included", async () => {
+  it("replace those of a response that was fetched elsewhere, in any case, and no other field", async () => {
+    const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(7, 60));
+    const foreign: [string, string][] = ["limit", "remaining", "reset"].flatMap((part): [string, string][] => [
+      [`ratelimit-${part}`, "1000"],
+      [`X-RATELIMIT-${part}`, "1000"],
+      [`RateLimit-${part}`, "1001"],
+    ]);
+    const kept: [string, string][] = [
+      ["RateLimit-Policy", "a"],
+      ["X-RateLimit-Limit-Used", "b"],
+      ["X-Other", "c"],
+      ["Retry-After", "9"],
+    ];
+    app.get("/", () => new Response("x", { headers: [kept[0]!, ...foreign, ...kept.slice(1)] }));
+    await using server = await wire(app);
+    const response = await server.send("/");
+    for (const prefix of ["ratelimit", "x-ratelimit"]) {
+      expect(response.all(`${prefix}-limit`)).toEqual(["7"]);
+      expect(response.all(`${prefix}-remaining`)).toEqual(["6"]);
+      expect(response.all(`${prefix}-reset`)).toHaveLength(1);
+    }
+    for (const [name, value] of kept) expect(response.all(name.toLowerCase()), name).toEqual([value]);
+  });
+
+  it("are on the response of an exception handler to a 429, Retry-After included", async () => {
     const app = limited(RateLimitConfig.tokenBucket(1, 60));
     app.exceptionHandler(HttpError, (_request, error) => Response.json({ own: error.status }, error.status));
     await app.request("/");
@@ -111,8 +135,8 @@ describe("headers of the limit", () => {
   });
 });
 
-describe("who is who", () => {
-  it("is told by the peer's address, whatever headers of proxies say", async () => {
+describe("the identity of a client", () => {
+  it("is the peer's address, whatever headers of proxies say", async () => {
     await using server = await wire(limited(RateLimitConfig.tokenBucket(2, 60)));
     const spoofed = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP"];
     const statuses = [];
@@ -123,7 +147,7 @@ describe("who is who", () => {
     expect(statuses).toEqual([200, 200, 429, 429, 429]);
   });
 
-  it("is told by the rightmost hop that is not trusted, IPv6 by its /64", async () => {
+  it("is the rightmost hop that is not trusted, IPv6 by its /64", async () => {
     const app = limited(RateLimitConfig.tokenBucket(1, 60)).trustProxy("loopback");
     await using server = await wire(app);
     const ask = async (address: string): Promise<number> =>
@@ -137,7 +161,7 @@ describe("who is who", () => {
     expect(await ask("::ffff:203.0.113.2")).toBe(429);
   });
 
-  it("is told by a function: a string, null for no limit, undefined for the address; also later", async () => {
+  it("comes from a function: a string, null for no limit, undefined for the address; also as a promise", async () => {
     const app = limited(
       RateLimitConfig.tokenBucket(1, 60, {
         key: async (request) => {
@@ -163,7 +187,7 @@ describe("who is who", () => {
 });
 
 describe("the sliding window", () => {
-  it("never has more than max_requests in any window, and tells when the oldest leaves it", async () => {
+  it("never allows more than max_requests in any window, and reports when the oldest leaves it", async () => {
     stopClock();
     const app = limited(RateLimitConfig.sliding_window(2, 10));
     expect((await app.request("/")).status).toBe(200);
@@ -178,7 +202,7 @@ describe("the sliding window", () => {
 });
 
 describe("the adaptive limit", () => {
-  it("shrinks while answers fail, down to its least, and recovers after", async () => {
+  it("shrinks while responses fail, down to its minimum, and recovers afterwards", async () => {
     stopClock();
     let failing = true;
     const app = new App();
@@ -210,7 +234,7 @@ describe("the adaptive limit", () => {
     expect(limits.at(-1)).toBe(100);
   });
 
-  it("shrinks while answers are slow", async () => {
+  it("shrinks while responses are slow", async () => {
     stopClock();
     const app = new App().enableRateLimit(RateLimitConfig.adaptive(100, 10, { latencyMs: 50, ...byHeader }));
     app.get("/", () => {
@@ -261,7 +285,7 @@ describe("limits of routes and blueprints", () => {
 });
 
 describe("WebSocket routes", () => {
-  it("are limited before the upgrade, and told so", async () => {
+  it("are limited before the upgrade, with 429", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60));
     app.websocket("/ws", async (socket) => {
       await socket.recv();
@@ -276,14 +300,14 @@ describe("WebSocket routes", () => {
   });
 });
 
-describe("a store of one's own", () => {
+describe("a store given as an option", () => {
   function withStore(store: RateLimitStore, onStoreError?: "allow" | "refuse"): App {
     const app = limited(RateLimitConfig.tokenBucket(1, 60, { store, ...(onStoreError && { onStoreError }) }));
     app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
     return app;
   }
 
-  it("may answer later", async () => {
+  it("may return promises", async () => {
     const counts = new Map<string, number>();
     const app = withStore({
       limiter: ({ name }) => ({
@@ -317,7 +341,7 @@ describe("RateLimitConfig", () => {
     expect(RateLimitConfig.token_bucket({ maxRequests: 5 }).kind).toBe("token_bucket");
   });
 
-  it("refuses what it does not know or what makes no sense, and names it", () => {
+  it("refuses unknown and impossible options, and names them", () => {
     const refuse = (make: () => unknown): string => {
       try {
         make();

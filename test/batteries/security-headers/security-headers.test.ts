@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { wire } from "../support.js";
 
 describe("enableSecurityHeaders()", () => {
-  it("sends its headers with answers and errors alike, once", async () => {
+  it("sends its headers with results and errors alike, once", async () => {
     const app = new App().enableSecurityHeaders().enable_security_headers();
     const same = new Response("x");
     app.get("/", () => same);
@@ -23,7 +23,7 @@ describe("enableSecurityHeaders()", () => {
     }
   });
 
-  it("leaves what a handler sets itself", async () => {
+  it("keeps fields that a handler sets itself", async () => {
     const app = new App().enableSecurityHeaders();
     app.get("/", () => new Response("x", { headers: { "content-security-policy": "default-src 'none'" } }));
     await using server = await wire(app);
@@ -32,7 +32,7 @@ describe("enableSecurityHeaders()", () => {
     expect(response.get("x-frame-options")).toBe("SAMEORIGIN");
   });
 
-  it("sends HSTS where the connection is encrypted, or always when told so", async () => {
+  it("sends HSTS where the connection is encrypted, or always if the option says so", async () => {
     const plain = new App().enableSecurityHeaders();
     plain.get("/", () => "x");
     const overTls = await plain.fetch(new Request("https://a.example/"));
@@ -71,7 +71,7 @@ describe("enableSecurityHeaders()", () => {
     expect(response.get("x-frame-options")).toBe("DENY");
   });
 
-  it("refuses what cannot be sent or would end a directive", () => {
+  it("refuses values that cannot be sent or would end a directive", () => {
     const enable = (options: unknown) => (): unknown => new App().enableSecurityHeaders(options as never);
     expect(enable({ referrerPolicy: "a\r\nb" })).toThrow("option 'referrerPolicy'");
     expect(enable({ referrerPolicy: "" })).toThrow("option 'referrerPolicy'");

@@ -9,7 +9,7 @@ describe.each([
   ["encrypted", encryptedSeal],
   ["signed", signedSeal],
 ] as const)("an %s seal", (_name, make) => {
-  it("gives back what was sealed", () => {
+  it("returns the sealed text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const seal = make([one], "test");

@@ -70,7 +70,7 @@ const kinds: [string, () => SessionOptions][] = [
 ];
 
 describe.each(kinds)("sessions in %s", (_name, options) => {
-  it("remember what was set, for one client and not for another", async () => {
+  it("keep the data of one client from another", async () => {
     const app = sessionApp(options());
     const [ada, bob] = [testClient(app), testClient(app)];
     expect(await (await ada.get("/count")).json()).toEqual({ count: 1, isNew: true });
@@ -79,7 +79,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await ada.get("/count")).json()).toEqual({ count: 3, isNew: false });
   });
 
-  it("keep what was changed inside a value", async () => {
+  it("store changes inside a value", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/cart");
     await client.get("/push");
@@ -100,7 +100,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect((await client.get("/plain")).headers.get("vary")).toBeNull();
   });
 
-  it("get another id at login, and what they held stays", async () => {
+  it("get another id at login, and their data stays", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     const before = await (await client.get("/id")).text();
@@ -121,7 +121,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/peek", { cookies: { session: id } })).json()).toEqual({});
   });
 
-  it("end when they are told to, and the cookie with them", async () => {
+  it("end on destroy, and the cookie with them", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     const response = await client.post("/logout");
@@ -158,14 +158,14 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     }
   });
 
-  it("are not kept when the answer is an error of ours", async () => {
+  it("are not stored when the response is an error of the framework", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     expect((await client.get("/broken")).status).toBe(500);
     expect(await (await client.get("/peek")).json()).toEqual({ count: 1 });
   });
 
-  it("of nobody are what any other cookie leads to", async () => {
+  it("do not exist for any other cookie", async () => {
     const client = testClient(sessionApp(options()), { keepCookies: false });
     for (const value of ["", "x", "../../etc/passwd", "A".repeat(43), "A".repeat(3000), "%00", "a.b"]) {
       const response = await client.get("/count", { headers: { cookie: `session=${value}` } });
@@ -246,7 +246,7 @@ describe("sessions in a store", () => {
     expect(await (await other.get("/peek", { cookies })).json()).toEqual({});
   });
 
-  it("are kept under a hash: the store does not hold what the cookie holds", async () => {
+  it("are stored under a hash: the store does not hold the value of the cookie", async () => {
     const keys: string[] = [];
     const inner = new MemorySessionStore();
     const store: SessionStore = {
@@ -377,7 +377,7 @@ describe("enableSessions", () => {
     await expect(app.start()).rejects.toThrow("enableSessions takes a secret, for sessions in the cookie, or a store");
   });
 
-  it("is what request.session needs, and it says so", async () => {
+  it("is required by request.session, which says so", async () => {
     const app = new App();
     app.get("/", (request) => request.session.id);
     app.logger = { ...app.logger, error() {} };

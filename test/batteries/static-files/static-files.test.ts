@@ -221,7 +221,7 @@ describe("conditions and ranges", () => {
     expect([response.status, response.text, response.get("content-range")]).toEqual([206, body, contentRange]);
   });
 
-  it("answers what cannot be had with 416, and what is no range with the whole", async () => {
+  it("answers 416 to an unsatisfiable range, and sends the whole to an invalid one", async () => {
     const unsatisfiable = await ask({ Range: "bytes=26-" });
     expect([unsatisfiable.status, unsatisfiable.get("content-range")]).toEqual([416, "bytes */26"]);
     for (const range of ["bytes=5-2", "lines=1-2", "garbage"]) {
@@ -252,7 +252,7 @@ describe("files that are compressed already", () => {
   const ask = (accepted: string, path = "/static/app.js", more: WireRequest = {}) =>
     server.send(path, { ...more, headers: { "Accept-Encoding": accepted, ...more.headers } });
 
-  it("are served to who takes them, as what is inside", async () => {
+  it("are served to clients that accept them, with the type of the original", async () => {
     const br = await ask("gzip, deflate, br");
     expect([br.get("content-encoding"), br.get("content-type")]).toEqual(["br", "text/javascript; charset=utf-8"]);
     expect(brotliDecompressSync(br.body).toString()).toBe(script);
