@@ -1,5 +1,6 @@
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
+import { contained, installContainment } from "./containment.js";
 
 /** An argument of a command. */
 export type Argument = string | number | Uint8Array;
@@ -7,6 +8,8 @@ export type Argument = string | number | Uint8Array;
 /** The part of ioredis that the store uses: a connection to a server, or the connections to a cluster. */
 export interface RawClient {
   readonly status: string;
+  /** The socket of a connection; a cluster has none of its own. */
+  readonly stream?: { destroy(reason: Error): void };
   connect(): Promise<void>;
   disconnect(): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
@@ -46,9 +49,11 @@ export function createRawClient(
   kind: ClientKind,
   server = config.clusterMode ? null : config.servers[0]!,
 ): RawClient {
+  installContainment();
   const { commandTimeout, connectTimeout, username, password, database, tls } = config;
   const bounded = kind === "shared";
   const connection = {
+    [contained]: true,
     connectTimeout,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
