@@ -1,3 +1,4 @@
+import type { Host } from "../../feature/host.js";
 import type { Logger } from "../../internal/logger.js";
 import type { KvStoreConfig } from "./config.js";
 import { KvStoreError } from "./errors.js";
@@ -28,6 +29,13 @@ export class KvHandle {
     const { createKvStore } = await import("./open-kvstore.js");
     this.#store ??= await createKvStore(this.config, this.#logger);
     return this.#store;
+  }
+
+  /** Offers stores to the features that keep state. */
+  async share(host: Host): Promise<void> {
+    // Not in feature.ts: the bundler puts what is loaded there into the file of the batteries, which most applications load.
+    const [store, { shareStores }] = await Promise.all([this.load(), import("./stores/share-stores.js")]);
+    shareStores(host, store);
   }
 
   async open(): Promise<void> {
