@@ -40,7 +40,7 @@ export class KvStore extends KvCommands {
     this.#runner = runner;
     this.#pool = pool;
     this.#blocking = blocking;
-    this.#subscriptions = new Subscriptions(ioredis, config, logger);
+    this.#subscriptions = new Subscriptions(ioredis, config, () => pool.servers(), logger);
     this.#locks = { take: this.script(takeLock), renew: this.script(renewLock), free: this.script(freeLock) };
   }
 

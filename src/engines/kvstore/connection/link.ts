@@ -58,6 +58,11 @@ export class Link {
     if (epoch === this.#epoch && this.ready) this.client.stream?.destroy(reason);
   }
 
+  /** Calls back when the connection is lost and is not made again by itself. */
+  onEnd(ended: () => void): void {
+    this.client.on("end", ended);
+  }
+
   get lastError(): unknown {
     return this.#lastError;
   }
@@ -69,6 +74,7 @@ export class Link {
       const finish = (error: KvStoreError | null): void => {
         clearTimeout(timer);
         client.off("ready", onReady);
+        client.off("end", fail);
         client.off("error", onError);
         client.off("node error", onError);
         if (error === null) resolve();
@@ -82,6 +88,7 @@ export class Link {
       };
       const timer = setTimeout(fail, milliseconds);
       client.on("ready", onReady);
+      client.on("end", fail);
       client.on("error", onError);
       client.on("node error", onError);
       if (this.ready) finish(null);

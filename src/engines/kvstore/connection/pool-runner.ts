@@ -43,39 +43,36 @@ export class PoolRunner implements CommandRunner {
     return this.meter === null ? reply : measured(this.meter, name, reply);
   }
 
-  /** Sends on a shared connection and bounds the time: ioredis bounds that of each attempt only, in a cluster. */
+  /**
+   * Sends on a shared connection. The time is bounded here too: ioredis bounds that of each attempt in a cluster, and
+   * counts from the sending of an automatic pipeline, which waits for the one before it.
+   */
   guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
-    let link: Link;
-    try {
-      link = this.#pool.choose();
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    const reply = this.#translated(call, link, send(link));
-    return this.clustered ? this.#bounded(call, reply) : reply;
-  }
-
-  async #bounded<T>(call: string, reply: Promise<T>): Promise<T> {
-    const { commandTimeout, address } = this.#config;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const message = `the key-value store at ${address} did not reply to ${call} in time`;
-      timer = setTimeout(() => reject(new KvStoreError("TIMEOUT", message)), commandTimeout);
+    return new Promise((resolve, reject) => {
+      // A rejection, as everything that is thrown here.
+      const link = this.#pool.choose();
+      const { epoch } = link;
+      const timer = setTimeout(() => {
+        const message = `the key-value store at ${this.#config.address} did not reply to ${call} in time`;
+        fail(new KvStoreError("TIMEOUT", message));
+      }, this.#config.commandTimeout);
+      const fail = (error: unknown): void => {
+        clearTimeout(timer);
+        const translated = translateError(error, call, this.#config.address, link.lastError);
+        // The reply may still come, or never: then each call after it would get the reply of another.
+        if (translated.code === "TIMEOUT") link.renew(epoch, translated);
+        reject(translated);
+      };
+      send(link).then((reply) => {
+        clearTimeout(timer);
+        resolve(reply);
+      }, fail);
     });
-    try {
-      return await Promise.race([reply, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #translated<T>(call: string, link: Link, reply: Promise<T>): Promise<T> {
-    const { epoch } = link;
     return reply.catch((error: unknown) => {
-      const translated = translateError(error, call, this.#config.address, link.lastError);
-      // The reply may still come, or never: then each call after it would get the reply of another.
-      if (translated.code === "TIMEOUT") link.renew(epoch, translated);
-      throw translated;
+      throw translateError(error, call, this.#config.address, link.lastError);
     });
   }
 }

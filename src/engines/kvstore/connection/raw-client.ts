@@ -10,6 +10,7 @@ export interface RawClient {
   readonly status: string;
   /** The socket of a connection; a cluster has none of its own. */
   readonly stream?: { destroy(reason: Error): void };
+  readonly options?: { readonly host?: string; readonly port?: number };
   connect(): Promise<void>;
   disconnect(): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
@@ -17,7 +18,7 @@ export interface RawClient {
   multi(): RawBatch;
   pipeline(): RawBatch;
   /** The nodes of a cluster. */
-  nodes?(role: "master"): RawClient[];
+  nodes?(role: "master" | "all"): RawClient[];
 }
 
 /** Calls that are sent together. */
@@ -79,7 +80,8 @@ export function createRawClient(
       // Calls that wait for a reply fail when their connection breaks, and those that wait for a connection when it
       // cannot be made.
       maxRetriesPerRequest: 0,
-      retryStrategy: pauseBefore,
+      // A subscriber looks for another server of the cluster, and subscribes again by itself.
+      retryStrategy: kind === "subscriber" ? null : pauseBefore,
       enableAutoPipelining: bounded,
       autoPipeliningIgnoredCommands: neverAutoPipelined,
     };
@@ -95,8 +97,14 @@ export function createRawClient(
   }) as unknown as RawClient;
 }
 
+/** A place to connect to. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Milliseconds before the next attempt to connect: at most one second, half of it random. */
-function pauseBefore(attempt: number): number {
+export function pauseBefore(attempt: number): number {
   const pause = Math.min(1000, 50 * 2 ** Math.min(attempt, 10));
   return Math.round(pause / 2 + (Math.random() * pause) / 2);
 }
