@@ -9,6 +9,7 @@ export class KvHandle {
   readonly config: KvStoreConfig;
   readonly #logger: Logger;
   #store: KvStore | null = null;
+  #loading: Promise<KvStore> | null = null;
   #early: KvStore | null = null;
 
   constructor(config: KvStoreConfig, logger: Logger) {
@@ -25,10 +26,9 @@ export class KvHandle {
     return this.#store;
   }
 
-  async load(): Promise<KvStore> {
-    const { createKvStore } = await import("./open-kvstore.js");
-    this.#store ??= await createKvStore(this.config, this.#logger);
-    return this.#store;
+  load(): Promise<KvStore> {
+    this.#loading ??= this.#create();
+    return this.#loading;
   }
 
   /** Offers stores to the features that keep state. */
@@ -44,6 +44,11 @@ export class KvHandle {
 
   async close(): Promise<void> {
     await this.#store?.close();
+  }
+
+  async #create(): Promise<KvStore> {
+    const { createKvStore } = await import("./open-kvstore.js");
+    return (this.#store = await createKvStore(this.config, this.#logger));
   }
 }
 

@@ -12,7 +12,11 @@ import { type ScanOptions, scanKeys } from "./scan.js";
 import { KvScript } from "./script.js";
 import { type KvSubscription, type MessageHandler, type SubscribeOptions, Subscriptions } from "./subscriptions.js";
 
-type Client = import("ioredis").Redis | import("ioredis").Cluster;
+/** A client of ioredis: with its types installed, `kv.client as Redis`. */
+export interface KvClient {
+  /** Sends any command: `call("OBJECT", "ENCODING", key)`. */
+  call(command: string, ...args: (string | number | Buffer)[]): Promise<unknown>;
+}
 
 /** Connections of this process. */
 export interface KvStoreStats {
@@ -95,8 +99,8 @@ export class KvStore extends KvCommands {
   }
 
   /** A client of ioredis, for everything else. It knows nothing of the prefix. */
-  get client(): Client {
-    return this.#pool.choose().client as unknown as Client;
+  get client(): KvClient {
+    return this.#pool.choose().client as unknown as KvClient;
   }
 
   /** True for a cluster. */

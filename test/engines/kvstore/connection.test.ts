@@ -344,7 +344,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     await kv.set("a", "1");
     expect(await kv.get("a")).toBe("1");
     expect(await kv.lock("l", () => "held")).toBe("held");
-    await expect(kv.client.get("other")).rejects.toThrow("NOPERM");
+    await expect(kv.client.call("GET", "other")).rejects.toThrow("NOPERM");
   });
 
   it("says that the password is wrong, at once and without it", async () => {

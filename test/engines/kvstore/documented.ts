@@ -94,8 +94,8 @@ export async function messages(kv: KvStore, console: { log(...texts: unknown[]):
 
 export async function keys(kv: KvStore, console: { log(text: unknown): void }): Promise<string> {
   for await (const key of kv.scan({ match: "user:*" })) console.log(key);
-  const memory = await kv.client.info("memory");
-  return memory;
+  const memory = await kv.client.call("INFO", "memory");
+  return String(memory);
 }
 
 export async function clusters(): Promise<KvStore> {

@@ -84,17 +84,18 @@ export function createRawClient(
       retryStrategy: kind === "subscriber" ? null : pauseBefore,
       enableAutoPipelining: bounded,
       autoPipeliningIgnoredCommands: neverAutoPipelined,
-    };
-    return new Redis(options) as unknown as RawClient;
+    } satisfies import("ioredis").RedisOptions & { [contained]: true };
+    return new Redis(options) as RawClient;
   }
-  return new Cluster([...config.servers], {
+  const options = {
     lazyConnect: true,
     // Measured with a master that is killed under load: see docs/kvstore.md.
     redisOptions: { ...connection, maxRetriesPerRequest: 1 },
     slotsRefreshTimeout: Math.min(connectTimeout, 1000),
     slotsRefreshInterval: 15_000,
     clusterRetryStrategy: pauseBefore,
-  }) as unknown as RawClient;
+  } satisfies import("ioredis").ClusterOptions;
+  return new Cluster([...config.servers], options) as RawClient;
 }
 
 /** A place to connect to. */
