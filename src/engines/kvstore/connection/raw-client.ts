@@ -54,7 +54,7 @@ export function createRawClient(
   const { commandTimeout, connectTimeout, username, password, database, tls } = config;
   const bounded = kind === "shared";
   const connection = {
-    [contained]: true,
+    [contained]: true as const,
     connectTimeout,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
