@@ -122,7 +122,7 @@ export type { ClaimOptions, GroupReadOptions, KvStreamGroup } from "./engines/kv
 export type { KvValue } from "./engines/kvstore/commands/values.js";
 export { KvStoreConfig, type KvStoreOptions, type KvTlsOptions } from "./engines/kvstore/config.js";
 export { type KvErrorCode, KvStoreError } from "./engines/kvstore/errors.js";
-export type { KvStore, KvStoreStats } from "./engines/kvstore/kvstore.js";
+export type { KvClient, KvStore, KvStoreStats } from "./engines/kvstore/kvstore.js";
 export type { KvLock, LockOptions } from "./engines/kvstore/lock.js";
 export { openKvStore } from "./engines/kvstore/open-kvstore.js";
 export type { ScanOptions } from "./engines/kvstore/scan.js";

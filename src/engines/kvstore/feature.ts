@@ -48,10 +48,7 @@ const redis = engine<KvStoreConfig, KvHandle>({
     const { callMeter } = await import("./metrics.js");
     (await handle.load()).measure(callMeter(meter));
   },
-  async prepare(handle, _config, host) {
-    const { shareStores } = await import("./stores/share-stores.js");
-    shareStores(host, await handle.load());
-  },
+  prepare: (handle, _config, host) => handle.share(host),
   close: (handle) => handle.close(),
 });
 

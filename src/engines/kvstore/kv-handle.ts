@@ -1,3 +1,4 @@
+import type { Host } from "../../feature/host.js";
 import type { Logger } from "../../internal/logger.js";
 import type { KvStoreConfig } from "./config.js";
 import { KvStoreError } from "./errors.js";
@@ -8,6 +9,7 @@ export class KvHandle {
   readonly config: KvStoreConfig;
   readonly #logger: Logger;
   #store: KvStore | null = null;
+  #loading: Promise<KvStore> | null = null;
   #early: KvStore | null = null;
 
   constructor(config: KvStoreConfig, logger: Logger) {
@@ -24,10 +26,16 @@ export class KvHandle {
     return this.#store;
   }
 
-  async load(): Promise<KvStore> {
-    const { createKvStore } = await import("./open-kvstore.js");
-    this.#store ??= await createKvStore(this.config, this.#logger);
-    return this.#store;
+  load(): Promise<KvStore> {
+    this.#loading ??= this.#create();
+    return this.#loading;
+  }
+
+  /** Offers stores to the features that keep state. */
+  async share(host: Host): Promise<void> {
+    // Not in feature.ts: the bundler puts what is loaded there into the file of the batteries, which most applications load.
+    const [store, { shareStores }] = await Promise.all([this.load(), import("./stores/share-stores.js")]);
+    shareStores(host, store);
   }
 
   async open(): Promise<void> {
@@ -36,6 +44,11 @@ export class KvHandle {
 
   async close(): Promise<void> {
     await this.#store?.close();
+  }
+
+  async #create(): Promise<KvStore> {
+    const { createKvStore } = await import("./open-kvstore.js");
+    return (this.#store = await createKvStore(this.config, this.#logger));
   }
 }
 

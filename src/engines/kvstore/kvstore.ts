@@ -12,7 +12,11 @@ import { type ScanOptions, scanKeys } from "./scan.js";
 import { KvScript } from "./script.js";
 import { type KvSubscription, type MessageHandler, type SubscribeOptions, Subscriptions } from "./subscriptions.js";
 
-type Client = import("ioredis").Redis | import("ioredis").Cluster;
+/** A client of ioredis: with its types installed, `kv.client as Redis`. */
+export interface KvClient {
+  /** Sends any command: `call("OBJECT", "ENCODING", key)`. */
+  call(command: string, ...args: (string | number | Buffer)[]): Promise<unknown>;
+}
 
 /** Connections of this process. */
 export interface KvStoreStats {
@@ -40,7 +44,7 @@ export class KvStore extends KvCommands {
     this.#runner = runner;
     this.#pool = pool;
     this.#blocking = blocking;
-    this.#subscriptions = new Subscriptions(ioredis, config, logger);
+    this.#subscriptions = new Subscriptions(ioredis, config, () => pool.servers(), logger);
     this.#locks = { take: this.script(takeLock), renew: this.script(renewLock), free: this.script(freeLock) };
   }
 
@@ -95,8 +99,8 @@ export class KvStore extends KvCommands {
   }
 
   /** A client of ioredis, for everything else. It knows nothing of the prefix. */
-  get client(): Client {
-    return this.#pool.choose().client as unknown as Client;
+  get client(): KvClient {
+    return this.#pool.choose().client as unknown as KvClient;
   }
 
   /** True for a cluster. */

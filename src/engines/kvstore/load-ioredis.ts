@@ -1,12 +1,24 @@
 import { missingPackage } from "../db/missing-package.js";
 
-export type Ioredis = Pick<typeof import("ioredis"), "Redis" | "Cluster">;
+/**
+ * The part of ioredis that is used. Its own types are not named: the declarations of Stoa must compile where it is not
+ * installed.
+ */
+export interface Ioredis {
+  readonly Redis: new (options: object) => object;
+  readonly Cluster: new (nodes: { host: string; port: number }[], options: object) => object;
+}
 
 /** Loads the client library, which applications without a key-value store do not need. */
-export async function loadIoredis(load: () => Promise<Ioredis> = () => import("ioredis")): Promise<Ioredis> {
+export async function loadIoredis(load: () => Promise<Ioredis> = importIoredis): Promise<Ioredis> {
   try {
     return await load();
   } catch (error) {
     throw missingPackage("ioredis", "enableKvstore", error);
   }
+}
+
+async function importIoredis(): Promise<Ioredis> {
+  const { Redis, Cluster } = await import("ioredis");
+  return { Redis, Cluster };
 }

@@ -2,10 +2,9 @@ import type { Logger } from "../../internal/logger.js";
 import { ValueError } from "../../internal/value-error.js";
 import { keyOf } from "./commands/values.js";
 import type { KvStoreConfig } from "./config.js";
-import { closedError, Link } from "./connection/link.js";
-import { createRawClient, invoke } from "./connection/raw-client.js";
+import type { ServerAddress } from "./connection/raw-client.js";
+import { Subscriber } from "./connection/subscriber.js";
 import type { Ioredis } from "./load-ioredis.js";
-import { translateError } from "./translate-error.js";
 
 export interface KvMessage {
   readonly channel: string;
@@ -24,26 +23,37 @@ export interface KvSubscription extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-interface Subscriber {
+interface Listener {
   readonly handler: MessageHandler;
   readonly onGap: (() => unknown) | undefined;
 }
 
 type Kind = "channel" | "pattern";
 
-/** Channels and patterns, on one connection of their own, which is made with the first. */
+/** Channels and patterns with their handlers, on one connection of their own, which is made with the first. */
 export class Subscriptions {
-  readonly #ioredis: Ioredis;
-  readonly #config: KvStoreConfig;
+  readonly #prefix: string;
   readonly #logger: Logger | undefined;
-  readonly #byName = { channel: new Map<string, Set<Subscriber>>(), pattern: new Map<string, Set<Subscriber>>() };
-  #link: Promise<Link> | null = null;
-  #closed = false;
+  readonly #subscriber: Subscriber;
+  readonly #byName = { channel: new Map<string, Set<Listener>>(), pattern: new Map<string, Set<Listener>>() };
 
-  constructor(ioredis: Ioredis, config: KvStoreConfig, logger: Logger | undefined) {
-    this.#ioredis = ioredis;
-    this.#config = config;
+  constructor(
+    ioredis: Ioredis,
+    config: KvStoreConfig,
+    servers: () => readonly ServerAddress[],
+    logger: Logger | undefined,
+  ) {
+    this.#prefix = config.prefix;
     this.#logger = logger;
+    this.#subscriber = new Subscriber(ioredis, config, servers, {
+      onMessage: (channel, message) => this.#deliver("channel", channel, channel, message),
+      onPatternMessage: (pattern, channel, message) => this.#deliver("pattern", pattern, channel, message),
+      names: () => [
+        ...[...this.#byName.channel.keys()].map((name) => ["subscribe", name] as const),
+        ...[...this.#byName.pattern.keys()].map((name) => ["psubscribe", name] as const),
+      ],
+      onGap: () => this.#tellGap(),
+    });
   }
 
   async subscribe(
@@ -53,81 +63,40 @@ export class Subscriptions {
     { onGap }: SubscribeOptions = {},
   ): Promise<KvSubscription> {
     if (typeof handler !== "function") throw new ValueError("subscribe() takes a function (message, channel) second");
-    if (this.#closed) throw closedError();
-    const whole = keyOf(kind === "pattern" ? escapePrefix(this.#config.prefix) : this.#config.prefix, name);
-    const subscriber: Subscriber = { handler, onGap };
+    const whole = keyOf(kind === "pattern" ? escapePrefix(this.#prefix) : this.#prefix, name);
+    const listener: Listener = { handler, onGap };
     const all = this.#byName[kind];
     const known = all.get(whole);
-    if (known === undefined) all.set(whole, new Set([subscriber]));
-    else known.add(subscriber);
+    if (known === undefined) all.set(whole, new Set([listener]));
+    else known.add(listener);
     try {
       // Also for a name that is known: it resolves when the server knows it.
-      await this.#send(kind === "channel" ? "subscribe" : "psubscribe", whole);
+      await this.#subscriber.send(kind === "channel" ? "subscribe" : "psubscribe", whole);
     } catch (error) {
-      this.#forget(kind, whole, subscriber);
+      this.#forget(kind, whole, listener);
       throw error;
     }
     const close = async (): Promise<void> => {
-      if (!this.#forget(kind, whole, subscriber) || this.#closed) return;
+      if (!this.#forget(kind, whole, listener)) return;
       // A connection that is lost has no subscription to end.
-      await this.#send(kind === "channel" ? "unsubscribe" : "punsubscribe", whole).catch(() => undefined);
+      await this.#subscriber.send(kind === "channel" ? "unsubscribe" : "punsubscribe", whole).catch(() => undefined);
     };
     return { close, [Symbol.asyncDispose]: close };
   }
 
   close(): void {
-    this.#closed = true;
-    void this.#link?.then((link) => link.close()).catch(() => undefined);
-  }
-
-  async #send(command: string, name: string): Promise<void> {
-    const link = await this.#open();
-    try {
-      await (invoke(link.client, command, [name], false) as Promise<unknown>);
-    } catch (error) {
-      throw translateError(error, command, this.#config.address, link.lastError);
-    }
-  }
-
-  #open(): Promise<Link> {
-    this.#link ??= this.#connect().catch((error: unknown) => {
-      this.#link = null;
-      throw error;
-    });
-    return this.#link;
-  }
-
-  async #connect(): Promise<Link> {
-    const client = createRawClient(this.#ioredis, this.#config, "subscriber");
-    const link = new Link(client, this.#config.address);
-    client.on("message", (channel: string, message: string) => this.#deliver("channel", channel, channel, message));
-    client.on("pmessage", (pattern: string, channel: string, message: string) =>
-      this.#deliver("pattern", pattern, channel, message),
-    );
-    let isFirst = true;
-    client.on("ready", () => {
-      if (!isFirst) this.#tellGap();
-      isFirst = false;
-    });
-    try {
-      await link.open(this.#config.connectTimeout);
-    } catch (error) {
-      link.close();
-      throw error;
-    }
-    if (this.#closed) link.close();
-    return link;
+    this.#subscriber.close();
   }
 
   #deliver(kind: Kind, name: string, channel: string, message: string): void {
-    const own = channel.slice(this.#config.prefix.length);
+    const own = channel.slice(this.#prefix.length);
     for (const { handler } of this.#byName[kind].get(name) ?? []) this.#safely(() => handler(message, own));
   }
 
   #tellGap(): void {
     for (const all of Object.values(this.#byName)) {
-      for (const subscribers of all.values()) {
-        for (const { onGap } of subscribers) if (onGap !== undefined) this.#safely(onGap);
+      for (const listeners of all.values()) {
+        for (const { onGap } of listeners) if (onGap !== undefined) this.#safely(onGap);
       }
     }
   }
@@ -144,10 +113,10 @@ export class Subscriptions {
   }
 
   /** True if nobody else has subscribed to the name. */
-  #forget(kind: Kind, name: string, subscriber: Subscriber): boolean {
+  #forget(kind: Kind, name: string, listener: Listener): boolean {
     const all = this.#byName[kind];
-    const subscribers = all.get(name);
-    if (!subscribers?.delete(subscriber) || subscribers.size > 0) return false;
+    const listeners = all.get(name);
+    if (!listeners?.delete(listener) || listeners.size > 0) return false;
     all.delete(name);
     return true;
   }

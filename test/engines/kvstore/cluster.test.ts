@@ -113,6 +113,22 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     for (const key of keys) expect(await kv.get(key)).toBe(String(sent));
   });
 
+  it("goes on to deliver messages when the connection of the subscriber is lost, and tells of the gap", async () => {
+    const kv = await open();
+    const got: string[] = [];
+    let gaps = 0;
+    await kv.subscribe("news", (message) => got.push(message), { onGap: () => gaps++ });
+    const counts = await Promise.all(cluster.servers.map(({ port }) => cli(port, "pubsub", "channels", "*news")));
+    const holder = cluster.servers[counts.findIndex((count) => count.includes("news"))]!;
+    // Its connection alone is broken: the cluster stays as it is.
+    await cli(holder.port, "client", "kill", "type", "pubsub");
+    await until(() => gaps === 1);
+    await until(async () => {
+      await kv.publish("news", "again");
+      return got.includes("again");
+    });
+  });
+
   it("goes on when a master is killed under load: no call waits over the bound, and it heals", async () => {
     const kv = await open();
     await kv.ping();

@@ -169,6 +169,55 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     });
   });
 
+  it.each([
+    "$9999999999999\r\n",
+    "?what\r\n",
+    ":1\r\n:2\r\n:3\r\n",
+    "-ERR \0\r\n",
+    "*1\r\n*1\r\n*-7\r\n",
+    "$-1\r\n$-1\r\n$-1\r\n",
+    ">1\r\n$-1\r\n",
+  ])("survives a server that breaks off into %j: calls fail or pass, and later ones pass", async (garbage) => {
+    const { port } = new URL(redisUrl);
+    let breaks = false;
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), "127.0.0.1");
+      for (const socket of [client, server]) {
+        socket
+          .on("error", () => undefined)
+          .on("close", () => {
+            client.destroy();
+            server.destroy();
+          });
+      }
+      client.on("data", (chunk) => server.write(chunk));
+      server.on("data", (chunk) => client.write(breaks ? garbage : chunk));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const url = `redis://127.0.0.1:${(proxy.address() as { port: number }).port}`;
+    const kv = await openKvStore({ url, commandTimeout: 200, connectTimeout: 1000 });
+    onTestFinished(async () => {
+      await kv.close();
+      proxy.close();
+    });
+    await kv.ping();
+    breaks = true;
+    await Promise.allSettled([
+      kv.get("a"),
+      kv.hash("a").all(),
+      kv.stream("a").read(),
+      kv.pipeline((p) => [p.get("a")]),
+    ]);
+    await Promise.allSettled([kv.transaction((t) => [t.get("a"), t.get("b")]), kv.list("a").waitShift(0.05)]);
+    breaks = false;
+    await until(() =>
+      kv.eval<string>("return 'sound'").then(
+        (reply) => reply === "sound",
+        () => false,
+      ),
+    );
+  });
+
   it("does not send a call twice when its connection breaks before the reply", async () => {
     const { port } = new URL(redisUrl);
     const key = `once:${Math.random()}`;
@@ -295,7 +344,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     await kv.set("a", "1");
     expect(await kv.get("a")).toBe("1");
     expect(await kv.lock("l", () => "held")).toBe("held");
-    await expect(kv.client.get("other")).rejects.toThrow("NOPERM");
+    await expect(kv.client.call("GET", "other")).rejects.toThrow("NOPERM");
   });
 
   it("says that the password is wrong, at once and without it", async () => {

@@ -6,6 +6,8 @@ import type { RawClient } from "./raw-client.js";
 export class Link {
   readonly client: RawClient;
   readonly #address: string;
+  /** Counts connections. */
+  #epoch = 0;
   /** Attempts to connect that failed since the last connection; the loss of a connection is not one. */
   #failures = 0;
   #wasReady = false;
@@ -18,7 +20,12 @@ export class Link {
     // Without a listener ioredis prints errors; a cluster tells the reason with the error of a node.
     client.on("error", (error: unknown) => this.#note(error));
     client.on("node error", (error: unknown) => this.#note(error));
+    // Errors of the handshake come after it: they are the newest again.
+    client.on("connect", () => {
+      this.#lastError = null;
+    });
     client.on("ready", () => {
+      this.#epoch++;
       this.#wasReady = true;
       this.#failures = 0;
     });
@@ -38,6 +45,24 @@ export class Link {
     return this.#failures > 0 && !this.ready ? unreachable(this.#address, this.#lastError) : null;
   }
 
+  /** The number of the present connection. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /**
+   * Gives up a connection whose replies may no longer belong to its calls, and makes another. Nothing happens if it has
+   * been replaced already. The connections of a cluster are left to ioredis.
+   */
+  renew(epoch: number, reason: Error): void {
+    if (epoch === this.#epoch && this.ready) this.client.stream?.destroy(reason);
+  }
+
+  /** Calls back when the connection is lost and is not made again by itself. */
+  onEnd(ended: () => void): void {
+    this.client.on("end", ended);
+  }
+
   get lastError(): unknown {
     return this.#lastError;
   }
@@ -49,6 +74,7 @@ export class Link {
       const finish = (error: KvStoreError | null): void => {
         clearTimeout(timer);
         client.off("ready", onReady);
+        client.off("end", fail);
         client.off("error", onError);
         client.off("node error", onError);
         if (error === null) resolve();
@@ -62,6 +88,7 @@ export class Link {
       };
       const timer = setTimeout(fail, milliseconds);
       client.on("ready", onReady);
+      client.on("end", fail);
       client.on("error", onError);
       client.on("node error", onError);
       if (this.ready) finish(null);
@@ -76,6 +103,10 @@ export class Link {
   }
 
   #note(error: unknown): void {
+    if (error instanceof Error && error.message.startsWith("Command queue state error")) {
+      this.renew(this.#epoch, new Error("the server sent a reply to no call"));
+      return;
+    }
     // "Connection is closed" only follows from the reason that was told before.
     if (this.#lastError !== null && error instanceof Error && consequences.test(error.message)) return;
     this.#lastError = error;

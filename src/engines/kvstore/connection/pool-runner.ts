@@ -7,7 +7,7 @@ import type { Link } from "./link.js";
 import type { LinkPool } from "./pool.js";
 import { type Argument, invoke } from "./raw-client.js";
 
-/** Is told of every call. */
+/** Is told of every call, but not of those that wait: they say nothing of the server's time. */
 export interface CallMeter {
   settled(call: string, seconds: number, error: KvStoreError | null): void;
 }
@@ -29,54 +29,63 @@ export class PoolRunner implements CommandRunner {
     this.#blocking = blocking;
   }
 
-  async run<T>(
+  run<T>(
     name: string,
     args: readonly Argument[],
     read: (reply: unknown) => T,
     { bytes = false, blockMs, signal }: CallOptions = {},
   ): Promise<T> {
-    const { meter } = this;
-    const start = meter === null ? 0 : performance.now();
-    let failure: KvStoreError | null = null;
-    try {
-      const send = (link: Link): Promise<unknown> => invoke(link.client, name, args, bytes) as Promise<unknown>;
-      const reply =
-        blockMs === undefined
-          ? await this.guard(name, send)
-          : await this.#blocking.run(blockMs, signal, (link) => this.translated(name, link, send(link)));
-      return read(reply);
-    } catch (error) {
-      if (error instanceof KvStoreError) failure = error;
-      throw error;
-    } finally {
-      // A call that waits says nothing of the server's time.
-      if (meter !== null && blockMs === undefined) meter.settled(name, (performance.now() - start) / 1000, failure);
+    const send = (link: Link): Promise<unknown> => invoke(link.client, name, args, bytes) as Promise<unknown>;
+    if (blockMs !== undefined) {
+      return this.#blocking.run(blockMs, signal, (link) => this.#translated(name, link, send(link))).then(read);
     }
+    const reply = this.guard(name, send).then(read);
+    return this.meter === null ? reply : measured(this.meter, name, reply);
   }
 
-  /** Sends on a shared connection and bounds the time: ioredis bounds that of each attempt only, in a cluster. */
-  async guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
-    const link = this.#pool.choose();
-    const reply = this.translated(call, link, send(link));
-    if (!this.clustered) return reply;
-    const { commandTimeout, address } = this.#config;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const message = `the key-value store at ${address} did not reply to ${call} in time`;
-      timer = setTimeout(() => reject(new KvStoreError("TIMEOUT", message)), commandTimeout);
+  /**
+   * Sends on a shared connection. The time is bounded here too: ioredis bounds that of each attempt in a cluster, and
+   * counts from the sending of an automatic pipeline, which waits for the one before it.
+   */
+  guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // A rejection, as everything that is thrown here.
+      const link = this.#pool.choose();
+      const { epoch } = link;
+      const timer = setTimeout(() => {
+        const message = `the key-value store at ${this.#config.address} did not reply to ${call} in time`;
+        fail(new KvStoreError("TIMEOUT", message));
+      }, this.#config.commandTimeout);
+      const fail = (error: unknown): void => {
+        clearTimeout(timer);
+        const translated = translateError(error, call, this.#config.address, link.lastError);
+        // The reply may still come, or never: then each call after it would get the reply of another.
+        if (translated.code === "TIMEOUT") link.renew(epoch, translated);
+        reject(translated);
+      };
+      send(link).then((reply) => {
+        clearTimeout(timer);
+        resolve(reply);
+      }, fail);
     });
-    try {
-      return await Promise.race([reply, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
-  async translated<T>(call: string, link: Link, reply: Promise<T>): Promise<T> {
-    try {
-      return await reply;
-    } catch (error) {
+  #translated<T>(call: string, link: Link, reply: Promise<T>): Promise<T> {
+    return reply.catch((error: unknown) => {
       throw translateError(error, call, this.#config.address, link.lastError);
-    }
+    });
+  }
+}
+
+async function measured<T>(meter: CallMeter, call: string, reply: Promise<T>): Promise<T> {
+  const start = performance.now();
+  let failure: KvStoreError | null = null;
+  try {
+    return await reply;
+  } catch (error) {
+    if (error instanceof KvStoreError) failure = error;
+    throw error;
+  } finally {
+    meter.settled(call, (performance.now() - start) / 1000, failure);
   }
 }

@@ -1,7 +1,7 @@
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 import { closedError, Link } from "./link.js";
-import { createRawClient } from "./raw-client.js";
+import { createRawClient, type ServerAddress } from "./raw-client.js";
 
 /** The connections that all calls share. */
 export class LinkPool {
@@ -27,6 +27,16 @@ export class LinkPool {
 
   get readyCount(): number {
     return this.#links.filter((link) => link.ready).length;
+  }
+
+  /** All servers that are known: those of the config, and those that a cluster has told. */
+  servers(): ServerAddress[] {
+    const known = new Map(this.#config.servers.map((server) => [`${server.host}:${server.port}`, server]));
+    for (const { options } of this.#links[0]?.client.nodes?.("all") ?? []) {
+      const { host, port } = options ?? {};
+      if (host !== undefined && port !== undefined) known.set(`${host}:${port}`, { host, port });
+    }
+    return [...known.values()];
   }
 
   async open(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
+import { contained, installContainment } from "./containment.js";
 
 /** An argument of a command. */
 export type Argument = string | number | Uint8Array;
@@ -7,6 +8,9 @@ export type Argument = string | number | Uint8Array;
 /** The part of ioredis that the store uses: a connection to a server, or the connections to a cluster. */
 export interface RawClient {
   readonly status: string;
+  /** The socket of a connection; a cluster has none of its own. */
+  readonly stream?: { destroy(reason: Error): void };
+  readonly options?: { readonly host?: string; readonly port?: number };
   connect(): Promise<void>;
   disconnect(): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
@@ -14,7 +18,7 @@ export interface RawClient {
   multi(): RawBatch;
   pipeline(): RawBatch;
   /** The nodes of a cluster. */
-  nodes?(role: "master"): RawClient[];
+  nodes?(role: "master" | "all"): RawClient[];
 }
 
 /** Calls that are sent together. */
@@ -46,9 +50,11 @@ export function createRawClient(
   kind: ClientKind,
   server = config.clusterMode ? null : config.servers[0]!,
 ): RawClient {
+  installContainment();
   const { commandTimeout, connectTimeout, username, password, database, tls } = config;
   const bounded = kind === "shared";
   const connection = {
+    [contained]: true as const,
     connectTimeout,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -74,24 +80,32 @@ export function createRawClient(
       // Calls that wait for a reply fail when their connection breaks, and those that wait for a connection when it
       // cannot be made.
       maxRetriesPerRequest: 0,
-      retryStrategy: pauseBefore,
+      // A subscriber looks for another server of the cluster, and subscribes again by itself.
+      retryStrategy: kind === "subscriber" ? null : pauseBefore,
       enableAutoPipelining: bounded,
       autoPipeliningIgnoredCommands: neverAutoPipelined,
-    };
-    return new Redis(options) as unknown as RawClient;
+    } satisfies import("ioredis").RedisOptions & { [contained]: true };
+    return new Redis(options) as RawClient;
   }
-  return new Cluster([...config.servers], {
+  const options = {
     lazyConnect: true,
     // Measured with a master that is killed under load: see docs/kvstore.md.
     redisOptions: { ...connection, maxRetriesPerRequest: 1 },
     slotsRefreshTimeout: Math.min(connectTimeout, 1000),
     slotsRefreshInterval: 15_000,
     clusterRetryStrategy: pauseBefore,
-  }) as unknown as RawClient;
+  } satisfies import("ioredis").ClusterOptions;
+  return new Cluster([...config.servers], options) as RawClient;
+}
+
+/** A place to connect to. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Milliseconds before the next attempt to connect: at most one second, half of it random. */
-function pauseBefore(attempt: number): number {
+export function pauseBefore(attempt: number): number {
   const pause = Math.min(1000, 50 * 2 ** Math.min(attempt, 10));
   return Math.round(pause / 2 + (Math.random() * pause) / 2);
 }

@@ -1,5 +1,6 @@
 import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
 import { httpError } from "../../../errors/http-error.js";
+import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";
 
 /** Sessions in the key-value store, as JSON. Requests with a session get 503 while the store is away. */
@@ -11,7 +12,11 @@ export class KvSessionStore implements SessionStore {
   }
 
   get(key: string): Promise<StoredSession | null> {
-    return this.#kv.getJson<StoredSession>(keyOf(key)).catch(unavailable);
+    return this.#kv.getJson<StoredSession>(keyOf(key)).catch((error: unknown) => {
+      // Not written here, and of no use to anybody: the client gets a new session.
+      if (error instanceof KvStoreError && error.code === "DATA") return null;
+      return unavailable(error);
+    });
   }
 
   set(key: string, session: StoredSession, ttl: number): Promise<void> {
