@@ -153,6 +153,10 @@ describe("the files", () => {
       ["test/engines/db/values/bytes.test.ts"],
       ["test/engines/db/pool.test.ts"],
     ]);
+    expect(relatedTests(root)("src/engines/db/values/deep/time.ts")[0]).toEqual([
+      "test/engines/db/values/bytes.test.ts",
+    ]);
+    expect(relatedTests(root)("src/engines/db/sql/parse.ts")).toEqual([["test/engines/db/pool.test.ts"]]);
   });
 });
 
