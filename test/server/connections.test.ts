@@ -44,6 +44,15 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     await rm(folder, { recursive: true });
   });
 
+  it.each(["close", "Close", "close, foo", "foo, close", "keep-alive, close"])(
+    "closes a connection after a request with Connection: %s",
+    async (value) => {
+      const { exchange } = await start(factory, hello);
+      const request = get("/", `Connection: ${value}\r\n`);
+      expect(parseAnswers(await exchange(request + get("/")))).toHaveLength(1);
+    },
+  );
+
   it("refuses connections beyond the maximum", async () => {
     const { client, transport } = await start(factory, hello, { maxConnections: 2 });
     const first = await client(get("/"));
