@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -249,6 +250,17 @@ describe("a client that ends its side early", () => {
 });
 
 describe("an application mounted in somebody's http.Server", () => {
+  it("refuses a request with two lengths, also where the parser of that server is lenient", async () => {
+    const server = createServer({ insecureHTTPParser: true }, createNodeListener(echo)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = await openClient({ host: "127.0.0.1", port });
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    expect((await client.answers(1))[0]!.status).toBe(400);
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("answers requests and upgrades", async () => {
     const dispatch = (request: Parameters<typeof echo>[0]) => {
       if (!request.source.wantsWebSocket) return echo(request);
