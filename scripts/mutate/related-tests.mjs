@@ -3,24 +3,24 @@
  * test imports the whole of `stoa`, so the import graph that `vitest related` follows would choose nearly all of them.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Folders of test/ that test a folder of src/ besides the one of the same name. */
 const alsoIn = {
   pipeline: ["app", "route", "conformance/core.test.ts"],
   routing: ["route", "conformance/core.test.ts"],
   route: ["app", "conformance/core.test.ts"],
-  app: ["feature", "route", "conformance/core.test.ts"],
+  app: ["feature", "route", "batteries/cors", "conformance/core.test.ts"],
   feature: ["app", "engines/engine.test.ts"],
   di: ["conformance/core.test.ts"],
   guards: ["auth/combinations.test.ts", "conformance/authentication.test.ts"],
   http: ["server/bodies.test.ts", "server/requests.test.ts", "server/responses.test.ts", "conformance/core.test.ts"],
   auth: ["guards", "conformance/authentication.test.ts"],
   validation: ["orm/body", "conformance/books.test.ts"],
-  server: ["websocket", "conformance/core.test.ts"],
+  server: ["websocket/flow.test.ts", "conformance/core.test.ts"],
   batteries: ["app", "conformance/core.test.ts"],
   engines: ["orm/results.test.ts", "orm/writing.test.ts"],
-  orm: ["migrations", "conformance/books.test.ts"],
+  orm: ["conformance/books.test.ts"],
 };
 
 /** Reads the tests once. `path` is a source file below the root, such as `src/http/json.ts`. */
@@ -29,37 +29,34 @@ export function relatedTests(root) {
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `test/${name}`)
     .sort();
-  const imports = new Map(tests.map((test) => [test, importsOf(root, test)]));
-  return (path) => steps(path, tests, imports);
+  const texts = new Map(tests.map((test) => [test, readFileSync(join(root, test), "utf8")]));
+  // Tests of the built package take a minute for the build.
+  const quick = tests.filter((test) => !texts.get(test).includes("scripts/setup.mjs"));
+  const imports = new Map(quick.map((test) => [test, importsOf(test, texts.get(test))]));
+  return (path) => steps(path, quick, imports);
 }
 
 function steps(path, tests, imports) {
   const seen = new Set();
+  const room = /^src\/((?:batteries|engines)\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? "";
   const mirror = path.replace(/^src\//, "test/").replace(/\.ts$/, ".test.ts");
-  const below = (folder) => tests.filter((test) => test === `test/${folder}` || test.startsWith(`test/${folder}/`));
+  const below = (name) => tests.filter((test) => test === `test/${name}` || test.startsWith(`test/${name}/`));
+  const folder = dirname(path).slice("src/".length);
+  let nearest = folder;
+  while (nearest !== room && below(nearest).length === 0) nearest = dirname(nearest);
   return [
     tests.filter((test) => test === mirror || imports.get(test).has(path)),
-    below(nearestFolder(path, below)),
-    below(roomOf(path)),
+    nearest === room ? [] : below(nearest),
+    // For a file in a subfolder, the tests of other subfolders are about something else.
+    below(room).filter((test) => folder === room || dirname(test) === `test/${room}`),
     (alsoIn[path.split("/")[1]] ?? []).flatMap(below),
   ]
     .map((step) => step.filter((test) => !seen.has(test) && seen.add(test)))
     .filter((step) => step.length > 0);
 }
 
-/** The folder of one subject: batteries and engines have one each. */
-const roomOf = (path) => (/^src\/((?:batteries|engines)\/[^/]+|[^/]+)\//.exec(path) ?? [])[1] ?? "";
-
-/** The deepest folder above the file, below src/, that has tests. */
-function nearestFolder(path, below) {
-  let folder = dirname(relative("src", path));
-  while (folder.includes("/") && below(folder).length === 0) folder = dirname(folder);
-  return folder;
-}
-
 /** The sources that a test imports itself. */
-function importsOf(root, test) {
-  const text = readFileSync(join(root, test), "utf8");
+function importsOf(test, text) {
   const paths = [...text.matchAll(/from "(\.[^"]+)\.js"/g)].map(([, path]) => join(dirname(test), `${path}.ts`));
   return new Set(paths);
 }

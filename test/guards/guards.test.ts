@@ -62,6 +62,25 @@ describe("a guard", () => {
     expect(await statusOf({ check: () => true })).toBe(200);
   });
 
+  it("runs once, in the order given, whether others are async or not", async () => {
+    const order: string[] = [];
+    const sync =
+      (name: string): Guard =>
+      () =>
+        !!order.push(name);
+    const later =
+      (name: string): Guard =>
+      async () =>
+        !!order.push(name);
+    const app = new App();
+    app.get("/in", { guards: [later("a"), sync("b"), later("c"), sync("d")] }, () => "in");
+    app.get("/out", { guards: [later("a"), sync("b"), () => false, later("c")] }, () => "in");
+    expect((await app.request("/in")).status).toBe(200);
+    expect(order.splice(0)).toEqual(["a", "b", "c", "d"]);
+    expect((await app.request("/out")).status).toBe(403);
+    expect(order).toEqual(["a", "b"]);
+  });
+
   it("refuses with false, or with a string that is the message", async () => {
     const refused = await answerOf(() => false);
     expect(refused.status).toBe(403);
@@ -192,6 +211,8 @@ describe("the catalogue", () => {
 
   it("refuses empty lists", () => {
     expect(() => Role()).toThrow("Role takes one or more names");
+    expect(() => Role("admin", "")).toThrow("Role takes");
+    expect(() => Scope("read", 5 as never)).toThrow("Scope takes");
     expect(() => And()).toThrow("And takes one or more guards");
     expect(() => Not(5 as never)).toThrow("Not takes one or more guards");
     expect(() => Or(Authenticated(), 5 as never)).toThrow("Or takes one or more guards");

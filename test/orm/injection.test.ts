@@ -127,6 +127,12 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     for (const value of [-1, 2 ** 60]) expect(() => Book.objects.limit(value)).toThrow(ParameterRangeError);
   });
 
+  it("shows a name that is no field in full up to 60 characters, and never more", () => {
+    const refusal = (length: number) => () => Book.objects.orderBy("x".repeat(length) as never).toSql();
+    expect(refusal(60)).toThrow(`no field "${"x".repeat(60)}"`);
+    expect(refusal(61)).toThrow(`no field "${"x".repeat(57)}..."`);
+  });
+
   it("refuses parts of SQL that are no names", () => {
     expect(() => fn("lower(title)); drop table books; --")).toThrow(FieldError);
     expect(() => rowNumber().over({ frame: "rows 1 preceding) from books; --" })).toThrow(FieldError);

@@ -35,6 +35,16 @@ describe("deadlines", () => {
     expect(expired).toEqual([2]);
   });
 
+  it("that are far off do not keep a process from ending", () => {
+    const setting = vi.spyOn(globalThis, "setTimeout");
+    const deadlines = new Deadlines(1000);
+    deadlines.add(() => {});
+    vi.advanceTimersByTime(500);
+    const timers = setting.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    expect(timers.length).toBeGreaterThan(1);
+    expect(timers.map((timer) => timer.hasRef())).toEqual(timers.map(() => false));
+  });
+
   it("leave no timer running when there is nothing to wait for", () => {
     const deadlines = new Deadlines(1000);
     deadlines.remove(deadlines.add(() => {}));

@@ -55,4 +55,11 @@ describe("paths that were asked for before", () => {
       expect(matches.at(path).path === path).toBe(length === 64);
     }
   });
+
+  it("are kept side by side: paths that differ at the end seldom displace one another", () => {
+    const matches = new RecentMatches<object, string>();
+    const paths = Array.from({ length: 64 }, (_, n) => `/books/${n}`);
+    for (const path of paths) matches.keep(path, {}, { route: path, values: [] });
+    expect(paths.filter((path) => matches.at(path).path === path).length).toBeGreaterThan(16);
+  });
 });

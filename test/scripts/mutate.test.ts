@@ -119,6 +119,7 @@ describe("the files", () => {
       "test/http/json.test.ts": "",
       "test/http/query.test.ts": 'import { json } from "../../src/http/json.js";',
       "test/http/headers.test.ts": "",
+      "test/http/package.test.ts": 'import { ensureBuilt } from "../../scripts/setup.mjs";',
       "test/engines/db/pool.test.ts": "",
       "test/engines/db/values/bytes.test.ts": "",
       "test/engines/kv/store.test.ts": "",
@@ -153,6 +154,10 @@ describe("the files", () => {
       ["test/engines/db/values/bytes.test.ts"],
       ["test/engines/db/pool.test.ts"],
     ]);
+    expect(relatedTests(root)("src/engines/db/values/deep/time.ts")[0]).toEqual([
+      "test/engines/db/values/bytes.test.ts",
+    ]);
+    expect(relatedTests(root)("src/engines/db/sql/parse.ts")).toEqual([["test/engines/db/pool.test.ts"]]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -43,6 +44,15 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     transport.destroy();
     await rm(folder, { recursive: true });
   });
+
+  it.each(["close", "Close", "close, foo", "foo, close", "keep-alive, close"])(
+    "closes a connection after a request with Connection: %s",
+    async (value) => {
+      const { exchange } = await start(factory, hello);
+      const request = get("/", `Connection: ${value}\r\n`);
+      expect(parseAnswers(await exchange(request + get("/")))).toHaveLength(1);
+    },
+  );
 
   it("refuses connections beyond the maximum", async () => {
     const { client, transport } = await start(factory, hello, { maxConnections: 2 });
@@ -240,6 +250,17 @@ describe("a client that ends its side early", () => {
 });
 
 describe("an application mounted in an http.Server", () => {
+  it("refuses a request with two lengths, also where the parser of that server is lenient", async () => {
+    const server = createServer({ insecureHTTPParser: true }, createNodeListener(echo)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = await openClient({ host: "127.0.0.1", port });
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    expect((await client.responses(1))[0]!.status).toBe(400);
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("handles requests and upgrades", async () => {
     const dispatch = (request: Parameters<typeof echo>[0]) => {
       if (!request.source.wantsWebSocket) return echo(request);

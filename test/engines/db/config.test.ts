@@ -92,6 +92,16 @@ describe("DatabaseConfig", () => {
     });
   });
 
+  it.each([
+    ["pool_size", "poolSize"],
+    ["acquire_timeout", "acquireTimeout"],
+    ["idle_timeout", "idleTimeout"],
+    ["statement_timeout", "statementTimeout"],
+  ] as const)("reads %s and %s in a URL as numbers", (snake, camel) => {
+    for (const name of [snake, camel]) expect(new DatabaseConfig(`postgres://h/x?${name}=7`)[camel]).toBe(7);
+    expect(() => new DatabaseConfig(`postgres://h/x?${camel}=`)).toThrow(camel);
+  });
+
   it("takes fields in either spelling, and in the contract's order", () => {
     expect(new DatabaseConfig({ host: "h", database: "x", pool_size: 3 }).poolSize).toBe(3);
     expect(new DatabaseConfig({ host: "h", poolSize: 3 }).pool_size).toBe(3);

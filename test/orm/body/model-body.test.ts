@@ -213,6 +213,7 @@ describe("body: Model", () => {
 
     it("count characters, not bytes or units, and say character of one", async () => {
       expect(await accepted("code", "😀é漢")).toBe("😀é漢");
+      expect(await one("code", "\uffff".repeat(4))).toMatchObject({ type: "string_too_long" });
       expect(await one("code", "😀é漢x")).toEqual(
         issue("code", "string_too_long", "String should have at most 3 characters"),
       );

@@ -29,9 +29,9 @@ describe("banner", () => {
 
   it("says how many workers there are and that every interface is open", () => {
     const plan = planRun({}, { workers: 3 }, {});
-    const text = banner(plan, { host: "0.0.0.0", port: 1 }, [], true);
+    const text = banner(plan, { host: "0.0.0.0", port: 1 }, [["Docs", "/docs"]], true);
     expect(text).toContain("3 (supervisor pid");
-    expect(text).toContain("0.0.0.0, every interface");
+    expect(text).toMatch(/Docs.*\n.*Bound to.*0\.0\.0\.0, every interface\n.*Mode/);
     expect(text).toContain("\x1b[36mhttp://localhost:1\x1b[0m");
   });
 });
