@@ -1,3 +1,4 @@
+import { decodedPath } from "../http/path.js";
 import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { pathKind } from "../routing/tree.js";
@@ -12,14 +13,14 @@ export class SkippedPaths {
   }
 
   add(owner: string, path: string): void {
-    const received = asReceived(owner, path);
-    if (this.#exact.has(received)) return;
-    this.#exact.add(received);
-    // Below "/" is everything, and whoever names it means the page there.
-    if (received !== "/") this.#below.push(received.endsWith("/") ? received : `${received}/`);
+    const plain = asRequested(owner, path);
+    if (this.#exact.has(plain)) return;
+    this.#exact.add(plain);
+    // Below "/" is everything; a user who names it means the page there.
+    if (plain !== "/") this.#below.push(plain.endsWith("/") ? plain : `${plain}/`);
   }
 
-  /** Takes a path as received: what is written in another way than the path that was added is not skipped. */
+  /** Takes a path in the form of `request.path`. A path with escaped slashes is another path. */
   covers(path: string): boolean {
     if (this.#exact.size === 0) return false;
     if (this.#exact.has(path)) return true;
@@ -35,7 +36,8 @@ function staysBelow(path: string): boolean {
   return pathKind(path) !== "malformed";
 }
 
-function asReceived(owner: string, path: string): string {
+/** The path in the form that `request.path` has. */
+function asRequested(owner: string, path: string): string {
   if (typeof path !== "string" || !path.startsWith("/")) {
     throw new ValueError(`${owner} takes a path that begins with '/', not ${show(path)}`);
   }
@@ -45,5 +47,5 @@ function asReceived(owner: string, path: string): string {
   if (/[?#\s\\]/.test(path))
     throw new ValueError(`${show(path)} in ${owner} holds a character that a path cannot have`);
   if (!staysBelow(path)) throw new ValueError(`${show(path)} in ${owner} is not a path that a route can have`);
-  return path.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
+  return decodedPath(path.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed())));
 }

@@ -25,6 +25,7 @@ export const errorTable = {
   UNSUPPORTED_MEDIA_TYPE: [415, "The type of the body is not supported here."],
   RANGE_NOT_SATISFIABLE: [416, "The range lies outside the resource."],
   EXPECTATION_FAILED: [417, "The expectation cannot be met."],
+  MISDIRECTED_REQUEST: [421, "This host is not served here."],
   UPGRADE_REQUIRED: [426, "This address speaks WebSocket only."],
   TOO_MANY_REQUESTS: [429, "Too many requests."],
   HEADERS_TOO_LARGE: [431, "The header fields are larger than allowed."],

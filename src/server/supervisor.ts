@@ -33,7 +33,12 @@ interface Charge {
   readyAt: number | null;
   /** Another has been started in its place. */
   replaced: boolean;
+  /** Messages of other workers that it has not taken yet. */
+  waiting: number;
 }
+
+/** Messages kept for a worker that does not take them. A stuck one must not fill the memory of the supervisor. */
+const maxWaiting = 64;
 
 class Supervisor {
   readonly #target: RunTarget;
@@ -82,7 +87,7 @@ class Supervisor {
 
   #fork(): void {
     const role = childEnvironment({ role: "worker", port: this.#port, again: this.#running });
-    const charge: Charge = { worker: cluster.fork(role), readyAt: null, replaced: false };
+    const charge: Charge = { worker: cluster.fork(role), readyAt: null, replaced: false, waiting: 0 };
     this.#charges.add(charge);
     closeUntakenConnection(charge.worker);
     charge.worker.on("message", (message: unknown) => this.#hear(charge, message));
@@ -106,7 +111,7 @@ class Supervisor {
         this.#replace(charge, "leaves");
         break;
       case "publish":
-        for (const other of this.#charges) if (other !== charge && other.readyAt !== null) other.worker.send(message);
+        for (const other of this.#charges) if (other !== charge && other.readyAt !== null) publish(other, message);
     }
   }
 
@@ -193,5 +198,13 @@ function freePort(address: ListenAddress): Promise<number> {
       const { port } = server.address() as { port: number };
       server.close(() => resolve(port));
     });
+  });
+}
+
+function publish(charge: Charge, message: object): void {
+  if (charge.waiting >= maxWaiting) return;
+  charge.waiting++;
+  charge.worker.send(message, () => {
+    charge.waiting--;
   });
 }

@@ -50,7 +50,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     async (value) => {
       const { exchange } = await start(factory, hello);
       const request = get("/", `Connection: ${value}\r\n`);
-      expect(parseAnswers(await exchange(request + get("/")))).toHaveLength(1);
+      expect(parseResponses(await exchange(request + get("/")))).toHaveLength(1);
     },
   );
 

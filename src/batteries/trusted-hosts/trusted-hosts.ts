@@ -1,4 +1,4 @@
-import { HttpError, httpError } from "../../errors/http-error.js";
+import { httpError } from "../../errors/http-error.js";
 import { withoutStack } from "../../errors/without-stack.js";
 import { AddressSet } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
@@ -51,9 +51,7 @@ export function trustedHosts(isTrusted: HostCheck, hint: string): Middleware {
     const name = hostName(hostOf(request));
     if (name === null) throw withoutStack(() => httpError("BAD_REQUEST", "The Host field is missing or malformed."));
     if (isTrusted(name)) return;
-    throw withoutStack(
-      () => new HttpError(421, `This host is not served here.${hint}`, { code: "MISDIRECTED_REQUEST" }),
-    );
+    throw withoutStack(() => httpError("MISDIRECTED_REQUEST", `This host is not served here.${hint}`));
   };
   return {
     name: "trusted-hosts",
