@@ -40,7 +40,7 @@ export const is = {
 
 /**
  * Reads options given as an object in either spelling: every key must be known and every value allowed. A value that is
- * undefined or null counts as not given.
+ * undefined counts as not given, and so does null where it is not a value of the option.
  */
 export function readOptions<T extends object>(owner: string, given: unknown, checks: Checks<T>): Partial<T> {
   if (given === undefined || given === null) return {};
@@ -53,8 +53,9 @@ export function readOptions<T extends object>(owner: string, given: unknown, che
     if (!Object.hasOwn(checks, name)) {
       throw new ValueError(`unknown option '${key}' in ${owner}${didYouMean(key, spelledLike(key, checks))}`);
     }
-    if (value === undefined || value === null) continue;
-    checkOption(owner, key, value, checks[name as keyof T]);
+    const check = checks[name as keyof T];
+    if (value === undefined || (value === null && check(null) !== undefined)) continue;
+    checkOption(owner, key, value, check);
     options[name as keyof T] = value as T[keyof T];
   }
   return options;

@@ -78,3 +78,12 @@ describe("spellings", () => {
     }
   });
 });
+
+describe("null", () => {
+  const checks = { size: is.integer(1), fill: (value: unknown) => (value === null ? undefined : "null") };
+
+  it("counts as not given, except where it is a value of the option", () => {
+    expect(readOptions("a test", { size: null }, checks)).toEqual({});
+    expect(readOptions("a test", { fill: null }, checks)).toEqual({ fill: null });
+  });
+});
