@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { KvStoreError, openKvStore } from "stoa";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { service } from "../../support/service.js";
-import { certificates, freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
+import { certificates, cli, freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
 import { redisUrl, testStore, until } from "./store.js";
 
 /** The error of a promise that must reject. */
@@ -137,6 +137,30 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
         return messages.includes("again");
       });
       await subscription.close();
+    });
+
+    it("replaces the connection to a server that has become a replica", async () => {
+      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, poolSize: 1 });
+      onTestFinished(() => kv.close());
+      const before = await kv.client.call("CLIENT", "ID");
+      await cli(port, "replicaof", "127.0.0.1", String(await freePort()));
+      try {
+        expect(await errorOf(kv.set("a", "1"))).toMatchObject({ code: "REFUSED", reply: "READONLY" });
+        await until(() =>
+          kv.client.call("CLIENT", "ID").then(
+            (id) => id !== before,
+            () => false,
+          ),
+        );
+      } finally {
+        await cli(port, "replicaof", "no", "one");
+      }
+      await until(() =>
+        kv.set("a", "1").then(
+          () => true,
+          () => false,
+        ),
+      );
     });
 
     it("tells subscribers of messages that may be lost", async () => {
