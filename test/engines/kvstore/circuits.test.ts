@@ -1,3 +1,4 @@
+import type { KvStore } from "stoa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Admission, Breaker, BreakerState } from "../../../src/batteries/circuit-breaker/store.js";
 import { KvBreakerStore } from "../../../src/engines/kvstore/stores/circuits.js";
@@ -11,8 +12,8 @@ interface Circuit {
   readonly changes: BreakerState[];
 }
 
-async function twoBreakers(change: object = {}): Promise<[Circuit, Circuit]> {
-  const kv = await testStore();
+async function twoBreakers(change: object = {}, store?: KvStore): Promise<[Circuit, Circuit]> {
+  const kv = store ?? (await testStore());
   const policy = { route: "GET /x", failureThreshold: 3, resetMs: 60_000, halfOpenTarget: 2, ...change };
   const make = (): Circuit => {
     const changes: BreakerState[] = [];
@@ -92,6 +93,14 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(one.changes).toEqual(["open", "half-open"]);
     await one.breaker.report(probe.ticket, "failure");
     expect(one.changes).toEqual(["open", "half-open", "open"]);
+  });
+
+  it("do not stay open for longer when the clock of the server was set back", async () => {
+    const kv = await testStore();
+    const [one, two] = await twoBreakers({ failureThreshold: 1, resetMs: 100 }, kv);
+    await fail(one.breaker);
+    await kv.hash("circuit:{GET /x}").set({ o: Date.now() + 3_600_000 });
+    expect((await admitted(two.breaker)).ticket).not.toBe(0);
   });
 
   it("gives each of many requests that wait for the same reply its own place", async () => {

@@ -7,9 +7,9 @@ import { twoApps } from "./apps.js";
 import { cli, type RedisCluster, startCluster } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
-/** Milliseconds that a call may take. A busy machine is allowed more: the test is about calls that hang. */
-const commandTimeout = 1000;
-const longest = 10 * commandTimeout;
+/** Milliseconds that a call may take while a master dies. A busy machine is allowed more: the test is about calls that hang. */
+const shortTimeout = 1000;
+const longest = 10 * shortTimeout;
 
 describe.skipIf(!service("redis"))("a cluster of three masters and three replicas", { timeout: 120_000 }, () => {
   let cluster: RedisCluster;
@@ -20,7 +20,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     await cluster?.stop();
   });
 
-  const open = () => testStore({ url: cluster.url, clusterMode: true, commandTimeout });
+  const open = (commandTimeout = 20_000) => testStore({ url: cluster.url, clusterMode: true, commandTimeout });
 
   it("takes calls with keys of all servers", async () => {
     const kv = await open();
@@ -85,7 +85,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
   });
 
   it("follows a slot that moves, under load, without an error", async () => {
-    const kv = await openKvStore({ url: cluster.url, clusterMode: true, commandTimeout: 5000 });
+    const kv = await openKvStore({ url: cluster.url, clusterMode: true, commandTimeout: 20_000 });
     onTestFinished(() => kv.close());
     const keys = Array.from({ length: 20 }, (_, i) => `{moving}:${i}`);
     await Promise.all(keys.map((key) => kv.set(key, "0")));
@@ -130,8 +130,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
   });
 
   it("goes on when a master is killed under load: no call waits over the bound, and it heals", async () => {
-    const kv = await open();
-    await kv.ping();
+    const kv = await open(shortTimeout);
     const masters = await mastersOf(cluster.servers[0]!.port);
     const victim = cluster.servers.find(({ port }) => port === masters[1]!.port)!;
     let slowest = 0;

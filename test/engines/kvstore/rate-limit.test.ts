@@ -80,6 +80,28 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     }
   });
 
+  it("neither opens nor stays shut for longer than a window when the clock of the server was set back", async () => {
+    const kv = await testStore();
+    const store = new KvRateLimitStore(kv);
+    const later = Date.now() + 3_600_000;
+    await kv.set("rate:1:p:x", later);
+    const bucket = store.limiter({ kind: "token_bucket", name: "p", windowMs: 60_000, maxKeys: 10 });
+    const refused = await bucket.take("x", 10);
+    expect(refused.allowed).toBe(false);
+    expect(refused.resetMs).toBeLessThanOrEqual(60_000);
+    await kv.eval("return redis.call('SET', KEYS[1], cmsgpack.pack({tonumber(ARGV[1]), 10}))", ["rate:1:q:x"], [later]);
+    const window = store.limiter({ kind: "sliding_window", name: "q", windowMs: 60_000, maxKeys: 10 });
+    const full = await window.take("x", 10);
+    expect(full.allowed).toBe(false);
+    expect(full.retryMs).toBeLessThanOrEqual(61_000);
+    // What is kept was moved: it does not begin anew with each request that is refused.
+    expect(Number(await kv.get("rate:1:p:x"))).toBeLessThan(later - 3_000_000);
+    const kept = await kv.eval<string>("return tostring(cmsgpack.unpack(redis.call('GET', KEYS[1]))[1])", [
+      "rate:1:q:x",
+    ]);
+    expect(Number(kept)).toBeLessThan(later - 3_000_000);
+  });
+
   it("leaves no key behind when the window has passed", async () => {
     const kv = await testStore();
     const store = new KvRateLimitStore(kv);

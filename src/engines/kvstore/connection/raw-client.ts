@@ -82,6 +82,8 @@ export function createRawClient(
       maxRetriesPerRequest: 0,
       // A subscriber looks for another server of the cluster, and subscribes again by itself.
       retryStrategy: kind === "subscriber" ? null : pauseBefore,
+      // After a failover behind one name the old master is a replica: a new connection leads to the new one.
+      reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
       enableAutoPipelining: bounded,
       autoPipeliningIgnoredCommands: neverAutoPipelined,
     } satisfies import("ioredis").RedisOptions & { [contained]: true };

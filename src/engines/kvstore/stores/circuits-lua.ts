@@ -14,6 +14,11 @@ local epoch = tonumber(values[2] or '0')
 local failures = tonumber(values[3] or '0')
 local successes = tonumber(values[4] or '0')
 local opened = tonumber(values[5] or '0')
+-- A clock that was set back must not keep it open for longer.
+if opened > now then
+  opened = now
+  redis.call('HSET', KEYS[1], 'o', string.format('%.3f', opened))
+end
 local function text(number) return string.format('%.0f', number) end
 local function keep(resetMs)
   redis.call('PEXPIRE', KEYS[1], 86400000 + resetMs)
@@ -30,8 +35,7 @@ local function become(next, resetMs)
 end
 local function remaining(resetMs)
   if state ~= 2 then return 0 end
-  -- A clock that was set back must not keep it open for longer.
-  return math.max(0, math.min(resetMs, opened + resetMs - now))
+  return math.max(0, opened + resetMs - now)
 end
 `;
 

@@ -63,7 +63,7 @@ class KvRateLimiter implements RateLimiter {
   }
 }
 
-/** A clock that was set back must not open a limit, nor keep it shut for longer than a window. */
+/** A clock that was set back must not open a limit, nor keep it shut for longer than a window: times ahead are moved. */
 const clock = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
@@ -76,6 +76,9 @@ const tokenBucket = `${clock}
 local interval = window / limit
 local full = tonumber(redis.call('GET', KEYS[1]) or '0')
 local missing = math.min(math.max(0, full - now), window)
+if full - now > window then
+  redis.call('SET', KEYS[1], string.format('%.3f', now + window), 'PX', math.ceil(window))
+end
 local left = window - missing - interval
 if left < interval * -0.001 then
   return {0, 0, tostring(missing), tostring(-left)}
@@ -92,13 +95,17 @@ local old = packed and cmsgpack.unpack(packed) or {}
 local log = {}
 local total = 0
 local horizon = now - window
+local latest = now + window / parts
+local ahead = false
 for i = 1, #old, 2 do
   if old[i] > horizon then
-    log[#log + 1] = math.min(old[i], now + window / parts)
+    ahead = ahead or old[i] > latest
+    log[#log + 1] = math.min(old[i], latest)
     log[#log + 1] = old[i + 1]
     total = total + old[i + 1]
   end
 end
+if ahead then redis.call('SET', KEYS[1], cmsgpack.pack(log), 'PX', math.ceil(latest + window - now)) end
 if total >= limit then
   return {0, 0, tostring(log[#log - 1] + window - now), tostring(log[1] + window - now)}
 end
