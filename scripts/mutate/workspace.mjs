@@ -51,10 +51,15 @@ export class Workspace {
     const options = ["--typecheck.enabled=false", "--reporter=json", `--outputFile=${this.#report}`, ...more];
     // Most of the time of a small run goes into loading sources: they are transformed once, and loaded once for all files.
     const cache = ["--experimental.fsModuleCache", `--experimental.fsModuleCachePath=${join(this.#folder, "cache")}`];
-    const shared = ["--no-isolate", "--maxWorkers=1"];
+    const shared = tests.some((test) => this.#mocks(test)) ? [] : ["--no-isolate", "--maxWorkers=1"];
     const seconds = patience.start + patience.file * tests.length;
     const code = await this.#vitest([...tests, ...options, ...cache, ...shared], seconds);
     return { passed: code === 0, timedOut: code === null };
+  }
+
+  /** True for a file that replaces modules, which must not have been loaded before. */
+  #mocks(test) {
+    return readFileSync(join(this.#folder, test), "utf8").includes("vi.mock(");
   }
 
   /** The exit code, or null after the time limit. */

@@ -21,6 +21,7 @@ describe("the content type of a file", () => {
     ["book.pdf", "application/pdf"],
     ["C:\\dir.html\\file", "application/octet-stream"],
     ["dir.html/file", "application/octet-stream"],
+    ["a/dir/.html", "application/octet-stream"],
     ["unknown.xyzzy", "application/octet-stream"],
     ["Makefile", "application/octet-stream"],
     [".html", "application/octet-stream"],

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Duplex, duplexPair } from "node:stream";
+import { Duplex, duplexPair } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
 import { createNodeListener, createNodeUpgradeListener } from "../../src/server/node/transport.js";
@@ -220,6 +220,18 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     const { client } = await start(factory, (request) => new Response(String(request.source.wantsWebSocket)));
     const [response] = await (await client(bytes)).responses(1);
     expect(response).toMatchObject({ status: 200, body: "false" });
+  });
+});
+
+describe("a connection that is refused", () => {
+  it("does no harm when it breaks", async () => {
+    const { transport } = await start(transports[0]![1], hello);
+    await transport.drain();
+    const broken = new Duplex({ read() {}, destroy: (_error, done) => done(new Error("broken")) });
+    const closed = new Promise((resolve) => broken.on("close", resolve));
+    transport.accept(broken);
+    await closed;
+    expect(transport.connections).toBe(0);
   });
 });
 

@@ -1,6 +1,12 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { validationStep } from "../../src/validation/validate.js";
+
+it("a route without schemas has no step of validation to pass", () => {
+  expect(validationStep({}, "GET /")).toBeNull();
+  expect(validationStep({ stream: true }, "GET /")).toBeNull();
+});
 
 describe("schemas", () => {
   const app = new App();
