@@ -56,7 +56,7 @@ it("Node's modules are not made ES modules, which would load the parts that they
 it("a start opens two files of the package, and one more where features are enabled", async () => {
   const core = await openedWith("index.js");
   expect(core).toHaveLength(2);
-  const features = (await readdir(new URL("chunks/", dist))).find((name) => /^enabled-.*\.js$/.test(name));
+  const features = (await readdir(new URL("chunks/", dist))).find((name) => /^batteries-.*\.js$/.test(name));
   const opened = await openedWith(`chunks/${features}`);
   expect(opened.filter((name) => !core.includes(name))).toEqual([`chunks/${features}`]);
 });

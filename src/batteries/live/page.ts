@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { packageFolder } from "../../internal/package-folder.js";
 import { pageMarkup } from "./page-markup.js";
 import { pageStyle } from "./page-style.js";
@@ -32,5 +32,5 @@ export async function livePage(): Promise<LivePage> {
 }
 
 function hash(text: string): string {
-  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+  return `sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}`;
 }
