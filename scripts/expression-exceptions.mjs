@@ -6,7 +6,7 @@
  */
 export const exceptions = [
   ...of("the paths, patterns and names that the application itself is made of", [
-    ["batteries/cache/excluded-paths.ts", "/\\/+$/"],
+    ["batteries/cache/excluded-paths.ts", "/(?<=.)\\/+$/"],
     [
       "batteries/trusted-hosts/trusted-hosts.ts",
       "/^(?:loopback|private|linklocal|[\\d.]+(?:\\/\\d+)?|\\[?[0-9a-f:.]*:[0-9a-f:.]*\\]?(?:\\/\\d+)?)$/",
