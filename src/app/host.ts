@@ -39,6 +39,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   readonly #routes: AppRoute[] = [];
   readonly #features: Middleware[] = [];
   readonly #links: (readonly [label: string, path: string])[] = [];
+  readonly #refusedListeners: ((code: string) => void)[] = [];
   readonly #stores = new StoreRegistry();
   #settings: RunSettings = defaultSettings();
   #logger: Logger | null = null;
@@ -104,6 +105,14 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
 
   links(): readonly (readonly [label: string, path: string])[] {
     return this.#links;
+  }
+
+  onRefused(listener: (code: string) => void): void {
+    this.#refusedListeners.push(listener);
+  }
+
+  refused(code: string): void {
+    for (const listener of this.#refusedListeners) listener(code);
   }
 
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {

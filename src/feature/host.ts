@@ -36,6 +36,8 @@ export interface Host extends StoreSource {
   route(route: HostRoute): void;
   /** Lists a page in the banner that is printed when the server listens. */
   link(label: string, path: string): void;
+  /** Calls back with the code of each request that the server refuses before the application sees it. */
+  onRefused(listener: (code: string) => void): void;
   /** Offers a store to all features that ask for this kind. Engines call it in `prepare`. */
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void;
 }

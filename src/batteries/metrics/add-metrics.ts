@@ -20,6 +20,11 @@ export function addMetrics(
   const http = new HttpMetrics({ ...options, prefix });
   metrics.addSource(() => http.collect());
   host.use(http.middleware);
+  const refused = metrics.counter(`${prefix}requests_refused_total`, {
+    help: "Requests that the server refused before the application saw them, by code of the error.",
+    labels: ["code"],
+  });
+  host.onRefused((code) => refused.inc({ code }));
   const workers = new WorkerMetrics({
     channel: workerChannel,
     collect: () => metrics.collect(),

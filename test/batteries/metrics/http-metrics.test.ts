@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { App, Response } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
@@ -253,3 +255,20 @@ const silent = (() => {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
   return logger;
 })();
+
+describe("requests that the server refuses", () => {
+  it("are counted by the code of the error", async () => {
+    const app = new App().enableMetrics();
+    const server = await app.run({ port: 0, host: "127.0.0.1", logs: false, banner: false, exit: false });
+    const { port } = new URL(server.url);
+    for (const bytes of ["GET / HTTP/9.9\r\n\r\n", "nonsense\r\n\r\n", "nonsense\r\n\r\n"]) {
+      const socket = connect(Number(port), "127.0.0.1").on("error", () => {});
+      socket.end(bytes);
+      await once(socket.resume(), "close");
+    }
+    const text = await scrape(server.url);
+    expect(sumOf(text, "framework_http_requests_refused_total")).toBe(3);
+    expect(sample(text, 'framework_http_requests_refused_total{code="MALFORMED_REQUEST"}')).toBe(2);
+    await server.close();
+  });
+});
