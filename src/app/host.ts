@@ -6,6 +6,7 @@ import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import type { Logger } from "../internal/logger.js";
+import type { Tracer } from "../internal/tracer.js";
 import { ValueError } from "../internal/value-error.js";
 import { createLogger } from "../logging/create-logger.js";
 import { ExceptionHandlers } from "../pipeline/exceptions.js";
@@ -35,6 +36,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   bodyLimit: number = defaultBodyLimit;
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
+  tracer: Tracer | null = null;
   readonly #table = new RouteTable<AppRoute>();
   readonly #routes: AppRoute[] = [];
   readonly #features: Middleware[] = [];

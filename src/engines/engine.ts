@@ -2,13 +2,14 @@ import { registerHealthCheck } from "../batteries/health/feature.js";
 import { type Meter, meterOf } from "../batteries/metrics/feature.js";
 import type { FeatureStages } from "../feature/feature.js";
 import { type Host, perHost } from "../feature/host.js";
+import type { Tracer } from "../internal/tracer.js";
 import { ValueError } from "../internal/value-error.js";
 import { Reopening } from "./reopening.js";
 
 /**
  * The contract of engines: a client of a database, a store or a broker. The declaration says how the client is made,
  * opened, asked and closed. From it come, in one place: the start with a time limit and a clear error, the readiness
- * check, the metrics, the reconnection, the drain and the close in reverse order of the start.
+ * check, the metrics, the spans, the reconnection, the drain and the close in reverse order of the start.
  */
 export interface EngineDeclaration<Config, Client> {
   /** The engine in one word: the name of its health check, and the prefix of its metrics. */
@@ -29,6 +30,8 @@ export interface EngineDeclaration<Config, Client> {
   gauges?(client: Client, config: Config): Readonly<Record<string, EngineGauge>>;
   /** Lets the client count its calls. Called where metrics are enabled only. */
   measure?(client: Client, meter: Meter): void | Promise<void>;
+  /** Lets the client record its calls as spans. Called at the start where something exports them. */
+  trace?(client: Client, tracer: Tracer): void | Promise<void>;
   /** Offers stores to the other features, with `host.share`; warns of what the settings imply. */
   prepare?(client: Client, config: Config, host: Host): void | Promise<void>;
   /**
@@ -108,6 +111,7 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
       async open(host) {
         const { enabled } = stateOf(host);
         if (enabled === null) return;
+        if (host.tracer !== null) await declaration.trace?.(enabled.client, host.tracer);
         const seconds = declaration.openWithin(enabled.config);
         await within(seconds, declaration.open(enabled.client, host), `the ${name} did not open within ${seconds} s`);
       },

@@ -1,6 +1,7 @@
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Logger } from "../internal/logger.js";
+import type { Tracer } from "../internal/tracer.js";
 import type { Middleware } from "../pipeline/middleware.js";
 import type { SharedStores, StoreSource } from "../pipeline/shared-stores.js";
 import type { RouteDefinition, Scope } from "../route/definition.js";
@@ -30,6 +31,8 @@ export interface Host extends StoreSource {
   readonly middleware: readonly Middleware[];
   /** All routes, those of blueprints included. */
   readonly routes: readonly RouteDefinition[];
+  /** Records the calls of engines. Set in `prepare` by the feature that exports spans; null where there is none. */
+  tracer: Tracer | null;
   /** Adds middleware at its slot. Possible until all features are prepared. */
   use(middleware: Middleware): void;
   /** Adds a GET route of the framework. Possible until all features are prepared. */

@@ -4,6 +4,7 @@ import { currentHealth } from "../../src/batteries/health/feature.js";
 import { metricsFeature } from "../../src/batteries/metrics/feature.js";
 import { type EngineDeclaration, engine } from "../../src/engines/engine.js";
 import { feature } from "../../src/feature/feature.js";
+import { recordingTracer } from "./spans.js";
 
 class Client {
   opened = 0;
@@ -78,6 +79,19 @@ describe("an engine", () => {
     dead.client.alive = false;
     expect((await currentHealth(dead.host))?.checks["probe"]).toMatchObject({ status: "DOWN" });
     expect(client.alive).toBe(true);
+  });
+
+  it("records spans only where something exports them", async () => {
+    const traced: unknown[] = [];
+    const trace = (_client: Client, tracer: unknown): void => void traced.push(tracer);
+    const plain = hostWith({ trace });
+    await plain.host.start();
+    expect(traced).toEqual([]);
+    const exporting = hostWith({ trace });
+    const { tracer } = recordingTracer();
+    exporting.host.tracer = tracer;
+    await exporting.host.start();
+    expect(traced).toEqual([tracer]);
   });
 
   it("is drained before it is closed", async () => {

@@ -52,6 +52,7 @@ const postgres = engine<DatabaseConfig, LazyDatabase>({
     const { statementMeter } = await import("./metrics.js");
     await db.measure(statementMeter(meter));
   },
+  trace: (db, tracer) => db.trace(tracer),
   prepare(_db, config, host) {
     if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
       host.logger.warn("the embedded database is in the memory of each worker: they do not share its data");

@@ -1,3 +1,4 @@
+import type { Tracer } from "../../internal/tracer.js";
 import type { DatabaseEngine, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { BaseQueries, readStatement } from "./queries.js";
@@ -14,6 +15,8 @@ export interface QueryDefaults {
   readonly pooled: boolean;
   /** Measures every statement, if metrics are enabled. */
   meter: QueryMeter | null;
+  /** Records every statement as a span, if something exports them. */
+  tracer: Tracer | null;
 }
 
 const noOptions: QueryOptions = {};
@@ -65,6 +68,7 @@ export abstract class JobQueries extends BaseQueries {
   protected begin(job: Job, options: QueryOptions): void {
     const signal = options.signal ?? this.signal;
     if (this.defaults.meter !== null) job.measure(this.defaults.meter);
+    if (this.defaults.tracer !== null) job.trace(this.defaults.tracer);
     if (signal !== undefined || options.timeout !== undefined) watchJob(job, signal, options.timeout);
     if (job.settled) return;
     try {

@@ -1,4 +1,5 @@
 import { setOwn } from "../../internal/own-property.js";
+import type { Span, Tracer } from "../../internal/tracer.js";
 import type { ArrayResult, ExecuteResult, Row } from "./database.js";
 import { DataError, type OperationalError } from "./errors.js";
 import type { StatementInfo } from "./statements.js";
@@ -74,6 +75,7 @@ export class Job {
   sink: RowSink | null = null;
   #sinkBegun = false;
   #meter: QueryMeter | null = null;
+  #span: Span | null = null;
   #startedAt = 0;
   #rows: unknown[] = [];
   #command = "";
@@ -97,6 +99,11 @@ export class Job {
   measure(meter: QueryMeter): void {
     this.#meter = meter;
     this.#startedAt = performance.now();
+  }
+
+  /** Records the job as a span. */
+  trace(tracer: Tracer): void {
+    this.#span = tracer.start("database query", { "db.system.name": "postgresql", "db.query.text": this.info.text });
   }
 
   /** Checks the parameters by the types that are known; false when that failed and the job is over. */
@@ -174,6 +181,7 @@ export class Job {
   #settle(error: unknown): void {
     this.settled = true;
     this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
+    this.#span?.end(error);
     this.withdraw = null;
     this.unwatch?.();
     this.unwatch = null;

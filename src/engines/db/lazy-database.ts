@@ -1,4 +1,5 @@
 import type { Logger } from "../../internal/logger.js";
+import type { Tracer } from "../../internal/tracer.js";
 import type { DatabaseConfig } from "./config.js";
 import type { CursorHome } from "./cursor.js";
 import type {
@@ -58,6 +59,11 @@ export class LazyDatabase extends BaseQueries implements Database {
   /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): Promise<void> {
     return this.#call(async (database) => database.measure(meter));
+  }
+
+  /** Records every statement from now on as a span, except those of the framework itself. */
+  trace(tracer: Tracer): Promise<void> {
+    return this.#call(async (database) => database.trace(tracer));
   }
 
   /** @internal */

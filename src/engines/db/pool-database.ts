@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../internal/logger.js";
 import { type Checks, is, readOptions } from "../../internal/options.js";
+import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { currentScope, runWithin } from "./ambient.js";
 import type { DatabaseConfig } from "./config.js";
@@ -67,6 +68,7 @@ export class PoolDatabase extends JobQueries implements Database {
         prepare: config.preparedStatements,
         pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
+        tracer: null,
       },
       listeners: new Listeners(logger),
       running: null,
@@ -158,6 +160,11 @@ export class PoolDatabase extends JobQueries implements Database {
   /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): void {
     this.#core.defaults.meter = meter;
+  }
+
+  /** Records every statement from now on as a span, except those of the framework itself. */
+  trace(tracer: Tracer): void {
+    this.#core.defaults.tracer = tracer;
   }
 
   stats(): DatabaseStats {

@@ -48,6 +48,7 @@ const redis = engine<KvStoreConfig, KvHandle>({
     const { callMeter } = await import("./metrics.js");
     (await handle.load()).measure(callMeter(meter));
   },
+  trace: async (handle, tracer) => (await handle.load()).trace(tracer),
   prepare: (handle, _config, host) => handle.share(host),
   close: (handle) => handle.close(),
 });

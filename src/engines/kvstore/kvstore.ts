@@ -1,4 +1,5 @@
 import type { Logger } from "../../internal/logger.js";
+import type { Tracer } from "../../internal/tracer.js";
 import { pipeline, type Replies, transaction } from "./batch.js";
 import { KvCommands } from "./commands/commands.js";
 import type { KvStoreConfig } from "./config.js";
@@ -119,6 +120,11 @@ export class KvStore extends KvCommands {
   /** Tells a meter of every call from now on. @internal */
   measure(meter: CallMeter): void {
     this.#runner.meter = meter;
+  }
+
+  /** Records every call from now on as a span. @internal */
+  trace(tracer: Tracer): void {
+    this.#runner.tracer = tracer;
   }
 
   /** @internal */

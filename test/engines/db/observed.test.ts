@@ -1,10 +1,12 @@
 import { App, UniqueViolation } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
 import { PoolDatabase } from "../../../src/engines/db/pool-database.js";
 import { judge, sample, sumOf } from "../../batteries/metrics/scrape.js";
 import { send } from "../../batteries/wire.js";
 import { service } from "../../support/service.js";
+import { recordingTracer } from "../spans.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
@@ -166,6 +168,27 @@ describe("the metrics of a database", () => {
     const text = await scrape(app);
     expect(text).toContain("# TYPE framework_database_errors_total counter");
     expect(await judge(promtool as string, text)).toBe("");
+    await app.stop();
+  });
+});
+
+describe("the spans of a database", () => {
+  it("are one for each statement of the application, with its text and its error", async () => {
+    const app = quietApp().enableDatabase("pglite:");
+    const { tracer, spans } = recordingTracer();
+    hostOf(app).tracer = tracer;
+    await app.start();
+    await app.database.transaction((tx) => tx.fetchval("select $1::int", [1]));
+    await expect(app.database.fetch("select * from missing")).rejects.toThrow("missing");
+    const query = (text: string, error: unknown): object => ({
+      name: "database query",
+      attributes: { "db.system.name": "postgresql", "db.query.text": text },
+      error,
+    });
+    expect(spans).toEqual([
+      query("select $1::int", null),
+      query("select * from missing", expect.objectContaining({ sqlstate: "42P01" })),
+    ]);
     await app.stop();
   });
 });

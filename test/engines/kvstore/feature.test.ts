@@ -1,8 +1,10 @@
 import { App } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
 import { loadIoredis } from "../../../src/engines/kvstore/load-ioredis.js";
 import { service } from "../../support/service.js";
+import { recordingTracer } from "../spans.js";
 import { twoApps } from "./apps.js";
 import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
 import { redisUrl, until } from "./store.js";
@@ -28,6 +30,25 @@ describe("the start of an application with a key-value store", () => {
 });
 
 describe.skipIf(!service("redis"))("enableKvstore", () => {
+  it("records each call as a span where something exports spans", async () => {
+    const app = new App().enableKvstore({ url: redisUrl, prefix: `test:${Math.random()}:` });
+    const { tracer, spans } = recordingTracer();
+    hostOf(app).tracer = tracer;
+    await app.start();
+    await app.kvstore.set("text", "x", { ttl: 60 });
+    await expect(app.kvstore.incr("text")).rejects.toThrow("not an integer");
+    const named = (call: string): object => ({ "db.system.name": "redis", "db.operation.name": call });
+    const own = spans.filter(({ attributes }) =>
+      ["set", "incr", "incrby"].includes(`${attributes["db.operation.name"]}`),
+    );
+    expect(own.map(({ attributes }) => attributes)).toEqual([
+      named("set"),
+      named(String(own[1]?.attributes["db.operation.name"])),
+    ]);
+    expect(own.map(({ error }) => error === null)).toEqual([true, false]);
+    await app.stop();
+  });
+
   it("gives app.kvstore, request.kvstore and request.kv, and the store taken before the start", async () => {
     const app = new App().enableKvstore({ url: redisUrl, prefix: `test:${Math.random()}:` });
     const early = app.kvstore;
