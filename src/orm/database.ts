@@ -3,7 +3,7 @@ import { boundDatabase } from "../engines/db/default-database.js";
 
 let strict = false;
 
-/** With true, reading a relation that was not loaded throws `LazyLoadError`, whatever the query. */
+/** With true, reading a relation that was not loaded throws `LazyLoadError`, also in queries without `strict()`. */
 export function strictRelations(value = true): void {
   strict = value;
 }

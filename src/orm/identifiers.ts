@@ -1,6 +1,6 @@
 import { ValueError } from "../internal/value-error.js";
 
-/** An identifier as it stands in SQL. Only names that a model declares ever come here. */
+/** Quotes an identifier for SQL. Names come from the application and the schema, never from a client. */
 export function quote(name: string): string {
   let quoted = known.get(name);
   if (quoted === undefined) known.set(name, (quoted = `"${name.replaceAll('"', '""')}"`));
@@ -15,7 +15,10 @@ export function qualified(schema: string | undefined, name: string): string {
 
 const longest = 63;
 
-/** Refuses names that PostgreSQL would cut or that cannot be told apart in a message. */
+/**
+ * Refuses names that PostgreSQL would truncate, and names with control or invisible characters: messages could not
+ * identify them.
+ */
 export function checkIdentifier(owner: string, name: unknown): string {
   if (typeof name !== "string" || name === "") throw new ValueError(`${owner} must be a non-empty string`);
   if (/[\p{Cc}\p{Cf}\p{Cs}]/u.test(name)) throw new ValueError(`${owner} contains a control character`);
@@ -23,7 +26,9 @@ export function checkIdentifier(owner: string, name: unknown): string {
   return name;
 }
 
-/** A name of at most 63 bytes; one that would be longer ends in a hash of itself, so that it stays the same and unique. */
+/**
+ * Shortens a name to at most 63 bytes. A longer name ends in a hash of the full name, so that it is stable and unique.
+ */
 export function shortName(name: string): string {
   if (Buffer.byteLength(name) <= longest) return name;
   let hash = 5381n;
@@ -36,7 +41,10 @@ export function shortName(name: string): string {
   return head + suffix;
 }
 
-/** A string literal, whatever `standard_conforming_strings` says: backslashes stand in an `E''` string. */
+/**
+ * A string literal that is valid for any `standard_conforming_strings`: a text with backslashes becomes an `E''`
+ * string.
+ */
 export function literal(text: string): string {
   const quoted = `'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
   return text.includes("\\") ? `E${quoted}` : quoted;

@@ -48,7 +48,7 @@ export interface ColumnType {
   readonly scale?: number;
   /** The smallest and largest value; bigint for a `bigInt` column. */
   readonly range?: { readonly min: number | bigint; readonly max: number | bigint };
-  /** The values of an enum; `enumName` when it is a type of the database, else the column is text with a check. */
+  /** The values of an enum. With `enumName` it is a type of the database; otherwise the column is text with a check. */
   readonly choices?: readonly string[];
   readonly enumName?: string;
   /** The type of an array's items. */
@@ -92,7 +92,10 @@ export interface ColumnReference {
 export interface ColumnMeta {
   /** The name under which the field was declared: `author`. */
   readonly name: string;
-  /** The property that holds the column's value, and its key in JSON: `authorId`; `name` for anything but a foreign key. */
+  /**
+   * The property of the column's value, and its key in JSON: `authorId` for a foreign key, otherwise the same as
+   * `name`.
+   */
   readonly attribute: string;
   /** The name in the database: `author_id`. */
   readonly column: string;

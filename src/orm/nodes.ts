@@ -1,8 +1,8 @@
+/** A query as immutable data. Querysets and expressions create it; the compiler reads it. */
+
 import type { Queries } from "../engines/db/database.js";
 import type { SqlFragment } from "../engines/db/sql.js";
 import type { ModelMeta, RelationMeta } from "./meta.js";
-
-/** A query as data: immutable, made by querysets and expressions, read by the compiler. */
 
 export type ExpressionNode =
   /** A field of the model, through relations: `author__name`. */
@@ -76,24 +76,24 @@ export interface RelatedTree {
 
 export interface PrefetchNode {
   readonly relation: string;
-  /** What is loaded, when it is not everything. */
+  /** The query for the related rows; undefined loads all of them. */
   readonly query: Query | undefined;
   readonly nested: readonly PrefetchNode[];
-  /** The property it is put into, when it is not the relation's. */
+  /** The property that gets the rows; undefined for that of the relation. */
   readonly as: string | undefined;
 }
 
 export interface Selection {
-  /** Names of the result and what they are. */
+  /** The names of the result's fields, with their expressions. */
   readonly fields: readonly { readonly name: string; readonly expression: ExpressionNode }[];
   readonly shape: "object" | "list" | "single";
-  /** One row for each combination of the fields that are no aggregates. */
+  /** One row for each combination of the fields that are not aggregates. */
   readonly grouped: boolean;
 }
 
 export interface Query {
   readonly meta: ModelMeta;
-  /** Runs the query; null for the database that the models are bound to. */
+  /** The connection that runs the query; null for the database that the models are bound to. */
   readonly db: Queries | null;
   readonly where: readonly ConditionNode[];
   readonly orderBy: readonly OrderNode[] | null;
@@ -102,7 +102,7 @@ export interface Query {
   readonly offset: number | null;
   readonly distinct: boolean | readonly string[];
   readonly annotations: Readonly<Record<string, ExpressionNode>>;
-  /** Plain values in place of models. */
+  /** Plain values instead of models. */
   readonly selection: Selection | null;
   /** The only columns to load, by index; null for all. */
   readonly columns: ReadonlySet<number> | null;
@@ -117,7 +117,7 @@ export interface Query {
   readonly deleted: "hidden" | "shown" | "only";
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
-  /** A regular expression of a client is among the conditions: only PostgreSQL can tell if it is valid. */
+  /** True if a regular expression of a client is among the conditions: only PostgreSQL can check if it is valid. */
   readonly clientPattern: boolean;
 }
 
@@ -145,7 +145,7 @@ export function rootQuery(meta: ModelMeta): Query {
   };
 }
 
-/** All rows at the other end of a relation. A row that is referred to is there even when it was deleted softly. */
+/** All rows at the other end of a relation. A to-one relation includes a row that was deleted softly. */
 export function relatedQuery(relation: RelationMeta): Query {
   return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden" };
 }

@@ -1,3 +1,5 @@
+/** The types of parsed request bodies of a model. Nothing here exists at run time. */
+
 import type {
   ColumnNames,
   FieldsOf,
@@ -7,8 +9,6 @@ import type {
   OutOf,
   ToOneNames,
 } from "../fields/types.js";
-
-/** The types of what bodies of a model become. Nothing here exists at run time. */
 
 type Unsent<F> = { [K in keyof F]: FlagsOf<F[K]> & ("locked" | "readOnly") extends never ? never : K }[keyof F];
 type Optional<F> = { [K in keyof F]: "optional" extends FlagsOf<F[K]> ? K : never }[keyof F];

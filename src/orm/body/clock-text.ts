@@ -1,4 +1,5 @@
-/** The parts of dates and times as texts give them. A reason that something is none is a string, in pydantic's words. */
+// Reads dates and times from text into their parts. For invalid text, the result is a string: the reason, in pydantic's
+// words.
 
 export interface DayParts {
   readonly year: number;
@@ -17,7 +18,7 @@ export interface TimeParts {
 
 export type DatetimeParts = DayParts & TimeParts;
 
-/** A day and a time on it; written out, because spreading both is many times slower. */
+/** Combines a day and a time. Each property is copied by name, because spreading both objects is many times slower. */
 export function onDay(
   { year, month, day }: DayParts,
   { hour, minute, second, micros, offset }: TimeParts = midnight,
@@ -42,7 +43,7 @@ export function readDay(text: string): DayParts | string {
   return day < 1 || day > daysIn(year, month) ? "day value is outside expected range" : { year, month, day };
 }
 
-/** Reads `12:34`, `12:34:56` or `12:34:56.789`, and a zone, from a place in a text to its end. */
+/** Reads `12:34`, `12:34:56` or `12:34:56.789`, with an optional time zone, from a position in a text to its end. */
 export function readTime(text: string, from: number): TimeParts | string {
   const clock = readClock(text, from, 23);
   if (typeof clock === "string") return clock;
@@ -57,7 +58,7 @@ export interface Clock {
   readonly minute: number;
   readonly second: number;
   readonly micros: number;
-  /** Where the text goes on. */
+  /** The position after the time. */
   readonly end: number;
 }
 
@@ -81,7 +82,7 @@ export function readClock(text: string, from: number, maxHour: number): Clock | 
   end = start;
   while (isDigit(text, end)) end++;
   if (end === start) return "second fraction digits missing after `.`";
-  // What is finer than a microsecond is cut off.
+  // Digits after the microseconds are cut off.
   const micros = Number(text.slice(start, Math.min(end, start + 6)).padEnd(6, "0"));
   return { hour, minute, second, micros, end };
 }
@@ -107,7 +108,7 @@ function readOffset(text: string, from: number): number | string {
   return at < text.length ? "unexpected extra characters at the end of the input" : offset;
 }
 
-/** Reads a day and a time, with one of the separators that are in use. */
+/** Reads a date and a time, separated by `T`, `t`, `_` or a space. */
 export function readDatetime(text: string): DatetimeParts | string {
   const day = readDay(text);
   if (typeof day === "string") return day;
@@ -118,7 +119,7 @@ export function readDatetime(text: string): DatetimeParts | string {
   return typeof time === "string" ? time : onDay(day, time);
 }
 
-/** The number that some digits of a text are, or -1. */
+/** The value of `count` digits from a position in a text; -1 if one of them is not a digit. */
 function digitsAt(text: string, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at++) {

@@ -6,12 +6,12 @@ import { bytesCheck, enumCheck, textCheck, uuidCheck } from "./checks/text.js";
 import { arrayCheck, customCheck, jsonCheck, notNull } from "./checks/values.js";
 import type { Check, Refusal } from "./refusal.js";
 
-/** How the values of a column are read from JSON. */
+/** The check of a column's values in JSON. */
 export interface ColumnCheck {
   readonly check: Check;
-  /** What is said of null where it is not allowed. */
+  /** The refusal of null, for columns that do not allow it. */
   readonly onNull: Refusal;
-  /** Whether the check wants long numbers as they were written. */
+  /** True if the check needs long numbers as they were written. */
   readonly exact: boolean;
 }
 

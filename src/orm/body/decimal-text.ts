@@ -8,7 +8,7 @@ export interface DecimalText {
 
 const form = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
-/** Reads a number as JSON, JavaScript and Python write it; undefined when it is none. */
+/** Reads a number in the form of JSON, JavaScript or Python; undefined if the text is not a number. */
 export function readDecimal(text: string): DecimalText | undefined {
   const match = form.exec(text);
   if (match === null) return undefined;
@@ -36,16 +36,16 @@ export function decimalPlaces({ exponent }: DecimalText): number {
   return Math.max(0, -exponent);
 }
 
-/** The integer that a decimal without places is; the caller has bounded its digits. */
+/** Converts a decimal without decimal places to an integer. The caller has limited its digits. */
 export function toBigInt({ negative, digits, exponent }: DecimalText): bigint {
   const value = BigInt(digits === "" ? "0" : digits + "0".repeat(exponent));
   return negative ? -value : value;
 }
 
-/** Zeros that are worth writing out. */
+/** The largest number of zeros that are written out. */
 const maxZeros = 100;
 
-/** As PostgreSQL reads it: written out, unless a short text would become a long one. */
+/** The text of a decimal for PostgreSQL: without an exponent, unless a short text would become a long one. */
 export function decimalString({ negative, digits, exponent }: DecimalText): string {
   if (digits === "") return "0";
   const sign = negative ? "-" : "";

@@ -1,6 +1,6 @@
 import { setOwn } from "../../internal/own-property.js";
 
-/** A number of JSON as it was written, because a double may not hold it. */
+/** The text of a JSON number, kept because a double may not hold its exact value. */
 export class NumberText {
   readonly text: string;
 
@@ -10,19 +10,19 @@ export class NumberText {
 }
 
 /**
- * Digits that a double always holds: any decimal of so many is what `String` makes of it again. A run that is longer,
- * with its point, may be more than that.
+ * A double holds every decimal of up to 15 digits: `String` writes the same digits again. A run of 16 digits, with the
+ * point counted as one, may have more.
  */
 const longNumber = /\d[\d.]{15}/;
 
-/** Whether a JSON text may hold a number that a double does not. */
+/** True if a JSON text may contain a number that a double does not hold exactly. */
 export function mayLoseDigits(text: string): boolean {
   return longNumber.test(text);
 }
 
 /**
- * Parses a text that is known to be JSON, of bounded depth, with every long number as a `NumberText`. JSON.parse of
- * Node.js 20 does not tell how a number was written.
+ * Parses a JSON text, with every long number as a `NumberText`. The text must be valid and of limited depth. JSON.parse
+ * of Node.js 20 does not show how a number was written.
  */
 export function parseExactly(text: string): unknown {
   return new Reader(text).value();
@@ -105,7 +105,7 @@ class Reader {
     return mayLoseDigits(text) ? new NumberText(text) : Number(text);
   }
 
-  /** The next character that is no white space. */
+  /** Skips white space and returns the next character, without consuming it. */
   #next(): string | undefined {
     while (this.#text.charCodeAt(this.#at) <= 0x20) this.#at++;
     return this.#text[this.#at];

@@ -4,13 +4,13 @@ import { utf8Of } from "../../internal/encoding.js";
 import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
 import type { BodyTraits } from "./refusal.js";
 
-/** A JSON document, and the same with its long numbers as they were written where that was asked for. */
+/** A parsed JSON document. If requested, `exact` is the same document with its long numbers as `NumberText`. */
 export interface JsonBody extends BodyTraits {
   readonly value: unknown;
   readonly exact: unknown;
 }
 
-/** Reads a body; undefined when it is not exactly one sound JSON document. */
+/** Reads a body; undefined if it is not exactly one acceptable JSON document. */
 export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | undefined {
   if (!isUtf8(bytes)) return undefined;
   const text = utf8Of(bytes);
@@ -22,7 +22,7 @@ export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | un
     return undefined;
   }
   if (mayPollute(text) && pollutes(value)) return undefined;
-  // Half a surrogate pair is no character, and PostgreSQL does not store it.
+  // Half a surrogate pair is not a character, and PostgreSQL does not store it.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value)) return undefined;
   return {
     value,

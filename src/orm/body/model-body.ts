@@ -5,7 +5,10 @@ import { type ColumnCheck, columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
 import { Refusal } from "./refusal.js";
 
-/** Reads a body of a model: the values of its columns by their properties, or all that is wrong, in the order of the fields. */
+/**
+ * Reads a body of a model. The result is the values of the columns by property name, or all issues in the order of the
+ * fields.
+ */
 export type ModelBodyReader = (bytes: Uint8Array) => BodyResult<Record<string, unknown>>;
 
 const readers = {
@@ -13,20 +16,23 @@ const readers = {
   partial: new WeakMap<ModelMeta, ModelBodyReader>(),
 };
 
-/** The reader of a model's bodies, made when it is first asked for. A partial body may leave out any field. */
+/** The reader of a model's bodies; it is compiled on first use. A partial body may omit any field. */
 export function modelBodyReader(meta: ModelMeta, kind: "whole" | "partial"): ModelBodyReader {
   let reader = readers[kind].get(meta);
   if (reader === undefined) readers[kind].set(meta, (reader = compile(meta, kind === "partial")));
   return reader;
 }
 
-/** Whether clients may send a column. What the clock or the database gives is not theirs to say. */
+/**
+ * True if clients may send a column. They cannot send read-only columns, nor values that the clock or the database
+ * sets.
+ */
 export function isWritable({ autoIncrement, readOnly, generated, autoNow, autoNowAdd }: ColumnMeta): boolean {
   return !autoIncrement && !readOnly && generated === undefined && !autoNow && !autoNowAdd;
 }
 
 interface BodyField extends ColumnCheck {
-  /** Where its value may stand; the first key that is there counts. */
+  /** The keys that may hold the value; the first key in the body is used. */
   readonly keys: readonly string[];
   readonly attribute: string;
   readonly nullable: boolean;
@@ -34,7 +40,7 @@ interface BodyField extends ColumnCheck {
 }
 
 const invalidJson = refused([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }]);
-/** A long list of wrong items must not become an answer many times its size. */
+/** Limits the issues of one field: a long list of invalid items must not cause a response many times its size. */
 const maxItemIssues = 1000;
 
 function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {

@@ -3,14 +3,14 @@ import type { Direction, JsonSchema } from "../../validation/json-schema.js";
 import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
 import { isWritable } from "./model-body.js";
 
-/** The JSON Schema of a model: as a body that is sent, or as what is answered. */
+/** The JSON Schema of a model, for a request body or for a response. */
 export function modelSchema(meta: ModelMeta, direction: Direction): NamedJsonSchema {
   const columns = meta.columns.filter((column) => (direction === "input" ? isWritable(column) : !column.hidden));
   const required = columns.filter((column) => direction === "output" || !column.optional);
   return { name: meta.name, schema: objectSchema(meta, columns, required, direction) };
 }
 
-/** The JSON Schema of a body that may leave out any field. */
+/** The JSON Schema of a body that may omit any field. */
 export function partialSchema(meta: ModelMeta): NamedJsonSchema {
   return { name: `Partial${meta.name}`, schema: objectSchema(meta, meta.columns.filter(isWritable), null, "input") };
 }
@@ -41,7 +41,10 @@ function columnSchema(column: ColumnMeta, direction: Direction, whole: boolean):
   };
 }
 
-/** Integers of 64 bits and decimals are strings in answers, so that no reader rounds them; bodies may send numbers too. */
+/**
+ * Integers of 64 bits and decimals are strings in responses, so that no client rounds them. Request bodies may contain
+ * numbers too.
+ */
 function typeSchema(type: ColumnType, direction: Direction): JsonSchema {
   if (type.item !== undefined) return { ...type.json, items: typeSchema(type.item, direction) };
   if (direction === "output") return { ...type.json };
@@ -51,7 +54,7 @@ function typeSchema(type: ColumnType, direction: Direction): JsonSchema {
 
 function orNull(schema: JsonSchema): JsonSchema {
   const { type, enum: choices } = schema as { type?: string | string[]; enum?: string[] };
-  // Without a type anything goes, null too.
+  // A schema without a type accepts everything, null included.
   if (type === undefined) return schema;
   return { ...schema, type: [type, "null"].flat(), ...(choices ? { enum: [...choices, null] } : {}) };
 }

@@ -1,8 +1,8 @@
-/** What is wrong with a value: the contract's name for it and its text, never the value. Checks share theirs. */
+/** A problem with a value: the contract's type and message for it, never the value. Checks share their instances. */
 export class Refusal {
   readonly type: string;
   readonly msg: string;
-  /** What is wrong with the items of a list, by their places. */
+  /** The problems of a list's items, by index. */
   readonly items: ReadonlyMap<number, Refusal> | undefined;
 
   constructor(type: string, msg: string, items?: ReadonlyMap<number, Refusal>) {
@@ -13,15 +13,15 @@ export class Refusal {
 }
 
 /**
- * Makes the value of a field from a JSON value that is not null, or a `Refusal`. `body` tells what the text of the whole
- * body may hold, so that nothing is searched for what cannot be there.
+ * Converts a JSON value that is not null to the value of a field, or returns a `Refusal`. `body` says what the text of
+ * the whole body may contain, so that no check searches for something that cannot be there.
  */
 export type Check = (value: unknown, body: BodyTraits) => unknown;
 
 export interface BodyTraits {
-  /** Whether U+0000 may be in it. */
+  /** True if the body may contain U+0000. */
   readonly nulls: boolean;
-  /** Whether a number too large for a double may be in it. */
+  /** True if the body may contain a number too large for a double. */
   readonly overflow: boolean;
 }
 

@@ -1,11 +1,14 @@
 import type { DatetimeParts } from "./clock-text.js";
 
-/** From here on a number counts milliseconds: as seconds it would be the year 2603. */
+/** Numbers above this count milliseconds: as seconds, it would be the year 2603. */
 const watershed = 2e10;
 /** The last second of the year 9999, and the first of the year 0. */
 const [lastSecond, firstSecond] = [253_402_300_799, -62_167_219_200];
 
-/** The moment of a Unix timestamp in seconds or milliseconds, in UTC; a reason when there is none. */
+/**
+ * The date and time of a Unix timestamp in seconds or milliseconds, in UTC. For a timestamp out of range, the result is
+ * the reason.
+ */
 export function fromTimestamp(timestamp: number): DatetimeParts | string {
   const [seconds, micros] = split(timestamp);
   if (seconds > lastSecond) return "dates after 9999 are not supported as unix timestamps";
@@ -40,7 +43,7 @@ function split(timestamp: number): [seconds: number, micros: number] {
 const wholeNumber = /^[+-]?\d{1,19}$/;
 const withPoint = /^[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The timestamp that a text is; undefined when it is none. */
+/** Reads a timestamp from a text; undefined if the text is not one. */
 export function readTimestamp(text: string): number | undefined {
   if (withPoint.test(text)) return Number(text);
   if (!wholeNumber.test(text)) return undefined;

@@ -3,7 +3,10 @@ import type { Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
 
-/** Whether an expression needs several rows to compute. A window or a subquery around an aggregate does not. */
+/**
+ * True if an expression contains an aggregate, which needs several rows. A window or a subquery around an aggregate
+ * does not count.
+ */
 export function isAggregate(node: ExpressionNode, annotations: Annotations = {}): boolean {
   switch (node.type) {
     case "call":
@@ -27,7 +30,7 @@ export function isAggregate(node: ExpressionNode, annotations: Annotations = {})
   }
 }
 
-/** Whether a condition is about aggregates: in a grouped query it belongs into HAVING. */
+/** True if a condition uses aggregates: in a grouped query it belongs in HAVING. */
 export function usesAggregate(node: ConditionNode, annotations: Annotations): boolean {
   switch (node.type) {
     case "lookup": {
@@ -46,7 +49,7 @@ export function usesAggregate(node: ConditionNode, annotations: Annotations): bo
   }
 }
 
-/** The conditions on rows, and those on groups. */
+/** Separates the conditions on rows from those on groups. */
 export function splitConditions(
   conditions: readonly ConditionNode[],
   scope: Scope,

@@ -18,7 +18,7 @@ export interface CompiledSelect extends Compiled {
   readonly plan: RowPlan;
 }
 
-/** Where a parameter comes from, so that a statement can be used again with other values. */
+/** The source of a parameter, so that a statement can be used again with other values. */
 export interface Binding {
   readonly from: ConditionNode | "limit" | "offset" | "constant" | null;
   readonly make: (value: unknown) => unknown;
@@ -26,7 +26,7 @@ export interface Binding {
 
 const opaque: Binding = { from: null, make: (value) => value };
 
-/** What follows the list of a SELECT. */
+/** The clauses of a SELECT after its list and its tables. */
 interface Clauses {
   where: string;
   groupBy: string;
@@ -34,10 +34,10 @@ interface Clauses {
   orderBy: string;
 }
 
-/** Makes one statement of a query. Identifiers come from models, everything else is a parameter. */
+/** Compiles a query to one statement. Identifiers come from models; everything else is a parameter. */
 export class Compiler implements Context {
   readonly params: unknown[] = [];
-  /** How each parameter was made. */
+  /** The source of each parameter, in the order of `params`. */
   readonly bindings: Binding[] = [];
   readonly #literalLimit: boolean;
   /** The expressions compiled so far: by scope, then by path or node. */
@@ -45,7 +45,7 @@ export class Compiler implements Context {
   #aliases = 0;
   #lookup: ConditionNode | null = null;
 
-  /** With `literalLimit`, the number of rows is part of the text: see the cache of statements. */
+  /** With `literalLimit`, the limit is part of the text: see statement-cache.ts. */
   constructor(literalLimit = false) {
     this.#literalLimit = literalLimit;
   }
@@ -79,8 +79,8 @@ export class Compiler implements Context {
   }
 
   /**
-   * The same expression is the same text each time, with the same parameters: PostgreSQL sees that a value in ORDER BY
-   * is one of GROUP BY or DISTINCT only if both are written alike.
+   * Compiles an expression. The same expression always has the same text and parameters: PostgreSQL recognizes a value
+   * of GROUP BY or DISTINCT in ORDER BY only if both are written alike.
    */
   expression(node: ExpressionNode, scope: Scope): string {
     let known = this.#expressions.get(scope);
@@ -118,12 +118,12 @@ export class Compiler implements Context {
     return this.scope(query, outer);
   }
 
-  /** The statement that gives the rows of a query. */
+  /** The statement that returns the rows of a query. */
   select(query: Query, named = false): CompiledSelect {
     if (query.combined) return this.#combined(query);
     const scope = this.scope(query);
     const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
-    // Names that are not the same twice, for readers of rows by name.
+    // Unique names, for code that reads rows by name.
     const columns = named ? list.map((sql, index) => `${sql} AS c${index}`) : list;
     return { text: this.assemble(query, scope, columns.join(", ")), params: this.params, plan };
   }
@@ -138,12 +138,15 @@ export class Compiler implements Context {
         : query.selection
           ? query.selection.fields.map(({ expression }) => this.expression(expression, scope)).join(", ")
           : scope.column(singleKey(query.meta));
-    // An order matters only where rows are then cut off.
+    // The order matters only if a limit or an offset removes rows.
     const ordered = query.limit === null && query.offset === null ? { ...query, orderBy: [] } : query;
     return this.assemble(ordered, scope, list);
   }
 
-  /** Puts a SELECT together; the list comes first, because it may join tables. `also` is one more condition, as SQL. */
+  /**
+   * Assembles a SELECT. The list must be compiled before, because it may join tables. `also` is one more condition, as
+   * SQL.
+   */
   assemble(query: Query, scope: Scope, list: string, also?: string): string {
     const clauses = this.clauses(query, scope);
     if (also !== undefined) clauses.where = clauses.where === "" ? ` WHERE ${also}` : `${clauses.where} AND ${also}`;
@@ -188,7 +191,7 @@ export class Compiler implements Context {
   #groupBy(selection: Selection, scope: Scope): string {
     const keys = selection.fields.filter(({ expression }) => !isAggregate(expression, scope.annotations));
     if (keys.length === 0) return "";
-    // A constant is no expression to group by; its position is.
+    // PostgreSQL cannot group by a constant, so its position in the list is used.
     const list = keys.map((key) =>
       isConstant(key.expression, scope) ? selection.fields.indexOf(key) + 1 : this.expression(key.expression, scope),
     );
@@ -242,7 +245,7 @@ export class Compiler implements Context {
     return { meta, columns, at, related, extras: [] };
   }
 
-  /** Rows of several queries together. The order can only name columns of the result. */
+  /** Combines the rows of several queries. The order can only name columns of the result. */
   #combined(query: Query): CompiledSelect {
     const { operator, queries } = query.combined!;
     let plan: RowPlan | undefined;
@@ -272,7 +275,7 @@ function isConstant(node: ExpressionNode, { annotations }: Scope): boolean {
   return node.type === "value";
 }
 
-/** The columns to load: those asked for, and the keys by which relations are prefetched. Null for all. */
+/** The columns to load: the selected ones, and the keys by which relations are prefetched. Null for all. */
 export function selectedColumns(query: Query): ReadonlySet<number> | null {
   if (query.columns === null || query.prefetch.length === 0) return query.columns;
   const keys = query.prefetch.map((node) => query.meta.relations.get(node.relation)!.sourceColumn.index);
@@ -288,7 +291,7 @@ function columnSql(column: ColumnMeta, scope: Scope): string {
   return column.type.selectSql ? column.type.selectSql(sql) : sql;
 }
 
-/** The order of a query, turned round when it was reversed; by default that of the model. */
+/** The order of a query, inverted if the query is reversed. The default is the order of the model. */
 export function orderOf(query: Query): readonly OrderNode[] {
   const nodes = query.orderBy ?? (query.selection?.grouped ? [] : defaultOrder(query.meta));
   if (!query.reversed) return nodes;
@@ -328,7 +331,10 @@ function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
   }
 }
 
-/** The only value that is ever part of a text: it was checked when it was given, and is looked at once more. */
+/**
+ * The limit is the only value that is inserted into the text. It was checked when it was set, and is checked again
+ * here.
+ */
 function checkedLimit(limit: number): string {
   if (!Number.isSafeInteger(limit) || limit < 0) throw new FieldError("the limit is not a number of rows");
   return String(limit);

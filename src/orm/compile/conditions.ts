@@ -8,8 +8,9 @@ import { encodeFor } from "./operands.js";
 import { resolvePath, Scope, singleKey } from "./scope.js";
 
 /**
- * A condition as SQL. What holds for rows of a relation to many becomes EXISTS, so that no row comes twice. `values` is
- * the scope of expressions on the right side: `F("name")` is a field of the model that is filtered, also in there.
+ * Compiles a condition to SQL. Conditions on a to-many relation become EXISTS, so that no row is returned twice.
+ * `values` is the scope of expressions on the right side: also inside EXISTS, `F("name")` is a field of the filtered
+ * model.
  */
 export function compileCondition(node: ConditionNode, scope: Scope, context: Context, values = scope): string {
   switch (node.type) {
@@ -44,7 +45,7 @@ interface ManyGroup {
   readonly at: number;
 }
 
-/** Conditions that must all hold. Those on the same relation to many must hold for the same row of it. */
+/** Compiles conditions that must all hold. Those on the same to-many relation must hold for the same related row. */
 function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Context, values: Scope): string[] {
   const parts: string[] = [];
   const groups = new Map<string, ManyGroup>();
@@ -90,7 +91,7 @@ function compileGroup(group: ManyGroup, context: Context, values: Scope): string
   const { scope, relation } = group;
   const existence = (exists: boolean): string =>
     `${exists ? "" : "NOT "}EXISTS (SELECT 1 FROM ${manySource(scope, relation, context).from})`;
-  // `books: null` and `books__isnull: true`: there is none.
+  // `books: null` and `books__isnull: true` mean that there is no related row.
   const parts: string[] = [];
   const lookups = group.lookups.filter(({ rest, value }) => {
     const [lookup = "exact", more] = rest;
@@ -104,7 +105,7 @@ function compileGroup(group: ManyGroup, context: Context, values: Scope): string
   return parts.length === 1 ? parts[0]! : `(${parts.join(" AND ")})`;
 }
 
-/** There is a row of the relation for which all of the lookups hold. */
+/** Compiles EXISTS for a related row for which all of the lookups hold. */
 function existsWith(
   { scope, relation }: ManyGroup,
   lookups: ManyGroup["lookups"],
@@ -126,14 +127,14 @@ function existsWith(
 
 export interface ManySource {
   readonly scope: Scope;
-  /** The tables, without what the conditions may still join. */
+  /** The tables, without the joins that the conditions may add. */
   readonly table: string;
   readonly on: string;
-  /** Tables and condition together, where nothing more is joined. */
+  /** Tables and condition together, if nothing more is joined. */
   readonly from: string;
 }
 
-/** The rows of a relation to many that belong to a row of the scope. */
+/** The rows of a to-many relation that belong to a row of the scope. */
 export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
   const inner = new Scope(relation.target, () => context.alias(), scope.outer);
   const source = scope.column(relation.sourceColumn);
@@ -149,7 +150,7 @@ export function manySource(scope: Scope, relation: RelationMeta, context: Contex
   return { scope: inner, table, on, from: `${table} WHERE ${on}` };
 }
 
-/** Softly deleted rows are not there for relations either. */
+/** Relations exclude softly deleted rows too. */
 function liveOnly(scope: Scope, on: string): string {
   const mark = scope.meta.columns.find((column) => column.softDelete);
   return mark ? `${on} AND ${scope.column(mark)} IS NULL` : on;

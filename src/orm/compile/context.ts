@@ -2,15 +2,18 @@ import type { ColumnType } from "../meta.js";
 import type { ConditionNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
 import type { Scope } from "./scope.js";
 
-/** What the parts of the compiler ask of one another. One context makes one statement. */
+/** The functions that the parts of the compiler share. One context compiles one statement. */
 export interface Context {
-  /** Adds a parameter; gives `$n`. */
+  /** Adds a parameter; returns `$n`. */
   param(value: unknown): string;
-  /** Adds a parameter that is made of the value of the lookup being compiled, and would be made so of any other. */
+  /**
+   * Adds a parameter made from the value of the current lookup. `make` is called again for other values of the same
+   * lookup.
+   */
   bind(value: unknown, make: (value: unknown) => unknown): string;
-  /** Adds a parameter that is the same whatever the values of lookups are. */
+  /** Adds a parameter that does not depend on the values of lookups. */
   constant(value: unknown): string;
-  /** Says which lookup is being compiled. */
+  /** Sets the current lookup. */
   lookup(node: ConditionNode): void;
   /** A name for one more table in the statement. */
   alias(): string;
@@ -19,8 +22,8 @@ export interface Context {
   order(nodes: readonly OrderNode[], scope: Scope): string;
   /** The type of an expression's value; undefined when it is not known. */
   typeOf(node: ExpressionNode, scope: Scope): ColumnType | undefined;
-  /** The scope of a query inside of another, to find out types in it. */
+  /** The scope of a subquery, to find the types in it. */
   innerScope(query: Query, outer: Scope): Scope;
-  /** A query inside of another, without parentheses. `shape`: its values, only its primary key, or just whether it has rows. */
+  /** A subquery, without parentheses. `shape`: its values, only its primary key, or only its existence. */
   subselect(query: Query, outer: Scope, shape: "values" | "key" | "exists"): string;
 }

@@ -8,7 +8,7 @@ import type { Context } from "./context.js";
 import { encodeFor } from "./operands.js";
 import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
 
-/** An expression as SQL. */
+/** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
   switch (node.type) {
     case "path":
@@ -54,7 +54,7 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
   }
 }
 
-/** The field that an expression reads. Fields of relations to many are for aggregates. */
+/** Compiles the field that an expression reads. A field of a to-many relation needs an aggregate. */
 function compilePath(path: string, scope: Scope, context: Context): string {
   const found = resolvePath(scope, path);
   if (found.kind === "many") {
@@ -74,7 +74,7 @@ function compilePath(path: string, scope: Scope, context: Context): string {
 
 function compileValue(value: unknown, context: Context): string {
   switch (typeof value) {
-    // Without a type PostgreSQL could not tell what a parameter on its own is.
+    // Without a cast, PostgreSQL does not know the type of a parameter on its own.
     case "string":
       return `${context.param(columnTypes.text.encode!(value))}::text`;
     case "number":
@@ -129,7 +129,7 @@ function callSql(node: CallNode, args: readonly string[], scope: Scope, context:
   return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
 }
 
-/** The relation to many that an aggregate's argument goes through. */
+/** The path of an aggregate's argument if it goes through a to-many relation. */
 function manyOf(node: CallNode, scope: Scope): { path: string; rest: readonly string[] } | undefined {
   const [first] = node.args;
   if (first?.type !== "path" || first.path.length === 0) return undefined;
@@ -138,7 +138,10 @@ function manyOf(node: CallNode, scope: Scope): { path: string; rest: readonly st
   return { path: first.path, rest: found.rest };
 }
 
-/** A subquery over the rows of the relation: aggregates of several relations do not multiply one another. */
+/**
+ * A subquery over the related rows, so that aggregates of several relations do not multiply one another. A grouped
+ * query joins the relation instead.
+ */
 function aggregateOfMany(
   node: CallNode,
   many: { path: string; rest: readonly string[] },
@@ -158,7 +161,7 @@ function aggregateOfMany(
   if (innermost.kind === "many") {
     throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
   }
-  // Within the subquery every field is one of the related rows.
+  // Inside the subquery, every field belongs to the related rows.
   const call = callSql(
     node,
     [context.expression(path, source.scope), ...node.args.slice(1).map((each) => context.expression(each, scope))],
@@ -176,7 +179,7 @@ const booleanType = columnTypes.bool;
 /** Counts and ranks: 64 bits, but always numbers. */
 const countType: ColumnType = { ...columnTypes.int, sqlType: "bigint", json: { type: "integer" } };
 
-/** The type of an expression's value, as far as it can be told. */
+/** The type of an expression's value; undefined if it is not known. */
 export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Context): ColumnType | undefined {
   switch (node.type) {
     case "path":

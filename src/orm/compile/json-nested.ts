@@ -1,12 +1,12 @@
+/** Nested rows, as JSON that PostgreSQL builds. */
+
 import { quote } from "../identifiers.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
 import { type Compiler, selectedColumns } from "./compiler.js";
 import type { Scope } from "./scope.js";
 
-/** Rows inside of a row, as JSON that PostgreSQL makes. */
-
-/** An expression whose JSON by `to_json` is the one that is wanted. */
+/** An SQL expression for which `to_json` returns the right JSON. */
 export function jsonValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): string {
   const sql = compiler.expression(expression, scope);
   const type = compiler.typeOf(expression, scope);
@@ -46,7 +46,7 @@ function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compile
   });
 }
 
-/** The rows of a relation as a list inside of the row; of a relation to one, the row itself. */
+/** The related rows as a JSON list; for a to-one relation, the row itself. */
 export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
   const relation = outer.meta.relations.get(node.relation)!;
   const base = node.query ?? relatedQuery(relation);
@@ -58,7 +58,7 @@ export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, co
   return `coalesce((SELECT json_agg(o) FROM (${select}) o), '[]'::json)`;
 }
 
-/** The condition by which rows belong to a row of the query around them. */
+/** The condition that related rows belong to a row of the outer query. */
 function belonging(relation: RelationMeta, outer: Scope, inner: Scope): string {
   const source = outer.column(relation.sourceColumn);
   const target = inner.column(relation.targetColumn);

@@ -1,6 +1,6 @@
-/** What a row of texts, as PostgreSQL sends it, becomes as JSON. */
+/** The JSON of a row, whose values PostgreSQL sends as text. */
 export interface JsonPlan {
-  /** An object, a list, or the value itself of the only column. */
+  /** An object, a list, or the value of the only column. */
   readonly shape: "object" | "list" | "single";
   readonly values: readonly JsonValue[];
 }
@@ -10,13 +10,13 @@ export type JsonValue = JsonColumn | JsonRelated;
 export interface JsonColumn {
   readonly name: string;
   readonly at: number;
-  /** A number that is written as a string: most readers of JSON would round it. */
+  /** True for a number that is written as a string, because most JSON parsers would round it. */
   readonly exact: boolean;
 }
 
 export interface JsonRelated {
   readonly name: string;
-  /** Where the key is that tells whether there is a row at all. */
+  /** The position of the key, which is null if there is no row. */
   readonly keyAt: number;
   readonly values: readonly JsonValue[];
 }

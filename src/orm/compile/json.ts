@@ -10,9 +10,9 @@ export interface CompiledJson extends Compiled {
 }
 
 /**
- * A statement whose rows become JSON without becoming values first. Most columns are selected as they are, since their
- * text is easily written as JSON here, while PostgreSQL's own functions for it take longer than finding the rows. What
- * is more than that comes as JSON.
+ * A statement whose rows are written as JSON without a conversion to values. Most columns are selected unchanged: their
+ * text is easily written as JSON here, and PostgreSQL's own functions for it take longer than finding the rows. All
+ * other values are selected as JSON.
  */
 export function jsonStatement(query: Query, compiler: Compiler): CompiledJson {
   const scope = compiler.scope(query);
@@ -29,7 +29,7 @@ export function jsonStatement(query: Query, compiler: Compiler): CompiledJson {
   };
 }
 
-/** Whether the text of a value is enough, or PostgreSQL is to make JSON of it. */
+/** The form of a selected value: its text, its text in quotes (`exact`), or JSON from PostgreSQL (`converted`). */
 type Form = "text" | "exact" | "converted";
 
 /** The columns of the statement in the order in which they were added. */
@@ -47,7 +47,10 @@ class SelectList {
     return this.#columns.map((sql, at) => (names ? `${sql} AS c${at}` : sql)).join(", ");
   }
 
-  /** Around the query, not inside: there an expression may not have a type of its own yet, and JSON is never equal. */
+  /**
+   * Converts values to JSON around the query, not inside. Inside, an expression may not have a type yet, and values of
+   * type json cannot be compared.
+   */
   wrap(select: string): string {
     if (!this.#converted.includes(true)) return select;
     const list = this.#converted.map((converted, at) => (converted ? `to_json(r.c${at})` : `r.c${at}`));
@@ -78,7 +81,7 @@ function columnValue(sql: string, type: ColumnType): [sql: string, form: Form] {
   return form === undefined ? [type.jsonSql ? type.jsonSql(sql) : sql, "converted"] : [sql, form];
 }
 
-/** A column is of the type that the model tells; of another expression only PostgreSQL knows. */
+/** The model gives the type of a column. Only PostgreSQL knows the type of another expression. */
 function expressionValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): [sql: string, form: Form] {
   if (expression.type === "path") {
     const found = resolvePath(scope, expression.path);

@@ -9,7 +9,7 @@ import { encodeFor, encodeNamed, keyOfInstance, type Left, nodeOf, queryOf } fro
 import { type Scope, shown } from "./scope.js";
 import { transform } from "./transforms.js";
 
-/** Makes a condition of what is compared, how, and with what. */
+/** Compiles the comparison of a left side with a value to SQL. */
 type Lookup = (left: Left, value: unknown, context: Context, scope: Scope) => string;
 
 /** Reads transforms and the lookup from the parts after a field's name: `year__gte`, `owner__name__icontains`. */
@@ -36,7 +36,7 @@ export function compileLookup(
   return exact(left, value, context, scope);
 }
 
-/** After a JSON field come keys, and perhaps a lookup at the end. */
+/** A JSON field is followed by keys, with an optional lookup at the end. */
 function compileJsonLookup(
   start: Left,
   rest: readonly string[],
@@ -51,7 +51,7 @@ function compileJsonLookup(
   return (lookup ?? exact)(left, value, context, scope);
 }
 
-/** The keys are one parameter: whatever they are, they are no SQL. */
+/** The keys are one parameter, so they are never part of the SQL text. */
 function insideJson(left: Left, keys: readonly string[], context: Context): Left {
   const path = `${context.constant(encode.array(encode.text)(keys))}::text[]`;
   return {
@@ -64,7 +64,7 @@ function insideJson(left: Left, keys: readonly string[], context: Context): Left
   };
 }
 
-/** One value, expression or single-valued subquery on the right. */
+/** The right side: a value, an expression or a single-valued subquery. */
 function right(left: Left, value: unknown, context: Context, scope: Scope): string {
   const node = nodeOf(value);
   if (node) return context.expression(node, scope);
@@ -83,7 +83,7 @@ const exact: Lookup = (left, value, context, scope) => {
   return `${left.sql} = ${value === null ? "'null'::jsonb" : right(left, value, context, scope)}`;
 };
 
-/** Within a JSON value null is a value; the column itself is compared as SQL has it. */
+/** Inside a JSON value, null is a value. The column itself is compared with the null of SQL. */
 function isJsonPath(left: Left): boolean {
   return left.type?.kind === "json" && left.column === undefined;
 }
@@ -103,16 +103,16 @@ const isIn: Lookup = (left, value, context, scope) => {
   if (query) return `${left.sql} IN (${context.subselect(query, scope, query.selection ? "values" : "key")})`;
   const items = listOf(left, value);
   const parts: string[] = [];
-  // One parameter whatever the length: the statement's text stays the same, and there is no limit to run into.
+  // One parameter for a list of any length: the statement's text stays the same, and no limit of parameters applies.
   if (left.type?.kind === "array") {
-    // PostgreSQL would take a list of lists for one list with more dimensions.
+    // PostgreSQL would read a list of lists as one list with more dimensions.
     for (const item of items)
       if (isPlain(item)) parts.push(`${left.sql} = ${context.param(encodeFor(left, item))}::${left.type.sqlType}`);
   } else if (items.some(isPlain))
     parts.push(`${left.sql} = ANY(${context.bind(value, (given) => encodeList(left, given))}${anyCast(left.type)})`);
   if (items.includes(null)) parts.push(exact(left, null, context, scope));
   for (const item of items) if (nodeOf(item)) parts.push(`${left.sql} = ${right(left, item, context, scope)}`);
-  // PostgreSQL refuses parameters that a statement does not use: those of a computed value stay in it.
+  // PostgreSQL refuses parameters that a statement does not use: those of a computed value must stay in the text.
   if (parts.length === 0) return left.column ? "FALSE" : `(FALSE AND ${left.sql} IS NULL)`;
   return parts.length === 1 ? parts[0]! : `(${parts.join(" OR ")})`;
 };
@@ -123,7 +123,7 @@ function isPlain(item: unknown): boolean {
 
 function encodeList(left: Left, value: unknown): unknown {
   const items = listOf(left, value).filter(isPlain);
-  // A list within JSON is one value: it is encoded before the array is made.
+  // A list inside JSON is one value: it is encoded before the array is written.
   if (left.type?.kind === "json") return encode.array(undefined)(items.map((item) => encodeFor(left, item)));
   return encodeNamed(
     left.name,
@@ -162,7 +162,7 @@ const isnull: Lookup = (left, value) => {
   return `${left.sql} IS ${value ? "" : "NOT "}NULL`;
 };
 
-/** LIKE with what the pattern's own signs mean taken away from the text. */
+/** LIKE, with the special characters of patterns escaped in the text. */
 const like =
   (operator: "LIKE" | "ILIKE", before: string, after: string): Lookup =>
   (left, value, context, scope) => {
@@ -190,12 +190,12 @@ function encodeText(left: Left, value: unknown): string {
   return encodeNamed(left.name, encode.text, value) as string;
 }
 
-/** `E''` strings mean the same whatever `standard_conforming_strings` says. */
+/** `E''` strings have the same meaning for any `standard_conforming_strings`. */
 function escapePattern(sql: string): string {
   return `replace(replace(replace(${sql}, E'\\\\', E'\\\\\\\\'), '%', E'\\\\%'), '_', E'\\\\_')`;
 }
 
-/** The text of a value that is not text, for comparing it with a pattern. */
+/** The value as text, to compare it with a pattern. */
 function asText(left: Left): string {
   const kind = left.type?.kind;
   return kind === "char" || kind === "text" ? left.sql : (left.text ?? `${left.sql}::text`);
@@ -216,7 +216,7 @@ const hasKeys =
     return `${left.sql} ${sign} ${context.bind(value, keys)}::text[]`;
   };
 
-/** Full text search, in the words of a search box: quotes, `or`, `-`. */
+/** Full text search, with the syntax of a search box: quotes, `or`, `-`. */
 const search: Lookup = (left, value, context) => {
   const vector = left.type?.kind === "searchVector" ? left.sql : `to_tsvector(${asText(left)})`;
   return `${vector} @@ websearch_to_tsquery(${context.bind(value, (given) => encodeText(left, given))})`;

@@ -9,13 +9,13 @@ import { Expression } from "../expressions/expression.js";
 import type { ColumnMeta, ColumnType, ModelConstructor } from "../meta.js";
 import type { ExpressionNode, Query } from "../nodes.js";
 
-/** What a lookup compares: SQL, and the type of its value when it is known. */
+/** The left side of a lookup: SQL, and the type of its value if it is known. */
 export interface Left {
   readonly sql: string;
-  /** The same as text, where a cast to text would not do. */
+  /** The same value as text, if a cast to text would give another result. */
   readonly text?: string;
   readonly type: ColumnType | undefined;
-  /** The column, when the value is exactly that of one; for messages and model instances. */
+  /** The column, if the value is exactly that of one. Model instances and nulls in JSON depend on it. */
   readonly column: ColumnMeta | undefined;
   readonly name: string;
 }
@@ -31,10 +31,10 @@ export function queryOf(value: unknown): Query | undefined {
   return (value as unknown as { query: Query }).query;
 }
 
-/** On every queryset, so that a value can be known as one without importing the class. */
+/** A mark on every queryset, which identifies it without importing the class. */
 export const querysetMark: unique symbol = Symbol.for("stoa.orm.queryset");
 
-/** A plain value as a parameter of the type that is compared. */
+/** Encodes a plain value as a parameter of the left side's type. */
 export function encodeFor(left: Left, value: unknown): unknown {
   const plain = keyOfInstance(left, value);
   if (plain === undefined) throw new ParameterTypeError(`${left.name}: the value is undefined; use null`);
@@ -57,7 +57,7 @@ export function encodeNamed(name: string, encode: (value: unknown) => unknown, v
   }
 }
 
-/** A model instance stands for the key by which it is referred to. */
+/** Replaces a model instance with the key that refers to it. */
 export function keyOfInstance(left: Pick<Left, "column" | "name">, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { meta } = value.constructor as Partial<ModelConstructor>;

@@ -1,9 +1,9 @@
 import type { ColumnMeta, ColumnType, ModelMeta, RelationMeta } from "../meta.js";
 
-/** Where in a row of the result what is: models are built by position. */
+/** The positions of values in a row of the result: models are built by position. */
 export interface RowPlan {
   readonly meta: ModelMeta;
-  /** The columns that were selected, from `at` on. */
+  /** The selected columns, from position `at` on. */
   readonly columns: readonly ColumnMeta[];
   readonly at: number;
   readonly related: readonly RelatedPlan[];
@@ -12,7 +12,7 @@ export interface RowPlan {
 
 export interface RelatedPlan extends RowPlan {
   readonly relation: RelationMeta;
-  /** Where the key is that tells whether there is a row at all. */
+  /** The position of the key, which is null if there is no row. */
   readonly keyAt: number;
 }
 

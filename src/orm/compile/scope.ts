@@ -4,16 +4,16 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import type { ExpressionNode, Query } from "../nodes.js";
 
-/** A table in a statement, with the tables joined to it. Names are looked up here, and nowhere else. */
+/** A table in a statement, with the tables joined to it. Names are resolved only here. */
 export class Scope {
   readonly meta: ModelMeta;
   readonly alias: string;
   /** The scope of the query around a subquery. */
   readonly outer: Scope | null;
   readonly annotations: Readonly<Record<string, ExpressionNode>>;
-  /** Whether there may be no row: joined through a relation that can lead nowhere. */
+  /** True if there may be no row, because a relation on the path can lead to none. */
   readonly optional: boolean;
-  /** Set when rows are grouped: aggregates of relations to many then join them in place of a subquery each. */
+  /** True if rows are grouped: aggregates of to-many relations then join them instead of using a subquery each. */
   grouped = false;
   readonly #root: Scope;
   readonly #children = new Map<string, Scope>();
@@ -37,7 +37,7 @@ export class Scope {
     this.#root = parent ? parent.#root : this;
   }
 
-  /** The joins that were needed, as they follow the first table. */
+  /** The joins that were needed, as SQL after the first table. */
   get joins(): string {
     return this.#joins;
   }
@@ -46,7 +46,7 @@ export class Scope {
     return `${this.alias}.${quote(column.column)}`;
   }
 
-  /** The table that a relation to one leads to; the same each time. */
+  /** Joins the table of a to-one relation. Returns the same scope each time. */
   join(relation: RelationMeta): Scope {
     const known = this.#children.get(relation.name);
     if (known) return known;
@@ -58,7 +58,7 @@ export class Scope {
     return child;
   }
 
-  /** Joins a relation to many: one row for each on the other side. For grouped queries only. */
+  /** Joins a to-many relation: one row for each related row. For grouped queries only. */
   joinMany(relation: RelationMeta): Scope {
     const known = this.#children.get(relation.name);
     if (known) return known;
@@ -76,18 +76,18 @@ export class Scope {
   }
 }
 
-/** A scope to look names up in; no statement is made of it. */
+/** A scope only for resolving names; no statement is compiled from it. */
 export function namesOf({ meta, annotations }: Pick<Query, "meta" | "annotations">): Scope {
   return new Scope(meta, () => "", null, annotations);
 }
 
-/** What a name leads to. `rest` are the parts after it: lookups, keys of JSON. */
+/** The result of resolving a name. `rest` are the parts after it: lookups, keys of JSON. */
 export type Resolution =
   | { readonly kind: "column"; readonly scope: Scope; readonly column: ColumnMeta; readonly rest: readonly string[] }
   | { readonly kind: "annotation"; readonly node: ExpressionNode; readonly rest: readonly string[] }
   | { readonly kind: "many"; readonly scope: Scope; readonly relation: RelationMeta; readonly rest: readonly string[] };
 
-/** Follows a name such as `author__country__name`; joins what it passes through. */
+/** Resolves a name such as `author__country__name` and joins the relations on its path. */
 export function resolvePath(scope: Scope, path: string): Resolution {
   const parts = splitPath(path);
   let current = scope;
@@ -111,7 +111,7 @@ export function resolvePath(scope: Scope, path: string): Resolution {
         return { kind: "column", scope: current, column: relation.sourceColumn, rest };
       return { kind: "column", scope: current.join(relation), column: singleKey(relation.target), rest };
     }
-    // The key of the other row is in this one: no join.
+    // The key of the other row is in this row: no join is needed.
     if (relation.kind !== "reverseOne" && (next === "pk" || relation.target.column(next) === relation.targetColumn)) {
       const leadsOn =
         relation.target.relations.has(next) &&
@@ -129,7 +129,7 @@ function isName(meta: ModelMeta, name: string): boolean {
   return name === "pk" || meta.relations.has(name) || meta.column(name) !== undefined;
 }
 
-/** The parts of a name. Everything a client could have sent stops here, unless it is made of names. */
+/** The parts of a name. Input of a client that is not made of names is refused here. */
 export function splitPath(path: string): string[] {
   if (typeof path !== "string") throw new FieldError("a field must be given by its name");
   const parts = path.split("__");

@@ -1,3 +1,5 @@
+/** A cache of statements by the shape of their query: the same lookups with other values are not compiled again. */
+
 import type { ModelMeta } from "../meta.js";
 import type { ConditionNode, OrderNode, Query, RelatedTree } from "../nodes.js";
 import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
@@ -5,8 +7,6 @@ import { type CompiledJson, jsonStatement } from "./json.js";
 import type { JsonPlan } from "./json-plan.js";
 import { nodeOf, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
-
-/** Statements by the shape of their query: the same lookups with other values need not be compiled again. */
 
 interface Entry {
   readonly text: string;
@@ -16,16 +16,17 @@ interface Entry {
 
 interface Cache {
   readonly entries: Map<string, Entry>;
-  /** How many limits are part of a text, by shape. */
+  /** The number of limits that are part of a text, by shape. */
   readonly limits: Map<string, number>;
 }
 
 const caches = new WeakMap<ModelMeta, Cache>();
-/** Shapes are as many as the application's queries, unless clients may make them up. */
+/** There are as many shapes as queries in the application, unless clients can choose them. */
 const mostShapes = 500;
 /**
- * PostgreSQL keeps the plan of a statement whose limit it knows. One whose limit is a parameter it plans anew each time,
- * which took longer than reading 20 rows of two tables. Limits are few, unless clients may choose them.
+ * PostgreSQL keeps the plan of a statement with a literal limit. If the limit is a parameter, it plans the statement
+ * again each time, which took longer than reading 20 rows of two tables. Limits are few, unless clients can choose
+ * them.
  */
 const mostLimits = 8;
 
@@ -97,7 +98,7 @@ function valueAt(place: number, query: Query, lookups: readonly Lookup[]): unkno
   return place === limitPlace ? query.limit : place === offsetPlace ? query.offset : undefined;
 }
 
-/** A text that is the same for queries with the same statement; null for queries that are too special to be kept. */
+/** A text that is the same for queries with the same statement; null for queries that are not cached. */
 function shapeOf(query: Query, lookups: Lookup[]): string | null {
   if (query.combined || query.lock || query.empty || query.prefetch.length > 0) return null;
   for (const _ in query.annotations) return null;
@@ -145,7 +146,7 @@ function conditionShape(node: ConditionNode, lookups: Lookup[]): string | null {
   switch (node.type) {
     case "lookup": {
       const value = valueShape(node);
-      // Parts are told apart by line breaks, which no name has.
+      // Line breaks separate the parts; no name contains one.
       if (value === null || node.key.includes("\n")) return null;
       lookups.push(node);
       return `\n?${value}${node.key}`;
@@ -169,7 +170,7 @@ function conditionShape(node: ConditionNode, lookups: Lookup[]): string | null {
   }
 }
 
-/** What of a value decides about the statement: null, true and false, an empty list. */
+/** The part of a value that changes the statement: null, true and false, an empty list. */
 function valueShape({ key, value }: Lookup): string | null {
   if (value === null) return "n";
   if (typeof value === "boolean" && key.endsWith("isnull")) return value ? "t" : "f";

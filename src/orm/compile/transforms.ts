@@ -2,7 +2,10 @@ import * as columnTypes from "../fields/column-types.js";
 import type { ColumnType } from "../meta.js";
 import type { Left } from "./operands.js";
 
-/** Makes something else of a value before it is compared: the year of a date, the length of a list. Undefined when it is not one. */
+/**
+ * Applies a transform to a value before it is compared: the year of a date, the length of a list. Undefined if the part
+ * is not a transform.
+ */
 export function transform(left: Left, part: string): Left | undefined {
   const name = `${left.name}__${part}`;
   const { type } = left;
@@ -14,7 +17,7 @@ export function transform(left: Left, part: string): Left | undefined {
     return undefined;
   }
   if (type?.kind !== "datetime" && type?.kind !== "date" && type?.kind !== "time") return undefined;
-  // Parts of a moment are those of its date and time in UTC.
+  // The parts of a point in time are those of its date and time in UTC.
   const moment = type.kind === "datetime" && type.timezone ? `(${left.sql} AT TIME ZONE 'UTC')` : left.sql;
   if (type.kind === "datetime" && part === "date") return make(`${moment}::date`, columnTypes.date);
   if (type.kind === "datetime" && part === "time") return make(`${moment}::time`, columnTypes.time);
@@ -31,7 +34,7 @@ const dateParts = new Map([
   ["month", "month"],
   ["week", "week"],
   ["day", "day"],
-  // Sunday is 0, as Date.getDay has it; isoWeekDay counts from Monday, 1.
+  // Sunday is 0, as in Date.getDay; isoWeekDay starts with Monday, 1.
   ["weekDay", "dow"],
   ["week_day", "dow"],
   ["isoWeekDay", "isodow"],

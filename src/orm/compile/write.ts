@@ -39,7 +39,7 @@ export function encodeColumn(meta: ModelMeta, column: ColumnMeta, value: unknown
   return encodeNamed(name, column.type.encode, plain);
 }
 
-/** How a row that was written comes back: all columns, in order. */
+/** The plan of the rows that a write returns: all columns, in order. */
 export function returningPlan(meta: ModelMeta): RowPlan & { readonly list: string } {
   const known = plans.get(meta);
   if (known) return known;
@@ -70,7 +70,7 @@ export function conflictSql(conflict: ConflictClause | undefined): string {
 
 const insertTexts = new WeakMap<ModelMeta, Map<string, string>>();
 
-/** INSERT of one row, which comes back whole. */
+/** INSERT of one row, which returns all of its columns. */
 export function insertStatement(meta: ModelMeta, values: readonly Assignment[], conflict?: ConflictClause): Compiled {
   if (values.some(([, value]) => value instanceof Expression)) return insertWithExpressions(meta, values, conflict);
   const params = values.map(([column, value]) => encodeColumn(meta, column, value));
@@ -86,7 +86,7 @@ export function insertStatement(meta: ModelMeta, values: readonly Assignment[], 
       values.map((_, index) => `$${index + 1}`),
       tail,
     );
-    // Shapes are few, unless somebody makes them up.
+    // Shapes are few, unless clients can choose them.
     if (texts.size < 200) texts.set(shape, text);
   }
   return { text, params };
@@ -163,7 +163,7 @@ export function deleteStatement(query: Query): Compiled {
   return { text: `DELETE FROM ${query.meta.sqlName} ${scope.alias}${where}`, params: compiler.params };
 }
 
-/** The condition of an UPDATE or DELETE; by key where joins, an order or a limit are needed to find the rows. */
+/** The condition of an UPDATE or DELETE. It is by primary key if joins or a limit are needed to find the rows. */
 function whereForWrite(query: Query, compiler: Compiler, scope: ReturnType<Compiler["scope"]>): string {
   if (query.combined) throw new FieldError("a union cannot be written to");
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
@@ -182,7 +182,7 @@ function whereForWrite(query: Query, compiler: Compiler, scope: ReturnType<Compi
   return ` WHERE (${keys.map((column) => scope.column(column)).join(", ")}) IN (${select})`;
 }
 
-/** The type of an array that holds a column's values; without limits, which a cast would apply silently. */
+/** The type of an array that holds a column's values, without limits: a cast would apply them silently. */
 export function arrayTypeOf(type: ColumnType): string {
   if (type.kind === "char" || (type.kind === "enum" && type.enumName === undefined)) return "text[]";
   return type.kind === "decimal" ? "numeric[]" : `${type.sqlType}[]`;

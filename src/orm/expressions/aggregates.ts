@@ -1,7 +1,10 @@
+/**
+ * Aggregate functions. Over a to-many relation (`count("books")`), each is a subquery of its own, so that several do
+ * not multiply one another. Grouped queries join the relation instead.
+ */
+
 import type { CallNode } from "../nodes.js";
 import { type Expression, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
-
-/** Functions over many rows. Over a relation to many (`count("books")`) each is a subquery of its own, so that several do not multiply one another. */
 
 type Of<P extends string> = P | Expression<unknown, P>;
 interface Distinct {

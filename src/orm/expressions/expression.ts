@@ -7,12 +7,12 @@ import { type Condition, conditionOf, type expressionMark } from "./q.js";
 declare const result: unique symbol;
 declare const paths: unique symbol;
 
-/** The type of the field at the end of a path, to be looked up when it is known on which model. */
+/** The type of the field at the end of a path. It is resolved when the model is known. */
 export interface PathRef<Path extends string> {
   readonly path: Path;
 }
 
-/** What is in a place of an expression: another, or a value. */
+/** An operand of an expression: another expression, or a value. */
 export type Operand = Expression<unknown, string> | string | number | bigint | boolean | Date | null;
 
 /** A value that SQL computes: a field, a function, arithmetic. `Paths` are the fields that it reads. */
@@ -105,7 +105,7 @@ export class Ordering<Paths extends string = never> {
   }
 }
 
-/** What a queryset is for expressions: something that can stand in parentheses. */
+/** The part of a queryset that expressions need: a query that can be a subquery. */
 export interface Subqueryable {
   readonly query: Query;
 }
@@ -155,7 +155,7 @@ export function checkPath(path: unknown): string {
   return path;
 }
 
-/** A frame is part of the SQL: only the words of the grammar may stand in it. */
+/** A frame is part of the SQL text, so only the words of the grammar are accepted. */
 function checkFrame(frame: string): string {
   const words =
     /^(?:rows|range|groups)\s+(?:between\s+)?(?:unbounded|current|\d+)\s+(?:preceding|following|row)(?:\s+and\s+(?:unbounded|current|\d+)\s+(?:preceding|following|row))?(?:\s+exclude\s+(?:current row|group|ties|no others))?$/i;

@@ -1,3 +1,5 @@
+/** SQL functions. A string is a field, as in `lower("title")`; a value is written `value("text")`. */
+
 import { FieldError } from "../errors.js";
 import type { CallNode, ConditionNode, ExpressionNode } from "../nodes.js";
 import {
@@ -13,8 +15,6 @@ import {
   type Subqueryable,
 } from "./expression.js";
 import { type Condition, conditionOf } from "./q.js";
-
-/** Functions of SQL. A string is a field, as in `lower("title")`; a value is written `value("text")`. */
 
 type Of<P extends string> = P | Expression<unknown, P>;
 
@@ -103,7 +103,7 @@ export function extract<const P extends string>(unit: TimeUnit, of: Of<P>): Expr
   return new Expression({ type: "extract", part: checkUnit(unit), expression: pathOrNode(of) });
 }
 
-/** Cuts a time off to the start of its year, month, day and so on, in UTC. */
+/** Truncates a time to the start of its year, month, day and so on, in UTC. */
 export function truncate<const P extends string>(unit: TimeUnit, of: Of<P>): Expression<Date, P> {
   const args: ExpressionNode[] = [operandNode(checkUnit(unit)), pathOrNode(of), operandNode("UTC")];
   return call("date_trunc", args, "datetime");
@@ -156,7 +156,7 @@ export function when<T extends Operand>(condition: Condition, then: T): Cases<Pl
   return new Cases<Plain<T>>([]).when(condition, then);
 }
 
-/** Literals widen: a case is of type string, not of the texts in it. */
+/** Widens literal types: a case of texts has the type string, not the union of its texts. */
 type Plain<T> = T extends string
   ? string
   : T extends number

@@ -2,7 +2,7 @@ import { FieldError } from "../errors.js";
 import type { ConditionNode, ExpressionNode } from "../nodes.js";
 
 declare const lookups: unique symbol;
-/** On every expression, for the compiler: a column may be named `node`. */
+/** A mark on the type of every expression. The property `node` is not enough: a column may have that name. */
 export declare const expressionMark: unique symbol;
 
 /** Lookups as an object: `{ year__gte: 2000 }`. All of them must hold. */
@@ -38,7 +38,7 @@ interface QMaker {
   and<const C extends readonly Condition[]>(...conditions: C): Q<LookupsOf<C[number]>>;
   /** At least one of the conditions. */
   or<const C extends readonly Condition[]>(...conditions: C): Q<LookupsOf<C[number]>>;
-  /** Not the condition; true where the condition is null. */
+  /** The opposite of the condition; true if the condition is null. */
   not<const C extends Condition>(condition: C): Q<LookupsOf<C>>;
 }
 
@@ -72,7 +72,7 @@ function make(condition: ConditionNode): never {
   return new QImplementation(condition) as never;
 }
 
-/** Lookups are read from own keys only; what they mean is checked against the model when the query is compiled. */
+/** Reads lookups from own keys only. They are checked against the model when the query is compiled. */
 export function conditionOf(given: unknown): ConditionNode {
   if (given instanceof QImplementation) return given.condition;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {

@@ -1,9 +1,9 @@
+/** One column type for each kind, with the conversions of its values to the database, from the database and to JSON. */
+
 import { isoText } from "../../engines/db/values/timestamps.js";
 import { literal, quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as encode from "./encode.js";
-
-/** One column type per kind, and how its values go to the database, come back and stand in JSON. */
 
 export const smallInt = integerType("smallInt", "smallint", -32_768, 32_767);
 export const int = integerType("int", "integer", -2_147_483_648, 2_147_483_647);
@@ -18,7 +18,7 @@ function integerType(kind: "smallInt" | "int", sqlType: string, min: number, max
   };
 }
 
-/** A string in JSON: most readers of JSON make a double of a number, which is exact to 2^53 only. */
+/** A string in JSON: most JSON parsers read a number as a double, which is exact only up to 2^53. */
 export const bigInt: ColumnType = {
   kind: "bigInt",
   sqlType: "bigint",
@@ -36,7 +36,7 @@ export const float: ColumnType = {
   json: { type: "number", format: "double" },
   encode: encode.float,
   decode: Number,
-  // JSON has neither; JSON.stringify writes null too.
+  // JSON has neither NaN nor infinities. JSON.stringify writes null for them too.
   jsonSql: (column) => `CASE WHEN ${column} NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${column} END`,
 };
 
@@ -89,7 +89,7 @@ export const json: ColumnType = {
   encode: encode.json,
 };
 
-/** Milliseconds, because that is what a Date holds: what is read, compared and written back is then the same. */
+/** Milliseconds, the precision of a Date: a value that is read, compared and written back stays the same. */
 export const datetime: ColumnType = {
   kind: "datetime",
   sqlType: "timestamp(3) with time zone",
@@ -101,14 +101,16 @@ export const datetime: ColumnType = {
   jsonSql: isoMoment,
 };
 
-/** PostgreSQL's `infinity` is no Date: it stays the number, which can be written back. */
+/** PostgreSQL's `infinity` cannot be a Date. It becomes the number `Infinity`, which can be written back. */
 function readMoment(value: unknown): Date | number {
   if (value === "infinity" || value === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   if (value === "-infinity" || value === Number.NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
   return new Date(value as string);
 }
 
-/** As Date.toISOString has it: years of more than four digits, and those before Christ, get a sign and six digits. */
+/**
+ * The format of Date.toISOString: years of more than four digits and years before Christ have a sign and six digits.
+ */
 function isoMoment(column: string): string {
   const utc = `${column} AT TIME ZONE 'UTC'`;
   const rest = '-MM-DD"T"HH24:MI:SS.MS"Z"';
@@ -117,7 +119,7 @@ function isoMoment(column: string): string {
   return `CASE WHEN ${column} >= '0001-01-01Z' AND ${column} < '10000-01-01Z' THEN to_char(${utc}, 'YYYY${rest}') WHEN isfinite(${column}) THEN ${long} END`;
 }
 
-/** A moment with another number of digits behind the second than a Date has. PostgreSQL keeps 6 where it is told nothing. */
+/** A point in time with another number of digits after the seconds than a Date. PostgreSQL's default is 6. */
 export function datetimeOf(precision: number): ColumnType {
   return { ...datetime, sqlType: `timestamp${digits(precision)} with time zone` };
 }
@@ -130,14 +132,14 @@ function digits(precision: number): string {
   return precision === 6 ? "" : `(${precision})`;
 }
 
-/** The time on a clock somewhere: a string, because a Date is a moment. */
+/** A local date and time. It is a string, because a Date is a point in time. */
 export const localDatetime: ColumnType = {
   kind: "datetime",
   sqlType: "timestamp without time zone",
   timezone: false,
   json: { type: "string", format: "local-date-time" },
   encode: encode.localDatetime,
-  // to_json writes ISO 8601 whatever DateStyle says; drivers would make a Date of it.
+  // to_json writes ISO 8601 for any DateStyle. Drivers would convert the column itself to a Date.
   decode: (value) => (value instanceof Date ? value.toISOString().slice(0, -1) : value),
   selectSql: (column) => `to_json(${column}) #>> '{}'`,
 };
@@ -168,7 +170,7 @@ export const interval: ColumnType = {
   jsonSql: isoInterval,
 };
 
-/** ISO 8601, whatever IntervalStyle says. */
+/** ISO 8601, for any IntervalStyle. */
 function isoInterval(column: string): string {
   const part = (name: string, letter: string): string =>
     `nullif(extract(${name} FROM ${column})::int, 0) || '${letter}'`;
@@ -198,7 +200,7 @@ export function enumeration(choices: readonly string[], enumName: string | undef
   };
 }
 
-/** Items that drivers bring without loss; arrays of others are read as text. */
+/** Types of items that drivers return without loss. Arrays of other types are read as text. */
 const plainItems = new Set([
   "smallInt",
   "int",
@@ -215,7 +217,7 @@ const plainItems = new Set([
 ]);
 
 export function array(item: ColumnType): ColumnType {
-  // PostgreSQL's arrays of arrays are matrices: one array, whose items are those of the innermost.
+  // PostgreSQL's arrays of arrays are rectangular: one array, with the items of the innermost type.
   const inner = innermost(item);
   const { decode, toJson } = inner;
   const jsonSql = inner === item ? item.jsonSql : undefined;

@@ -1,7 +1,10 @@
+/**
+ * Functions that convert a value to a parameter, or refuse it before anything is sent. Messages name the type, never
+ * the text of the value.
+ */
+
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
 import { show } from "../../internal/options.js";
-
-/** Each makes a parameter of a value, or refuses it before anything is sent. Messages name the type, never the value's text. */
 
 export function integer(min: number, max: number): (value: unknown) => number {
   return (value) => {
@@ -27,7 +30,7 @@ export function bigInteger(value: unknown): string {
 function toBigInt(value: unknown): bigint | undefined {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") {
-    // Above 2^53 a number no longer tells which integer was meant.
+    // Above 2^53, a number can stand for several integers.
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
       throw new ParameterRangeError("an integer above 2^53 must be given as a bigint");
     }
@@ -42,7 +45,7 @@ export function float(value: unknown): number {
   throw wrongType("a number", value);
 }
 
-/** A digit can be matched in one way only: with `\d+\.?\d*` a long text that ends wrong takes quadratic time. */
+/** Each digit can be matched in one way only. With `\d+\.?\d*`, a long text with a wrong end takes quadratic time. */
 const decimalText = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?$|^NaN$/;
 
 export function decimal(value: unknown): string {
@@ -62,7 +65,10 @@ export function text(value: unknown): string {
   return checkText(value);
 }
 
-/** PostgreSQL stores neither U+0000 nor half a surrogate pair: refused here, so that a connection never sees it. */
+/**
+ * PostgreSQL stores neither U+0000 nor half a surrogate pair. They are refused here, so that a connection never sees
+ * them.
+ */
 export function checkText(value: string): string {
   if (value.includes("\0")) throw new ParameterValueError("text must not contain U+0000");
   if (!value.isWellFormed()) throw new ParameterValueError("text must be well-formed Unicode");
@@ -85,12 +91,15 @@ export function json(value: unknown): string {
     throw new ParameterTypeError("expected a value that JSON can hold", { cause });
   }
   if (result === undefined) throw wrongType("a value that JSON can hold", value);
-  // An escaped backslash may stand before `u0000` or `ud800`: only the values tell.
+  // The match may be an escaped backslash before `u0000` or `ud800`, so the parsed values are checked.
   if (/\\u(?:0000|d[89a-f])/.test(result)) checkTexts(JSON.parse(result));
   return result;
 }
 
-/** Checks all strings and keys of a JSON value, which may be nested deeper than calls can be. */
+/**
+ * Checks all strings and keys of a JSON value without recursion: the value may be nested deeper than the call stack
+ * allows.
+ */
 function checkTexts(json: unknown): void {
   const pending = [json];
   while (pending.length > 0) {
@@ -108,7 +117,7 @@ function checkJsonText(text: string): void {
   if (!text.isWellFormed()) throw new ParameterValueError("JSON must be well-formed Unicode");
 }
 
-/** `Infinity` is what a column that holds PostgreSQL's `infinity` is read as. */
+/** Accepts `Infinity`: PostgreSQL's `infinity` is read as this number. */
 export function datetime(value: unknown): string {
   if (value instanceof Date) return dateText(value);
   if (value === Number.POSITIVE_INFINITY) return "infinity";
@@ -116,7 +125,8 @@ export function datetime(value: unknown): string {
   if (typeof value === "string") {
     const date = new Date(value);
     if (Number.isNaN(date.getTime())) throw new ParameterValueError("expected a date and time in ISO 8601");
-    // As it was given: it may be finer than milliseconds. A bare date is midnight UTC, as JavaScript has it.
+    // The text is sent unchanged: it may be more precise than milliseconds. A date alone is midnight UTC, as in
+    // JavaScript.
     return /[T ]\d/.test(value) ? checkText(value) : date.toISOString();
   }
   throw wrongType("a Date or a string in ISO 8601", value);
@@ -175,7 +185,10 @@ export function choice(choices: readonly string[]): (value: unknown) => string {
   };
 }
 
-/** An array as PostgreSQL reads it. Made here, because drivers disagree about arrays of strings, dates and null. */
+/**
+ * Writes an array literal of PostgreSQL. It is written here, because drivers disagree about arrays of strings, dates
+ * and null.
+ */
 export function array(encodeItem: ((value: unknown) => unknown) | undefined): (value: unknown) => string {
   const literal = (items: readonly unknown[]): string => {
     let result = "{";
@@ -205,7 +218,7 @@ function toNumber(value: unknown): number | undefined {
   return typeof value === "bigint" ? Number(value) : undefined;
 }
 
-/** Numbers and strings of a client do not belong into a message; what kind of thing it was does. */
+/** The message names the kind of the value. It does not quote numbers and strings of a client. */
 export function wrongType(expected: string, value: unknown): ParameterTypeError {
   const given =
     value === null || value === undefined || typeof value === "boolean"

@@ -17,10 +17,10 @@ import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne } from "./typ
 
 type None = Record<never, never>;
 
-/** The options given, if every key is known: `O` is inferred, so that the compiler would not complain by itself. */
+/** The options, if every key is known. `O` is inferred, so the compiler does not report unknown keys by itself. */
 type Exact<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never };
 
-/** What the options say about the column. */
+/** The flags that the options give to a column. */
 type FlagsFrom<O> =
   | (O extends { readonly null: true } ? "null" | "optional" : never)
   | (O extends { readonly primaryKey: true } ? "primary" : never)
@@ -244,7 +244,10 @@ type DecimalOptions = FieldOptions<string | number | bigint> & { readonly precis
 type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean; readonly precision?: number };
 type EnumOptions<In> = FieldOptions<In> & { readonly name?: string };
 
-/** Where the type is named, as in `field.json<T>()`, the options cannot be inferred beside it: overloads tell what they say. */
+/**
+ * If the type is given, as in `field.json<T>()`, the compiler cannot infer the options as well. The overloads cover
+ * them instead.
+ */
 export interface JsonMaker {
   <T = Json>(options: FieldOptions<T> & { readonly null: true }): Column<T, T, "null" | "optional", "json">;
   <T = Json>(
@@ -365,7 +368,7 @@ function checkTarget(owner: string, target: unknown): void {
   );
 }
 
-/** The type of a field exists for the compiler only; what is there at run time is its definition. */
+/** The type of a field exists only for the compiler. At run time a field is its definition. */
 export function define<F>(spec: FieldSpec): F {
   return new FieldDefinition(spec) as F;
 }

@@ -1,13 +1,16 @@
-/** The types of fields, and what they say about the rows of a model. Nothing here exists at run time. */
+// The types of fields, and the types of rows that follow from them. Nothing here exists at run time.
 
 declare const types: unique symbol;
 export declare const fieldsOf: unique symbol;
 export declare const presence: unique symbol;
 
-/** What a field says beyond its type. */
+/** The properties of a field besides its type. */
 export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
 
-/** A column: `Out` is what a row holds, `In` what may be written, `Flags` what else is known. */
+/**
+ * A column. `Out` is the type of a value that is read, `In` of a value that is written. `Flags` are its other
+ * properties.
+ */
 export interface Column<Out, In, Flags extends Flag, Kind extends string> {
   readonly [types]: { readonly out: Out; readonly in: In; readonly flags: Flags; readonly kind: Kind };
 }
@@ -43,7 +46,7 @@ export type FlagsOf<Field> = TypesOf<Field> extends { readonly flags: infer Flag
 export type KindOf<Field> = TypesOf<Field> extends { readonly kind: infer Kind } ? Kind : never;
 export type InOf<Field> = TypesOf<Field> extends { readonly in: infer In } ? In : never;
 
-/** What a row holds in a column. */
+/** The type of a column's value in a row. */
 export type OutOf<Field> =
   TypesOf<Field> extends { readonly out: infer Out; readonly flags: infer Flags }
     ? "null" extends Flags
@@ -53,7 +56,7 @@ export type OutOf<Field> =
 
 export type Relational = "toOne" | "toMany" | "reverseOne";
 
-/** The names of the columns that are no relations. */
+/** The names of the fields that are not relations. */
 export type ColumnNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? never : K }[keyof F] & string;
 export type RelationNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? K : never }[keyof F] & string;
 export type ToOneNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" ? K : never }[keyof F] & string;
@@ -61,7 +64,7 @@ export type ToOneNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" ? K :
 /** The property that holds the key of a relation: `author` has `authorId`, `parent_book` has `parent_book_id`. */
 export type KeyAttribute<Name extends string> = Name extends `${string}_${string}` ? `${Name}_id` : `${Name}Id`;
 
-/** The relation whose key a property holds; never when it is none. */
+/** The relation whose key a property holds; never if the property holds no key. */
 export type RelationOfAttribute<F, Name extends string> = Name extends `${infer Relation}Id` | `${infer Relation}_id`
   ? Relation extends ToOneNames<F>
     ? KeyAttribute<Relation> extends Name
@@ -75,10 +78,10 @@ export type PrimaryKey<F> = {
   [K in keyof F]: "primary" extends FlagsOf<F[K]> ? KeyValue<F[K]> : never;
 }[keyof F];
 
-/** What a key column holds: its own value, or the key of the row that a foreign key refers to. */
+/** The type of a key column: its own value, or the key of the row that a foreign key refers to. */
 type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<Field>> : OutOf<Field>;
 
-/** What a foreign key's column holds. */
+/** The type of a foreign key's column. */
 export type ForeignKeyValue<Field> =
   "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
 

@@ -162,7 +162,7 @@ function defineRelation(prototype: object, name: string): void {
   Object.defineProperty(prototype, name, {
     configurable: true,
     get(this: object): unknown {
-      // The prototype itself is looked at by tools that list properties.
+      // Tools that list properties read them on the prototype itself.
       if (this === prototype || (this.constructor as Partial<ModelConstructor>).meta === undefined) return undefined;
       return readRelation(this, relationNamed(this, name));
     },
@@ -174,14 +174,15 @@ function defineRelation(prototype: object, name: string): void {
 
 function readRelation(instance: object, relation: RelationMeta): unknown {
   const { related, shown } = stateOf(instance);
-  // A list is there only when the query asked for it; what was loaded lazily is kept, but must be awaited again.
+  // The property is a list only if the query loaded the relation. Lazily loaded rows are kept, but must be awaited
+  // again.
   if (!relation.single)
     return shown.includes(relation.name) ? related!.get(relation.name) : new RelatedSet(instance, relation);
   const loaded = related?.get(relation.name);
   const owned = relation.kind === "foreignKey" || relation.kind === "oneToOne";
   const key = owned ? (instance as Values)[relation.sourceColumn.attribute] : undefined;
   if (related?.has(relation.name)) {
-    // The key may have been changed since.
+    // The key may have changed since the relation was loaded.
     const stale =
       owned && loaded !== null && loaded !== undefined && (loaded as Values)[relation.targetColumn.attribute] !== key;
     if (!stale) return loaded;

@@ -17,7 +17,7 @@ import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readIndex, readUnique } from "./options.js";
 import { relationOf } from "./relations.js";
 
-/** Builds what is known about a model, from what its class was made with. Reads the fields: getters among them run now. */
+/** Builds the metadata of a model from the arguments of `Model`. Reads the fields: getters among them run now. */
 export function buildMeta(table: string, fields: object, options: Partial<ModelOptions>, base: ModelConstructor): Meta {
   const columns: ColumnMeta[] = [];
   const relations = new Map<string, FieldSpec>();
@@ -110,7 +110,10 @@ export class Meta implements ModelMeta {
     return this.#specs;
   }
 
-  /** Adds the reverse relation that `relatedName` of another model's field names; false if this model declares it itself. */
+  /**
+   * Adds a reverse relation, named by `relatedName` of another model's field. Returns false if this model already has
+   * it.
+   */
   addReverse(name: string, owner: string, relation: () => RelationMeta): boolean {
     checkFieldName(this.table, name);
     if (this.column(name)) throw new ValueError(`relatedName '${name}' of ${owner} is a column of ${this.name}`);

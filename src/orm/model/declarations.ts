@@ -37,7 +37,7 @@ export function metaFor(model: object, define: DefineRelation): ModelMeta {
   const meta = known ?? register(model, define);
   settle(define);
   const base = baseOf(model);
-  // Thrown again by every use of this model, and by no use of another.
+  // Every use of this model throws the error again; uses of other models do not.
   if (faults.has(base)) {
     metas.delete(model);
     throw faults.get(base);
@@ -48,7 +48,7 @@ export function metaFor(model: object, define: DefineRelation): ModelMeta {
 function register(model: object, define: DefineRelation): ModelMeta {
   const base = baseOf(model);
   const meta = build(base, define);
-  // A class that extends a model's class may be used before that class is.
+  // A class that extends a model's class may be used before the model's class itself.
   if ((meta.model as unknown as object) === base) meta.model = classBelow(base, model) as unknown as ModelConstructor;
   const isOwn = model === base || model === (meta.model as unknown as object);
   const own = isOwn ? meta : meta.withModel(model as unknown as ModelConstructor);
@@ -56,7 +56,7 @@ function register(model: object, define: DefineRelation): ModelMeta {
   return own;
 }
 
-/** The class that extends what `Model` returned directly, above `model` or `model` itself. */
+/** The class that directly extends the result of `Model`: `model` itself or a class above it. */
 function classBelow(base: object, model: object): object {
   let each = model;
   while (each !== base && Object.getPrototypeOf(each) !== base) each = Object.getPrototypeOf(each);
@@ -92,7 +92,7 @@ function settle(define: DefineRelation): void {
   }
 }
 
-/** Following relations asks for metadata again. */
+/** True while `settle` runs: following relations reads metadata, which calls `settle` again. */
 let settling = false;
 
 function settleOne(base: object, define: DefineRelation): void {
@@ -100,8 +100,8 @@ function settleOne(base: object, define: DefineRelation): void {
     addBacks(build(base, define), define);
     pending.delete(base);
   } catch (error) {
-    // A module that is not loaded yet will be when a model is next used. Any other fault belongs to this model: it is
-    // thrown where this model is used, not where another one is.
+    // A module that is not loaded yet will be loaded when a model is next used. Any other error belongs to this model:
+    // only uses of this model throw it.
     if (error instanceof ReferenceError || error instanceof TargetNotLoaded) return;
     pending.delete(base);
     faults.set(base, error);

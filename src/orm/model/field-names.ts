@@ -1,13 +1,13 @@
 import { ValueError } from "../../internal/value-error.js";
 
-/** Names that a row has already, or that would be read as something else. */
+/** Names of members that every instance or model class has, and names with a meaning in JavaScript, such as `then`. */
 const reserved = new Set(
   "constructor prototype pk save delete hardDelete restore refresh related toJSON then catch finally meta objects".split(
     " ",
   ),
 );
 
-/** Double underscores separate the parts of a lookup, so that no name may hold them. */
+/** Double underscores separate the parts of a lookup, so a name must not contain them. */
 export function checkFieldName(table: string, name: string): void {
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || name.includes("__") || name.endsWith("_")) {
     throw new ValueError(

@@ -28,7 +28,7 @@ import { type ModelOptions, readModelOptions } from "./options.js";
 export interface ModelInstance<F> {
   /** @internal Known to the compiler only. */
   readonly [fieldsOf]?: F;
-  /** @internal Known to the compiler only: a loaded row is no promise of one. */
+  /** @internal Known to the compiler only: distinguishes a loaded row from a promise of one. */
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
   readonly pk: PrimaryKey<F>;
@@ -101,7 +101,7 @@ export function Model<const Table extends string, F extends object>(
   options?: ModelOptions<keyof F & string>,
 ): ModelClass<F> {
   checkIdentifier("the name of a table", table);
-  // By name only: a getter among the fields may lead to a model that is declared later.
+  // Only the names are checked: a getter among the fields may lead to a model that is declared later.
   for (const name of Object.keys(fields)) checkFieldName(table, name);
   const base = class extends BaseModel {};
   declare(base, { table, fields, options: readModelOptions(table, options) });

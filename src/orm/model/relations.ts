@@ -7,7 +7,7 @@ import { throughTable } from "./through.js";
 type ReverseSpec = Extract<FieldSpec, { form: "reverse" }>;
 type ManyToManySpec = Extract<FieldSpec, { form: "manyToMany" }>;
 
-/** The relation that a field declares; what it leads to is looked up when it is first asked for. */
+/** The relation that a field declares. Its target is resolved on first use. */
 export function relationOf(source: ModelMeta, name: string, spec: FieldSpec): RelationMeta {
   switch (spec.form) {
     case "toOne":
@@ -40,7 +40,7 @@ function toOneRelation(source: ModelMeta, name: string, one: boolean): RelationM
   };
 }
 
-/** Goes back through a foreign key, a one-to-one relation or a many-to-many relation of the target. */
+/** The reverse of a foreign key, a one-to-one relation or a many-to-many relation of the target. */
 function reverseRelation(source: ModelMeta, name: string, spec: ReverseSpec): RelationMeta {
   const owner = `${source.name}.${name}`;
   let found: RelationMeta | undefined;
@@ -109,7 +109,7 @@ function manyToManyRelation(source: ModelMeta, name: string, spec: ManyToManySpe
   };
 }
 
-/** The way back of a relation that names it with `relatedName`. */
+/** The reverse of a relation, under the given name. */
 export function backOf(relation: RelationMeta, name: string): RelationMeta {
   const { through } = relation;
   return {

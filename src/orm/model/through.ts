@@ -6,7 +6,7 @@ import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { foreignColumn, targetMeta } from "./columns.js";
 import { singularWords, wordsOf } from "./words.js";
 
-/** The table between the two sides of a many-to-many relation: the model named by `through`, or one made for it. */
+/** The join table of a many-to-many relation: the model named by `through`, or a table made for the relation. */
 export function throughTable(
   source: ModelMeta,
   target: ModelMeta,
@@ -45,9 +45,9 @@ function keyTo(
 }
 
 /**
- * The two columns of a table between models, in the singular of the tables that they lead to: `product_id` and `tag_id`
- * between `products` and `tags`. Tables, not classes, give the names: a class that only extends what `Model` returned is
- * unknown until it is first used, and names must not depend on which model is used first.
+ * The two columns of a join table, named after the tables in the singular: `product_id` and `tag_id` between `products`
+ * and `tags`. The names come from tables, not from classes: a class that only extends the result of `Model` is unknown
+ * until its first use, and names must not depend on which model is used first.
  */
 export function joinColumns(source: string, target: string, self: boolean): readonly [string, string] {
   const [from, to] = [source, target].map((table) => singularWords(wordsOf(table)).join("_")) as [string, string];
@@ -67,7 +67,7 @@ function automaticTable(
       form: "toOne",
       target: () => to.model,
       one: false,
-      // The first column leads the primary key's index already.
+      // The index of the primary key already starts with the first column.
       options: { column, primaryKey: true, index: false },
     });
   const [from, to] = joinColumns(source.table, target.table, source.sqlName === target.sqlName);

@@ -1,3 +1,7 @@
+/**
+ * Functions that return a changed copy of a query. Wrong names and values are refused here, before a statement is sent.
+ */
+
 import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
@@ -18,8 +22,6 @@ import type {
 } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
 import type { ColumnName } from "./row-types.js";
-
-/** Each returns a new query. Wrong names and values are found here, before a statement is sent. */
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -48,7 +50,7 @@ export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {
   return { ...query, orderBy, reversed: false };
 }
 
-/** Paths that were found to exist; few, because every one of them is a path of the model. */
+/** Paths that are known to exist. They are few, because each of them is a path of the model. */
 const knownOrders = new WeakMap<ModelMeta, Set<string>>();
 const mostOrders = 1000;
 
@@ -110,7 +112,7 @@ export function annotate(query: Query, given: Readonly<Record<string, unknown>>)
   return { ...query, annotations, selection: { ...query.selection, fields, grouped } };
 }
 
-/** The aggregates of `aggregate()`. They are the whole result, so that they may have the names of fields. */
+/** The aggregates of `aggregate()`. They are the whole result, so they may have the names of fields. */
 export function aggregates(
   query: Query,
   given: Readonly<Record<string, unknown>>,
@@ -123,7 +125,7 @@ export function aggregates(
   });
 }
 
-/** The name of a computed value: a plain name, as that of a field is. */
+/** Checks the name of a computed value by the rules for the names of fields. */
 function checkAlias(meta: ModelMeta, name: string): void {
   try {
     checkFieldName(meta.table, name);
@@ -143,7 +145,7 @@ export function values(query: Query, names: readonly string[], shape: Selection[
   return { ...query, selection: { fields, shape, grouped: false }, columns: null, related: {}, prefetch: [] };
 }
 
-/** The row with the fields that were loaded: the others are not there. */
+/** The type of a row without the fields that were not loaded. */
 export type Only<M, Row, K> = Omit<Row, Exclude<ColumnName<M>, K | PrimaryKeyNames<FieldsOf<M>> | Attributes<M, K>>>;
 type Attributes<M, K> = K extends ToOneNames<FieldsOf<M>> ? KeyAttribute<K> : never;
 
@@ -242,7 +244,7 @@ function addPrefetch(
   return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
 }
 
-/** Related rows are assigned by this column, so that it must be loaded. */
+/** Adds a column to the columns to load: related rows are assigned to their owners by it. */
 function withColumn(query: Query, column: ColumnMeta): Query {
   return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
 }

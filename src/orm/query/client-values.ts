@@ -4,8 +4,8 @@ import type { ColumnType } from "../meta.js";
 import type { ConditionNode } from "../nodes.js";
 
 /**
- * The conditions that a client asks for with the parameters of a query string. `id__in` may be repeated, as forms and
- * URLSearchParams write lists: the values are one list then. All other repeated keys must hold together.
+ * The conditions in a client's query string. A repeated `id__in` becomes one list, because forms and URLSearchParams
+ * write lists in this way. For any other repeated key, all of its conditions must hold.
  */
 export function clientLookups(scope: Scope, entries: readonly (readonly [string, unknown])[]): Lookup[] {
   const lists = new Map<string, unknown[]>();
@@ -36,7 +36,7 @@ function lookupOf(key: string): string {
   return at === -1 ? "" : key.slice(at + 2);
 }
 
-/** A value of a query string, converted to what the field of the lookup takes. */
+/** A value of a query string, converted to the type of the lookup's field. */
 function fromClient(scope: Scope, key: string, value: unknown): unknown {
   const lookup = lookupOf(key);
   const isList = lookup === "in" || lookup === "range";

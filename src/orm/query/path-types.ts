@@ -1,3 +1,8 @@
+/**
+ * The types of names such as `author__country__name`. The compiler's work depends on the names in use, not on all
+ * possible names.
+ */
+
 import type { PathRef, PathsOf, ResultOf } from "../expressions/expression.js";
 import type {
   ColumnNames,
@@ -12,8 +17,6 @@ import type {
   TargetFields,
   ToOneNames,
 } from "../fields/types.js";
-
-/** What a name such as `author__country__name` stands for. Costs the compiler only what is written, not what could be. */
 
 /** A name that does not exist; the compiler shows this in its message. */
 export interface NoSuchField<Name extends string> {
@@ -54,7 +57,7 @@ type ThroughRelation<F, Path extends string> = Path extends `${infer Head}__${in
 
 type MaybeNull<Field, Value> = null extends ForeignKeyValue<Field> ? Value | null : Value;
 
-/** What lies at a path of keys inside of a JSON value; unknown when its type does not tell. */
+/** The type at a path of keys inside a JSON value; unknown if the type of the JSON value is unknown. */
 export type JsonValue<T, Path extends string> = unknown extends T
   ? unknown
   : Path extends `${infer Head}__${infer Rest}`
@@ -73,7 +76,7 @@ type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
         : never
     : never;
 
-/** A path if it exists, else what makes the compiler complain. */
+/** The path if it exists; otherwise a type that makes the compiler report an error. */
 export type CheckedPath<F, A, Path> = Path extends string
   ? PathValue<F, A, Path> extends NoSuchField<string>
     ? NoSuchField<Path>
@@ -98,11 +101,11 @@ export type CheckedExpression<F, A, E> = [PathsOf<E>] extends [never]
     ? E
     : NoSuchField<PathsOf<E>>;
 
-/** What an expression gives on a model: references to fields are looked up there. */
+/** The type of an expression's result on a model. References to fields are resolved on that model. */
 export type ExpressionValue<F, A, E> = Deref<F, A, ResultOf<E>>;
 
 type Deref<F, A, T> =
   T extends PathRef<infer Path> ? PathValue<F, A, Path> : T extends PathRef<infer Path>[] ? PathValue<F, A, Path>[] : T;
 
-/** The names that come to mind first: shown by editors. */
+/** The names that editors suggest: the model's own columns and the keys of its relations. */
 export type OwnNames<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;

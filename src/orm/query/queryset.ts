@@ -385,7 +385,7 @@ export class QuerySet<M, Row = M, A = unknown> implements PromiseLike<Row[]>, Su
     return write.restore(this.query);
   }
 
-  /** A queryset has no JSON before it has run. In the result of a handler it is run, wherever it is. */
+  /** A queryset has no JSON before it has run. Inside the result of a handler it is run first, at any depth. */
   toJSON(): never {
     throw new UnsettledError("a queryset has no JSON before it is awaited");
   }

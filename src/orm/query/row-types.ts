@@ -1,3 +1,5 @@
+/** The types of values that are written to rows and read from them. */
+
 import type { Expression } from "../expressions/expression.js";
 import type {
   ColumnNames,
@@ -14,8 +16,6 @@ import type {
   TargetOf,
   ToOneNames,
 } from "../fields/types.js";
-
-/** The types of what goes into rows and comes out of them. */
 
 /** The columns of a row, as properties. */
 export type ColumnValues<F> = { [K in ColumnNames<F>]: OutOf<F[K]> } & {
@@ -47,7 +47,10 @@ type RequiredRelations<F> = [Exclude<ToOneNames<F>, Optional<F>>] extends [never
   ? unknown
   : IntersectEach<F, Exclude<ToOneNames<F>, Optional<F>>>;
 
-/** A relation is given as an instance, or by its key under either name. Functions keep the unions of each apart. */
+/**
+ * A relation is given as an instance, or by its key under either name. Inferring a function's parameter intersects the
+ * unions of the relations, so that each union stays separate.
+ */
 type IntersectEach<F, Names extends keyof F & string> = (
   Names extends unknown
     ? (
@@ -72,7 +75,7 @@ export type UpdateInput<M> = {
 /** The names of columns, by field or by attribute. */
 export type ColumnName<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;
 
-/** A path of relations to one: `author`, `author__country`. */
+/** A path of to-one relations: `author`, `author__country`. */
 export type ToOnePath<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
   ? Head extends SingleNames<F>
     ? ToOnePath<TargetFields<F[Head]>, Rest> extends Rest
@@ -102,7 +105,7 @@ export interface NoSuchRelation<Name extends string> {
 export type SingleNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" | "reverseOne" ? K : never }[keyof F] &
   string;
 
-/** A row with relations loaded: each is there at once, in place of a promise of it. */
+/** A row with loaded relations: each property holds the related rows instead of a promise. */
 export type WithRelated<F, Row, Path extends string> = Row & LoadedRelations<F, Path>;
 
 type LoadedRelations<F, Path extends string> = {
@@ -126,5 +129,5 @@ type LoadedTarget<Field, Rest extends string> = [Rest] extends [never]
   ? TargetOf<Field>
   : WithRelated<TargetFields<Field>, TargetOf<Field>, Rest>;
 
-/** What `get` and `pk` take for a key. */
+/** The type of a model's primary key, by the class of its instances. */
 export type KeyOf<M> = PrimaryKey<FieldsOf<M>>;

@@ -1,3 +1,5 @@
+/** The types of lookups: `{ year__gte: 2000, author__name__icontains: "le guin" }`. */
+
 import type { Expression, Subqueryable } from "../expressions/expression.js";
 import type { AnyQ, LookupsOf } from "../expressions/q.js";
 import type {
@@ -13,8 +15,6 @@ import type {
   TargetOf,
 } from "../fields/types.js";
 import type { JsonValue, NoSuchField } from "./path-types.js";
-
-/** The types of lookups: `{ year__gte: 2000, author__name__icontains: "le guin" }`. */
 
 /** A lookup that a field does not have; the compiler shows this in its message. */
 export interface NoSuchLookup<Name extends string> {
@@ -95,7 +95,7 @@ type Final<In, Flags, Kind> = ForAll<In, Flags> &
         ? ForText
         : unknown);
 
-/** What may be given for the part of a key after a column's name. */
+/** The type of a lookup's value, by the part of its key after a column's name. */
 type AfterColumn<Field, Rest extends string> = Rest extends keyof Final<InOf<Field>, FlagsOf<Field>, KindOf<Field>>
   ? Final<InOf<Field>, FlagsOf<Field>, KindOf<Field>>[Rest]
   : KindOf<Field> extends "json"
@@ -148,7 +148,7 @@ type Transformed<In, Kind, Name extends string> = Kind extends "datetime" | "loc
 
 type JsonFinal = keyof ForAll<unknown, never> | keyof ForText | keyof ForJson;
 
-/** Keys, and perhaps a lookup at the end. */
+/** The type of the value for keys inside JSON, with an optional lookup at the end. */
 type InJson<T, Rest extends string> = [T] extends [never]
   ? NoSuchField<Rest>
   : Rest extends JsonFinal
@@ -167,7 +167,7 @@ type JsonLookup<T, Last extends JsonFinal> = Last extends keyof ForJson
       ? ForAll<T, never>[Last]
       : never;
 
-/** What may be given for a key of a filter. */
+/** The type of the value for a key of a filter. */
 export type LookupValue<F, A, Key extends string> = Key extends keyof A
   ? One<A[Key]>
   : Key extends "pk"
@@ -219,7 +219,7 @@ type KeyLookup<Key, Flags, Rest extends string> = Rest extends keyof ForAll<Key,
 /** The lookups given, each with the type it must have. */
 export type CheckedWhere<M, A, W> = { readonly [K in keyof W]: LookupValue<FieldsOf<M>, A, K & string> };
 
-/** A condition if what it looks up exists and the values fit. */
+/** The condition, if its fields and lookups exist and its values fit. */
 export type CheckedCondition<M, A, C> = C extends AnyQ
   ? LookupsOf<C> extends CheckedUnion<M, A, LookupsOf<C>>
     ? C

@@ -18,7 +18,7 @@ export class LazyRelation implements PromiseLike<unknown> {
     this.#relation = relation;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: awaiting it is what it is for.
+  // biome-ignore lint/suspicious/noThenProperty: the relation is loaded by awaiting it.
   then<A = unknown, B = never>(
     onFulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -26,7 +26,7 @@ export class LazyRelation implements PromiseLike<unknown> {
     return loadLazily(this.#instance, this.#relation).then(onFulfilled, onRejected);
   }
 
-  /** A promise in JSON would be `{}`; a relation that is not loaded is left out. */
+  /** Omits a relation that is not loaded: a promise would be `{}` in JSON. */
   toJSON(): undefined {
     return undefined;
   }

@@ -146,7 +146,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     return array(targetColumn.type.encode)(items.map((item) => itemKey(item, targetColumn)));
   }
 
-  /** What was loaded is no longer right. */
+  /** Drops the loaded rows, because a change makes them out of date. */
   #forget(): void {
     const state = stateOf(this.#owner);
     state.related?.delete(this.#relation.name);

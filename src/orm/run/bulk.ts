@@ -53,7 +53,7 @@ interface Prepared {
   readonly values: readonly Assignment[];
 }
 
-/** Rows in which the same columns are given, so that defaults of the database hold for the others. */
+/** Groups rows by the columns that have values, so that the other columns get the defaults of the database. */
 function bySameColumns(meta: ModelMeta, instances: readonly object[]): Prepared[][] {
   const groups = new Map<string, Prepared[]>();
   for (const instance of instances) {
@@ -83,7 +83,7 @@ async function insertBatch(
   const into = columns.length === 0 ? "" : ` (${columns.map((column) => quote(column.column)).join(", ")})`;
   const text = `INSERT INTO ${meta.sqlName}${into} ${source.text}${tail} RETURNING ${plan.list}`;
   const result = await connectionFor(db).fetchArrays(text, source.params);
-  // Rows that were left out cannot be told from the others: what came back is new instances then.
+  // If rows were skipped, the returned rows cannot be matched with the given instances: they become new instances.
   const complete = result.rows.length === rows.length;
   return result.rows.map((row, index) => {
     const instance = complete ? rows[index]!.instance : new meta.model();
@@ -113,7 +113,7 @@ function conflictOf(
   return { columns, update: [...update, ...automatic] };
 }
 
-/** The rows as a source of SQL: columns in arrays, or a list of VALUES where a column itself holds arrays. */
+/** The rows as a source for SQL: one array for each column, or a list of VALUES if a column itself holds arrays. */
 function rowSource(
   meta: ModelMeta,
   columns: readonly ColumnMeta[],
@@ -136,7 +136,7 @@ function rowSource(
   };
 }
 
-/** Writes fields of many instances with one statement. Returns how many rows were there. */
+/** Writes fields of many instances with one statement for each batch. Returns the number of rows that were found. */
 export async function bulkUpdate(
   meta: ModelMeta,
   instances: readonly object[],
@@ -201,7 +201,7 @@ function markSaved(instance: object, columns: readonly ColumnMeta[]): void {
   for (const column of columns) state.saved[state.offset + column.index] = (instance as Values)[column.attribute];
 }
 
-/** Rows for one statement. Where each value is a parameter, a statement can have 65535 of them. */
+/** The number of rows in one statement. If each value is a parameter, the limit is 65535 parameters. */
 function batchSizeFor(meta: ModelMeta, size: number | undefined): number {
   if (size !== undefined && (!Number.isInteger(size) || size < 1))
     throw new ValueError("batchSize must be a positive integer");

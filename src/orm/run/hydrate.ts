@@ -7,7 +7,7 @@ export interface Origin {
   readonly strict: boolean;
 }
 
-/** Builds the instances of rows. Rows are kept by them, as what is in the database. */
+/** Builds the instances of rows. Each instance keeps its row as the values in the database. */
 export function hydrate(rows: unknown[][], plan: RowPlan, origin: Origin): object[] {
   const build = builder(plan, origin);
   const instances = new Array<object>(rows.length);
@@ -25,7 +25,7 @@ interface Prepared {
 
 const preparations = new WeakMap<RowPlan, Prepared>();
 
-/** What is the same for all rows of a statement. */
+/** The parts of a plan that are the same for all rows of a statement. */
 function prepare(plan: RowPlan): Prepared {
   let prepared = preparations.get(plan);
   if (prepared === undefined) {
@@ -79,7 +79,7 @@ function loadNested(
   return related;
 }
 
-/** Values of a part of the columns, each in its column's place. */
+/** The values of the selected columns, each at the index of its column. */
 function spread(row: unknown[], plan: RowPlan): unknown[] {
   const saved = new Array<unknown>(plan.meta.columns.length);
   for (let i = 0; i < plan.columns.length; i++) saved[plan.columns[i]!.index] = row[plan.at + i];
@@ -91,7 +91,7 @@ export function decodeExtra(extra: ExtraPlan, row: readonly unknown[]): unknown 
   return extra.type?.decode !== undefined && value !== null && value !== undefined ? extra.type.decode(value) : value;
 }
 
-/** Writes what the database returned into an instance that was saved. */
+/** Copies the row that the database returned into an instance that was saved. */
 export function absorb(instance: object, row: unknown[], plan: RowPlan, db: Queries | null): void {
   const values = instance as Values;
   for (let i = 0; i < plan.columns.length; i++) {

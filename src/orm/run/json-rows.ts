@@ -4,7 +4,7 @@ import type { RowSink, WireRow } from "../../engines/db/wire-row.js";
 import type { JsonPlan } from "../compile/json-plan.js";
 import { type Form, form, type JsonTemplate, templateFor } from "./json-template.js";
 
-/** Writes rows as JSON from the bytes that PostgreSQL sent: no value is made that would be written again at once. */
+/** Writes rows as JSON directly from the bytes that PostgreSQL sent, without a conversion to values. */
 export class JsonRows implements RowSink {
   readonly #plan: JsonPlan;
   #template: JsonTemplate | null = null;
@@ -26,7 +26,7 @@ export class JsonRows implements RowSink {
     this.#object(this.#template!, row);
   }
 
-  /** The list of all rows. Can be asked for once. */
+  /** The JSON of all rows, as a list. Call it only once. */
   text(): string {
     if (this.#length === 0) this.#copy(opening);
     this.#copy(closing);
@@ -108,7 +108,10 @@ export class JsonRows implements RowSink {
     this.#length = at;
   }
 
-  /** `2024-01-31 12:00:00.5+00`, as a session in UTC sends it, needs no arithmetic to be `2024-01-31T12:00:00.500Z`. */
+  /**
+   * Converts `2024-01-31 12:00:00.5+00`, as a session in UTC sends it, to `2024-01-31T12:00:00.500Z` without
+   * arithmetic.
+   */
   #moment(bytes: Buffer, start: number, end: number): void {
     const stop = end - 3;
     if (bytes[start + 10] !== space || bytes[stop] !== plus || bytes[stop + 1] !== zero || bytes[stop + 2] !== zero) {
@@ -143,12 +146,12 @@ export class JsonRows implements RowSink {
 }
 
 const noBytes = Buffer.alloc(0);
-/** Buffers that were used and can be used again. */
+/** Used buffers that can be used again. */
 const spare: Buffer[] = [];
 const mostSpare = 16;
 const usualSize = 32_768;
 const largestSpare = 262_144;
-/** Up to this length a loop copies faster than a call. */
+/** Up to this length, a loop copies faster than a call. */
 const shortest = 64;
 
 const opening = Buffer.from("[");

@@ -1,13 +1,13 @@
 import { oid } from "../../engines/db/values/oids.js";
 import type { JsonPlan, JsonValue } from "../compile/json-plan.js";
 
-/** How the text of a field is written as JSON. */
+/** The ways to write the text of a field as JSON. */
 export const form = {
-  /** It is JSON. */
+  /** The text is JSON. */
   asIs: 0,
-  /** In quotes; there can be nothing in it that JSON escapes. */
+  /** In quotes. The text cannot contain anything that JSON escapes. */
   bare: 1,
-  /** In quotes, and what JSON escapes is escaped. */
+  /** In quotes, with the escapes of JSON. */
   quoted: 2,
   boolean: 3,
   /** A number, or null in place of NaN and infinities. */
@@ -17,19 +17,21 @@ export const form = {
 
 export type Form = (typeof form)[keyof typeof form];
 
-/** What stands around the fields of a row, and where in the row they are. */
+/** The text around the fields of a row, and the positions of the fields in the row. */
 export interface JsonTemplate {
   readonly open: Buffer;
   readonly close: Buffer;
-  /** What comes before each value: a comma, its name. */
+  /** The text before each value: a comma and its name. */
   readonly heads: readonly Buffer[];
-  /** The field of each value; of an object, the one that tells whether it is there. */
+  /**
+   * The position of each value in the row. For an object, the position of its key: if that is null, there is no object.
+   */
   readonly places: readonly number[];
   readonly forms: readonly Form[];
   readonly objects: readonly (JsonTemplate | null)[];
 }
 
-/** By the list of types, of which every session that has prepared a statement keeps one. */
+/** Templates by the list of types. Each session keeps one list for each statement that it has prepared. */
 const templates = new WeakMap<readonly number[], { readonly plan: JsonPlan; readonly template: JsonTemplate }>();
 
 export function templateFor(plan: JsonPlan, types: readonly number[]): JsonTemplate {
@@ -57,7 +59,9 @@ function templateOf(shape: JsonPlan["shape"], values: readonly JsonValue[], type
 
 const brackets = { object: ["{", "}"], list: ["[", "]"], single: ["", ""] } as const;
 
-/** By the type that the column really has, whatever the model takes it for: what is written is JSON in any case. */
+/**
+ * Uses the type of the column in the database, whatever the type in the model is, so that the result is always JSON.
+ */
 function formOf(type: number, exact: boolean): Form {
   switch (type) {
     case oid.int2:

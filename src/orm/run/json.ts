@@ -21,7 +21,7 @@ export class JsonText {
     return JSON.parse(this.text);
   }
 
-  /** So that it can stand inside of other JSON. */
+  /** Allows the JSON to be part of other JSON. */
   toJSON(): unknown {
     return this.value();
   }
@@ -35,7 +35,7 @@ export class JsonText {
   }
 }
 
-/** The rows as JSON; they are made only where a class has a `toJSON` of its own, or for a union. */
+/** The rows as JSON. Instances are built only if a class has its own `toJSON`, or for a union. */
 export async function queryJson(query: Query): Promise<JsonText> {
   if (query.empty) return new JsonText("[]");
   if (query.combined || hasOwnJson(query)) {
@@ -50,7 +50,7 @@ export async function queryJson(query: Query): Promise<JsonText> {
 
 const standard = new WeakSet<object>();
 
-/** Declares the `toJSON` that all models have, which PostgreSQL can stand in for. */
+/** Registers the `toJSON` that all models have. For models with this one, JSON can be written without instances. */
 export function standardJson(method: () => unknown): void {
   standard.add(method);
 }
@@ -118,7 +118,7 @@ export function instanceJson(instance: object, meta: ModelMeta): Values {
   return json;
 }
 
-/** A value of which no column tells how it is written. */
+/** The JSON of a value that has no column. */
 function jsonValue(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null || value instanceof Date) return value;

@@ -11,7 +11,7 @@ import { decodeExtra, hydrate } from "./hydrate.js";
 import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 
-/** Runs a query: its rows as instances, or as plain values when it selects some. */
+/** Runs a query. Returns its rows as instances, or as plain values if it has a selection. */
 export async function load(query: Query): Promise<unknown[]> {
   if (query.empty) return [];
   const { text, params, plan } = compileSelect(query);
@@ -24,7 +24,7 @@ export async function load(query: Query): Promise<unknown[]> {
   return rows.map(valuesReader(query.selection.shape, plan.extras));
 }
 
-/** Makes what is asked for of a row of plain values. */
+/** Returns a function that converts a row of plain values to the requested shape. */
 export function valuesReader(
   shape: "object" | "list" | "single",
   extras: readonly ExtraPlan[],
@@ -38,7 +38,7 @@ export function valuesReader(
   };
 }
 
-/** Loads relations for instances that are there: one query for each relation (two for a many-to-many one). */
+/** Loads relations for existing instances: one query for each relation, two for a many-to-many relation. */
 export async function prefetch(
   instances: readonly object[],
   query: Query,
@@ -133,7 +133,7 @@ async function fetchPairs(
   return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);
 }
 
-/** Keys as they are the same whatever their type: dates and bytes are not equal by identity. */
+/** The text of a key, to compare keys of any type: dates and bytes are not equal by identity. */
 function keyText(key: unknown): string {
   return key instanceof Date ? key.toISOString() : String(key);
 }

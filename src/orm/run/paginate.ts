@@ -7,7 +7,7 @@ import type { ColumnMeta } from "../meta.js";
 import type { ConditionNode, OrderNode, Query } from "../nodes.js";
 import type { Values } from "./state.js";
 
-/** How many rows to give, or to leave out: an integer of at least 0. */
+/** Checks a number of rows to return or to skip: an integer of at least 0. */
 export function checkCount(name: string, value: unknown): number {
   if (typeof value !== "number" || !Number.isInteger(value)) throw new ParameterTypeError(`${name} must be an integer`);
   if (value < 0 || !Number.isSafeInteger(value)) throw new ParameterRangeError(`${name} must be at least 0`);
@@ -61,7 +61,7 @@ export function keyParts(query: Query): KeyPart[] {
   return parts;
 }
 
-/** Rows after a cursor in the order of the parts, or before it. */
+/** The condition for rows after a cursor, or before it, in the order of the parts. */
 export function keysetCondition(parts: readonly KeyPart[], cursor: string, backward: boolean): ConditionNode {
   const values = readCursor(parts, cursor);
   const children = parts.map((part, i): ConditionNode => {
@@ -78,7 +78,7 @@ export function keysetOrder(parts: readonly KeyPart[], backward: boolean): Order
   return parts.map(({ path, descending }) => orderNode(descending !== backward ? `-${path}` : path));
 }
 
-/** What a client sends back is checked like any other input: it is no secret, and needs none. */
+/** The cursor is neither secret nor signed: a cursor from a client is checked like any other input. */
 export function writeCursor(parts: readonly KeyPart[], row: object): string {
   const values = parts.map(({ column }) => {
     const value = (row as Values)[column.attribute];

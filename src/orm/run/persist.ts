@@ -27,7 +27,7 @@ export function metaOf(instance: object): ModelMeta {
   return (instance.constructor as unknown as ModelConstructor).meta;
 }
 
-/** Makes an instance of given values and inserts it. */
+/** Creates an instance from values and inserts it. */
 export async function create(meta: ModelMeta, values: object, db: Queries | null): Promise<object> {
   const instance = new meta.model(values);
   stateOf(instance).db = db;
@@ -35,7 +35,7 @@ export async function create(meta: ModelMeta, values: object, db: Queries | null
   return instance;
 }
 
-/** Inserts a new row, or updates what changed of one that is there. */
+/** Inserts a new row, or updates the changed columns of an existing one. */
 export async function save(instance: object, options: SaveOptions = {}): Promise<void> {
   const meta = metaOf(instance);
   const state = stateOf(instance);
@@ -68,7 +68,7 @@ function writableValues(instance: object, meta: ModelMeta): Assignment[] {
   return values;
 }
 
-/** Defaults of the database are left to the database. */
+/** The defaults that are functions. The database applies all other defaults. */
 function missingDefaults(instance: object, meta: ModelMeta): Assignment[] {
   const values: Assignment[] = [];
   for (const column of meta.columns) {
@@ -94,7 +94,7 @@ async function update(
   for (const [column] of stale) forgetRelation(instance, column);
 }
 
-/** A relation that was loaded for another key is loaded anew. */
+/** Drops a relation that was loaded for another key, so that it is loaded again. */
 function forgetRelation(instance: object, column: ColumnMeta): void {
   const { related } = stateOf(instance);
   const loaded = related?.get(column.name) as Values | null | undefined;
@@ -110,7 +110,10 @@ function named(instance: object, meta: ModelMeta, fields: readonly string[]): As
   });
 }
 
-/** What differs from the database. Lists, bytes and JSON may have changed in place, so that they always count. */
+/**
+ * The values that differ from the database. Lists, bytes and JSON may have changed in place, so they always count as
+ * changed.
+ */
 function changed(instance: object, meta: ModelMeta): Assignment[] {
   const state = stateOf(instance);
   return writableValues(instance, meta).filter(([column, value]) => {
@@ -120,7 +123,7 @@ function changed(instance: object, meta: ModelMeta): Assignment[] {
   });
 }
 
-/** A query for the row of an instance, by the key under which it is in the database. */
+/** A query for the row of an instance, by its key in the database. */
 export function keyQuery(instance: object, meta: ModelMeta, db: Queries | null): Query {
   const state = stateOf(instance);
   const where = meta.primaryKey.map((column): ConditionNode => {
@@ -149,7 +152,7 @@ export async function remove(instance: object, hard: boolean): Promise<void> {
   await runHooks(instance, "afterDelete", { created: false });
 }
 
-/** Brings a softly deleted row back. */
+/** Restores a softly deleted row. */
 export async function restore(instance: object): Promise<void> {
   const meta = metaOf(instance);
   const mark = softDeleteColumn(meta);
@@ -179,7 +182,7 @@ export function assign(instance: object, meta: ModelMeta, values: object): void 
   }
 }
 
-/** The key of an instance that a foreign key refers to, as the application has it. */
+/** The key of an instance that a foreign key refers to, without encoding. `encodeColumn` only checks the instance. */
 function keyValue(meta: ModelMeta, column: ColumnMeta, value: object): unknown {
   encodeColumn(meta, column, value);
   return (value as Values)[column.reference!.column.attribute];

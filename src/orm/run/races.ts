@@ -1,3 +1,9 @@
+/**
+ * `getOrCreate` and `updateOrCreate`, safe under concurrency when a unique constraint covers the lookups. The insert
+ * does nothing if a row already exists (ON CONFLICT DO NOTHING), so a lost race is not an error and does not break a
+ * transaction. The row is then read again.
+ */
+
 import type { Queries } from "../../engines/db/database.js";
 import { insertStatement, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
@@ -9,11 +15,6 @@ import { absorb } from "./hydrate.js";
 import { load } from "./load.js";
 import { assign, insertValues, save } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
-
-/**
- * `getOrCreate` and `updateOrCreate` for many at once. The insert gives way to a row that is already there (ON CONFLICT
- * DO NOTHING), so that losing a race is no error and does not break a transaction; the row is then read again.
- */
 
 const attempts = 5;
 
@@ -69,7 +70,7 @@ async function one(query: Query): Promise<object | undefined> {
   return first;
 }
 
-/** Null when a row that is there stands in the way. */
+/** Inserts a row; null if an existing row conflicts with it. */
 async function insertUnlessThere(meta: ModelMeta, values: object, db: Queries | null): Promise<object | null> {
   const instance = new meta.model(values);
   await runHooks(instance, "beforeSave", { created: true });

@@ -5,7 +5,9 @@ import { FieldError } from "../errors.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { hydrate } from "./hydrate.js";
 
-/** Instances of the rows that a statement gives. Columns are known by their names; others become annotations. */
+/**
+ * Runs a statement and returns its rows as instances. Columns are matched by name; other columns become annotations.
+ */
 export async function rawRows(
   meta: ModelMeta,
   statement: Statement,

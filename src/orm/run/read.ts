@@ -20,7 +20,7 @@ import { missing } from "./persist.js";
 import { lockable, send } from "./send.js";
 import type { Values } from "./state.js";
 
-/** Two are enough to know that there is more than one; with a certain primary key there cannot be more. */
+/** Limits a query to two rows, which is enough to find a second one. A query for one primary key needs no limit. */
 export function atMostTwo(query: Query): Query {
   return query.limit !== null || namesKey(query) ? query : { ...query, limit: 2 };
 }
@@ -69,7 +69,7 @@ export async function count(query: Query): Promise<number> {
   return Number(await send(bare, (connection) => connection.fetchval(text, compiler.params)));
 }
 
-/** Whether counting the rows of the table that match is counting the rows of the query. */
+/** True if the query has as many rows as the table has matching rows. */
 function isSimple(query: Query): boolean {
   return (
     query.limit === null &&
@@ -90,7 +90,7 @@ function inner(compiler: Compiler, query: Query): string {
   return compiler.assemble(query, compiler.scope(query), "1");
 }
 
-/** The rows without what is loaded with them. Their order matters only where a limit or DISTINCT ON cuts rows off. */
+/** The query without relations and locks. The order is kept only if a limit, an offset or DISTINCT ON removes rows. */
 function bareRows(query: Query): Query {
   const bare: Query = { ...query, related: {}, prefetch: [], lock: null };
   const keepsOrder = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
@@ -121,7 +121,7 @@ export async function aggregate(
   let text: string;
   if (isSimple(bare)) text = compiler.assemble(bare, scope, list.join(", "));
   else {
-    // The rows first; what is computed over them names the columns of the same table.
+    // The rows come from a subquery with the alias of the table, so that aggregates can name the table's columns.
     const innerScope = compiler.scope(bare);
     const rows = bare.combined
       ? combinedRows(compiler, bare)
@@ -164,9 +164,9 @@ export async function inBulk(
 const defaultBatch = 200;
 
 /**
- * Reads through a cursor; relations are prefetched batch by batch. The embedded database has one connection, which an
- * open cursor would keep from everything else in the loop: there, and where no transaction is open, all rows are read
- * first. They are in this process anyway.
+ * Reads through a cursor; relations are prefetched batch by batch. The embedded database has one connection, and an
+ * open cursor would block all other queries in the loop. Outside of a transaction it therefore reads all rows first;
+ * they are in this process anyway.
  */
 export async function* iterate(query: Query, batch: number = defaultBatch): AsyncGenerator<unknown, void, undefined> {
   if (query.empty) return;
@@ -191,7 +191,7 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
   }
 }
 
-/** Siblings are the rows of a batch, not all that were ever read. */
+/** Siblings are the rows of one batch, not all rows that were read. */
 async function batchOf(query: Query, rows: unknown[][], plan: RowPlan): Promise<object[]> {
   const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
   if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);
@@ -228,7 +228,7 @@ export async function keyset(
   const parts = keyParts(query);
   const cursor = after ?? before;
   const where = cursor === undefined ? query.where : [...query.where, keysetCondition(parts, cursor, backward)];
-  // One row more tells whether there is another page.
+  // One extra row shows if there is another page.
   const rows = (await load({
     ...query,
     where,

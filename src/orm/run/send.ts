@@ -9,7 +9,10 @@ export function send<T>(query: Query, call: (connection: Queries) => Promise<T>)
   return query.clientPattern ? call(connection).catch(refusePattern) : call(connection);
 }
 
-/** Outside of a transaction PostgreSQL releases a lock as soon as the rows are read. A session may have its own `begin`. */
+/**
+ * Refuses a lock outside of a transaction: PostgreSQL would release it as soon as the rows are read. A session is
+ * accepted, because it may have its own `begin`.
+ */
 export function lockable(query: Query, connection: Queries): Queries {
   if (query.lock !== null && connection.kind === "database")
     throw new ProgrammingError("forUpdate() needs a transaction: the lock would be released at once");
@@ -18,7 +21,7 @@ export function lockable(query: Query, connection: Queries): Queries {
 
 const invalidRegularExpression = "2201B";
 
-/** An invalid regular expression that came through `filterFrom` is the mistake of the client. */
+/** An invalid regular expression that came through `filterFrom` is an error of the client. */
 function refusePattern(error: unknown): never {
   if (error instanceof DataError && error.sqlstate === invalidRegularExpression)
     throw new ParameterValueError(error.message, { sqlstate: error.sqlstate, cause: error });

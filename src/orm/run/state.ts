@@ -1,33 +1,33 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { ColumnMeta } from "../meta.js";
 
-/** What an instance remembers besides its values. */
+/** The state of an instance besides its values. */
 export interface InstanceState {
-  /** The values that are in the database, from `offset` on in the order of the columns; null for a new row. */
+  /** The values in the database, from `offset` on in the order of the columns; null for a new row. */
   saved: unknown[] | null;
   offset: number;
   /** Relations that were loaded or set, by name. */
   related: Map<string, unknown> | null;
-  /** Those of them that were asked for with the query, which are part of its JSON. */
+  /** The names of the relations that the query loaded. They are part of the instance's JSON. */
   shown: readonly string[];
-  /** Names of annotations, which are part of its JSON. */
+  /** The names of annotations. They are part of the instance's JSON. */
   extras: readonly string[];
   siblings: Siblings | null;
   db: Queries | null;
 }
 
-/** The instances that one query gave: what is loaded for one of them is loaded for all. */
+/** The instances of one query. A relation that is loaded for one of them is loaded for all. */
 export interface Siblings {
   readonly instances: object[];
   readonly strict: boolean;
-  /** Relations that are being loaded; made with the first. */
+  /** The relations that are being loaded; null before the first one. */
   loading: Map<string, Promise<void>> | null;
 }
 
 let read: (instance: Tracked) => InstanceState;
 let write: (instance: Tracked, state: InstanceState) => void;
 
-/** Keeps the state in a private field: it is in no JSON, no spread and no log. */
+/** Keeps the state in a private field, so that it is not in JSON, spreads or logs. */
 export class Tracked {
   #state: InstanceState | null = null;
 
@@ -61,5 +61,5 @@ export function setRelated(instance: object, name: string, value: unknown, shown
   if (shown && !state.shown.includes(name)) state.shown = [...state.shown, name];
 }
 
-/** The values of an instance by name; it has more than its type tells here. */
+/** The values of an instance by name, for code that does not know the type of the model. */
 export type Values = Record<string, unknown>;

@@ -7,7 +7,7 @@ import { hydrate } from "./hydrate.js";
 import { load } from "./load.js";
 import { count } from "./read.js";
 
-/** Without a value there is nothing to change: the rows that match are counted, and stay as they are. */
+/** Updates rows and returns their number. Without values, the matching rows are only counted. */
 export async function update(query: Query, values: object): Promise<number> {
   const list = assignments(query.meta, values);
   if (query.empty) return 0;

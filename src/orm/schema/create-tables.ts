@@ -1,3 +1,5 @@
+/** Creates the schema of models at once, without migrations. */
+
 import type { ModelConstructor, ModelMeta } from "../meta.js";
 import { sqlName } from "./names.js";
 import {
@@ -10,8 +12,6 @@ import {
   indexStatements,
 } from "./render.js";
 import { stateOf } from "./state-of-models.js";
-
-/** Creates the schema of models at once, without migrations. */
 
 /** A database or a transaction, which runs the statements. */
 export interface ScriptRunner {

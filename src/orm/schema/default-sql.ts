@@ -2,7 +2,10 @@ import { literal } from "../identifiers.js";
 import type { ColumnMeta } from "../meta.js";
 import { normalizeType } from "./type-names.js";
 
-/** The default that the database knows; undefined for a function, which only the application can call. */
+/**
+ * The default of a column in the database, as SQL. It is undefined for a function, because only the application can
+ * call it.
+ */
 export function defaultSql(column: ColumnMeta): string | undefined {
   if (column.autoNowAdd || column.autoNow) return column.type.kind === "date" ? "CURRENT_DATE" : "CURRENT_TIMESTAMP";
   switch (column.default?.from) {

@@ -1,7 +1,7 @@
+/** The names of tables, and the default names of constraints and indexes. */
+
 import { qualified, quote, shortName } from "../identifiers.js";
 import type { IndexPart, IndexState, TableState } from "./state.js";
-
-/** The names of tables, and those that constraints and indexes have when nobody names them. */
 
 /** `shop.lines` is the table `lines` of the schema `shop`. */
 export function splitName(name: string): { readonly schema: string | undefined; readonly name: string } {
@@ -19,7 +19,7 @@ export function sqlName(name: string): string {
   return qualified(parts.schema, parts.name);
 }
 
-/** An index lies in the schema of its table. */
+/** An index is in the schema of its table. */
 export function sqlIndexName(table: string, index: string): string {
   return qualified(splitName(table).schema, index);
 }
@@ -51,7 +51,7 @@ export function usualIndexName(table: string, index: Pick<IndexState, "on" | "un
   );
 }
 
-/** What a check on one column is called: by hand, and as the choices of a text enum. */
+/** The endings of the names of checks on one column: `check` for one written by hand, `choices` for a text enum. */
 export const checkEndings = ["check", "choices"] as const;
 
 export function usualCheckName(table: string, column: string, ending: (typeof checkEndings)[number]): string {

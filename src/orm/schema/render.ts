@@ -1,11 +1,11 @@
+/** Writes parts of a schema's state as data definition statements. */
+
 import { literal, quote } from "../identifiers.js";
 import { columnList, partOf, primaryKeyName, splitName, sqlIndexName, sqlName } from "./names.js";
 import type { ColumnState, ForeignKeyState, IndexState, TableState, UniqueState } from "./state.js";
 import { tidyUnique } from "./tidy.js";
 
-/** States as the statements that make them: the one place in which data definition is written. */
-
-/** Everything that makes a table: its schema, itself, its indexes and comments. */
+/** All statements that create a table: its schema, the table itself, its indexes and comments. */
 export function createTableStatements(name: string, table: TableState): string[] {
   return [
     ...createSchemaFor(name),
@@ -16,7 +16,7 @@ export function createTableStatements(name: string, table: TableState): string[]
   ];
 }
 
-/** The schema that the name of a table or a type leads with. */
+/** The statement that creates the schema in the name of a table or type; none if the name has no schema. */
 export function createSchemaFor(name: string): string[] {
   const { schema } = splitName(name);
   return schema === undefined ? [] : [createSchemaSql(schema)];
@@ -40,8 +40,8 @@ export function createTableSql(name: string, table: TableState): string {
 }
 
 /**
- * A unique constraint on the same columns as another, or as the primary key, is silently left out by CREATE TABLE: it has
- * to be added afterwards.
+ * CREATE TABLE silently omits a unique constraint on the same columns as another one or as the primary key. It must be
+ * added afterwards.
  */
 function splitUniques(table: TableState): Record<"first" | "again", readonly (readonly [string, UniqueState])[]> {
   const seen = new Set(table.primaryKey ? [JSON.stringify(tidyUnique({ columns: table.primaryKey }))] : []);
@@ -88,7 +88,7 @@ export function foreignKeySql(name: string, key: ForeignKeyState): string {
   return `CONSTRAINT ${quote(name)} FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${sqlName(key.table)} (${columnList(key.references)})${rules}`;
 }
 
-/** Adds what one of the four functions above gives. */
+/** Adds a constraint, written by one of the four functions above. */
 export function addConstraintSql(table: string, constraint: string): string {
   return `ALTER TABLE ${sqlName(table)} ADD ${constraint}`;
 }
@@ -98,7 +98,7 @@ export function dropConstraintSql(table: string, name: string): string {
 }
 
 export interface Concurrently {
-  /** Without a lock that keeps writers out; PostgreSQL refuses it in a transaction. */
+  /** Does not take a lock that blocks writers. PostgreSQL refuses it in a transaction. */
   readonly concurrently?: boolean;
 }
 

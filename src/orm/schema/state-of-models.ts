@@ -152,7 +152,7 @@ function renamedTables(metas: readonly ModelMeta[]): Record<string, readonly str
   );
 }
 
-/** A table between is called after the model's: it is renamed along with it. */
+/** A join table is named after the model's table and is renamed with it. */
 function renamedThroughTables(models: readonly ModelMeta[]): Record<string, readonly string[]> {
   const renamed: [string, readonly string[]][] = [];
   for (const meta of models.filter((each) => each.renamedFrom !== undefined)) {
@@ -166,7 +166,7 @@ function renamedThroughTables(models: readonly ModelMeta[]): Record<string, read
   return Object.fromEntries(renamed);
 }
 
-/** A former name is that of the field; the column may have been called after it, or after a relation's key. */
+/** `renamedFrom` is the name of a field. The column may be named after that field, or after the key of a relation. */
 function renamedColumns(metas: readonly ModelMeta[]): Record<string, Record<string, readonly string[]>> {
   return Object.fromEntries(
     metas.map((meta) => {

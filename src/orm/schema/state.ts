@@ -1,9 +1,6 @@
-/**
- * The schema of a database as plain data. The models, the migrations and a real database are all described with these types,
- * so that any two of them can be compared.
- *
- * Names are those of the database. An absent property has PostgreSQL's default.
- */
+// The schema of a database as plain data. The models, the migrations and a real database are all described with these
+// types, so that any two of them can be compared. Names are those of the database. An absent property has PostgreSQL's
+// default.
 
 export interface ColumnState {
   /** As PostgreSQL names it in a column definition: `varchar(200)`, `timestamp(3) with time zone`, `text[]`. */

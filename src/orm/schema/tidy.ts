@@ -1,3 +1,8 @@
+/**
+ * The normal form of a state: values that equal PostgreSQL's defaults are removed, so that equal schemas are equal as
+ * data.
+ */
+
 import type {
   ColumnState,
   ForeignKeyState,
@@ -8,8 +13,6 @@ import type {
   UniqueState,
 } from "./state.js";
 import { normalizeType } from "./type-names.js";
-
-/** The one form of a state: nothing that says what is so anyway, so that equal schemas are equal as data. */
 
 export function tidyState(state: SchemaState): SchemaState {
   return { tables: mapValues(state.tables, tidyTable), enums: mapValues(state.enums, (values) => [...values]) };
@@ -68,7 +71,7 @@ export function tidyIndex(index: IndexState): IndexState {
 function tidyPart(part: string | IndexPart): string | IndexPart {
   if (typeof part === "string") return part;
   const { column, expression, descending, nulls, operatorClass } = part;
-  // Nulls are the largest values: descending puts them first by itself.
+  // Nulls sort as the largest values: descending order puts them first by default.
   const usual = descending ? "first" : "last";
   const rest = only({
     descending: descending || undefined,
@@ -79,7 +82,7 @@ function tidyPart(part: string | IndexPart): string | IndexPart {
   return Object.keys(rest).length === 0 ? column : { column, ...rest };
 }
 
-/** Without the keys whose value is undefined. */
+/** Removes the keys whose value is undefined. */
 export function only<T extends object>(given: T): Tidied<T> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Tidied<T>;
 }

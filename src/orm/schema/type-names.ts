@@ -2,9 +2,9 @@ import { quote } from "../identifiers.js";
 import { quotedWords } from "./keywords.js";
 
 /**
- * The one spelling of a type that states hold: what PostgreSQL's `format_type` says, but `varchar` and `char` for the two
- * long names, and a space after a comma. `int4` and `INTEGER` are `integer`, `timestamptz(3)` is
- * `timestamp(3) with time zone`, `"status"` is `status`, `"Status"` stays.
+ * The normal spelling of a type in states: that of PostgreSQL's `format_type`, but with `varchar` and `char` for the
+ * two long names and a space after a comma. `int4` and `INTEGER` become `integer`, `timestamptz(3)` becomes
+ * `timestamp(3) with time zone`, `"status"` becomes `status`, `"Status"` stays.
  */
 export function normalizeType(given: string): string {
   let text = given.trim();
@@ -18,7 +18,7 @@ export function normalizeType(given: string): string {
   return scalarType(text) + dimensions;
 }
 
-/** The name of a type as it stands in a column definition: quoted where it must be. */
+/** The name of a type as it stands in a column definition, with quotes if they are needed. */
 export function typeName(name: string): string {
   const [schema, type] = name.includes(".")
     ? [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)]
@@ -26,7 +26,7 @@ export function typeName(name: string): string {
   return schema === "" ? quoteIfNeeded(type) : `${quoteIfNeeded(schema)}.${quoteIfNeeded(type)}`;
 }
 
-/** The type of an array's items, and of anything else the type itself, without what stands in parentheses. */
+/** The type without the part in parentheses; for an array, the type of its items. */
 export function baseType(type: string): string {
   let item = type;
   while (item.endsWith("[]")) item = item.slice(0, -2);
@@ -72,7 +72,7 @@ function spell(name: string, limits: string | undefined, zone: string): string {
     case "numeric":
     case "decimal":
     case "dec":
-      // PostgreSQL adds the scale of 0 that was left out.
+      // PostgreSQL adds the scale of 0 if it is omitted.
       return `numeric${limits === undefined || limits.includes(",") ? suffix : `(${limits}, 0)`}`;
     default:
       return `${aliases.get(name) ?? name}${suffix}${zone}`;
@@ -92,7 +92,7 @@ const aliases = new Map([
   ["varbit", "bit varying"],
 ]);
 
-/** Lower case outside of quotes; quotes that are not needed are taken off. */
+/** Converts text outside of quotes to lower case and removes quotes that are not needed. */
 function outsideQuotes(text: string): string {
   return text.replace(/"((?:[^"]|"")*)"|[^"]+/g, (part, quoted: string | undefined) =>
     quoted === undefined ? part.toLowerCase() : quoteIfNeeded(quoted.replaceAll('""', '"')),

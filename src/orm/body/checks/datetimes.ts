@@ -6,16 +6,19 @@ const datetimeType = new Refusal("datetime_type", "Input should be a valid datet
 const timezoneNaive = new Refusal("timezone_naive", "Input should not have timezone info");
 const yearZero = "year 0 is out of range";
 
-/** A moment, as a Date; UTC where no zone is named. */
+/** A point in time, as a Date. Text without a time zone is read as UTC. */
 export const datetimeCheck: Check = (value) => {
   const parts = datetimeParts(value);
   if (parts instanceof Refusal) return parts;
   const date = new Date(millisOf(parts));
-  // The first hours of the year 1 of a zone in the east are no year of ISO 8601 in UTC.
+  // In zones east of UTC, the first hours of year 1 are in year 0 of UTC.
   return date.getUTCFullYear() < 1 ? datetimeParsing(yearZero) : date;
 };
 
-/** The time on a clock somewhere, as a string. A timestamp is taken as UTC; a zone that is named would be lost. */
+/**
+ * A local date and time, as a string. A timestamp is read as UTC. Text with a time zone is refused: the zone would be
+ * lost.
+ */
 export const localDatetimeCheck: Check = (value) => {
   const parts = datetimeParts(value);
   if (parts instanceof Refusal) return parts;
@@ -49,7 +52,8 @@ function bareDay(text: string): DatetimeParts | string {
 
 function millisOf({ year, month, day, hour, minute, second, micros, offset = 0 }: DatetimeParts): number {
   const millis = Math.floor(micros / 1000);
-  // Date.UTC takes a year below 100 for one of the twentieth century; 400 years have a whole number of weeks and days.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999. 400 years are a whole number of weeks and days, so they can be
+  // added and subtracted again.
   const later = year < 400 ? Date.UTC(year + 400, month - 1, day) - cycle : Date.UTC(year, month - 1, day);
   return later + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis;
 }
@@ -63,7 +67,7 @@ const dateInexact = new Refusal(
 );
 const dateYearZero = new Refusal("date_parsing", `Input should be a valid date in the format YYYY-MM-DD, ${yearZero}`);
 
-/** A day, as a string; a datetime is one when its time is midnight. */
+/** A date, as a string. A datetime is accepted if its time is midnight. */
 export const dateCheck: Check = (value) => {
   if (typeof value !== "string" && typeof value !== "number") return dateType;
   const parts = typeof value === "number" ? fromTimestamp(value) : datetimeFromText(value);
@@ -89,7 +93,7 @@ export function timeCheck(zoned: boolean): Check {
     if (parts instanceof Refusal) return parts;
     if (!zoned) return typeof value === "string" && parts.offset !== undefined ? timezoneNaive : timeText(parts);
     const offset = parts.offset ?? 0;
-    // PostgreSQL takes no more.
+    // PostgreSQL accepts only offsets below 16 hours.
     if (Math.abs(offset) >= 16 * 60) return zoneTooFar;
     const minutes = Math.abs(offset);
     return `${timeText(parts)}${offset < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
@@ -97,7 +101,7 @@ export function timeCheck(zoned: boolean): Check {
 }
 
 function read(text: string, zoned: boolean): TimeParts | Refusal {
-  // PostgreSQL writes whole hours as `+01`; what was answered can be sent again.
+  // PostgreSQL writes whole hours as `+01`: a value from a response can be sent back.
   const parts = readTime(zoned && /[+-]\d\d$/.test(text) ? `${text}:00` : text, 0);
   return typeof parts === "string" ? timeParsing(parts) : parts;
 }

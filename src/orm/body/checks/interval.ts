@@ -10,7 +10,10 @@ const tooLarge = new Refusal(
   "Input should be a valid duration, durations may not exceed 999,999,999 days",
 );
 
-/** Amounts of the units that PostgreSQL keeps apart: a month is not always 30 days, nor a day 24 hours. */
+/**
+ * The amount of each unit. PostgreSQL does not convert months to days or days to hours: a month is not always 30 days,
+ * nor a day 24 hours.
+ */
 type Duration = [years: number, months: number, days: number, seconds: number];
 
 /** A duration, as a string in ISO 8601. A number counts seconds. */
@@ -27,7 +30,7 @@ const number = "-?\\d+(?:[.,]\\d*)?";
 const isoForm = new RegExp(`^P(?:${number}[YMWD])*(?:T(?:${number}[HMS])*)?$`);
 const isoPart = /T|(-?\d+(?:[.,]\d*)?)([YMWDHS])/g;
 
-/** `P1Y2M3W4DT5H6M7.8S`, with a sign at any amount, as PostgreSQL writes it. */
+/** Reads `P1Y2M3W4DT5H6M7.8S`. Each amount can have a sign, as PostgreSQL writes it. */
 function readIso(text: string): Duration | undefined {
   if (!isoForm.test(text) || !/\d/.test(text)) return undefined;
   const duration: Duration = [0, 0, 0, 0];
@@ -60,13 +63,13 @@ const clock = "(\\d{1,10}):([0-5]\\d)(?::([0-5]\\d(?:[.,]\\d+)?))?";
 const clockForm = new RegExp(`^${clock}$`);
 const daysForm = new RegExp(`^(\\d+) ?d(?:ays?)?,? ?(?:${clock})?$`, "i");
 
-/** `26:00:00`. */
+/** Reads `26:00:00`. */
 function readClock(text: string): Duration | undefined {
   const match = text.length < 5 ? null : clockForm.exec(text);
   return match === null ? undefined : [0, 0, 0, clockSeconds(match[1]!, match[2]!, match[3])];
 }
 
-/** `3 days, 04:05:06`, as Python writes it. */
+/** Reads `3 days, 04:05:06`, the form that Python writes. */
 function readDays(text: string): Duration | undefined {
   const match = daysForm.exec(text);
   if (match === null) return undefined;
@@ -77,17 +80,17 @@ function readDays(text: string): Duration | undefined {
 }
 
 function clockSeconds(hours: string, minutes: string, seconds = "0"): number {
-  // What is finer than a microsecond is cut off.
+  // Digits after the microseconds are cut off.
   const exact = seconds.replace(",", ".").slice(0, 9);
   return Number(hours) * 3600 + Number(minutes) * 60 + Number(exact);
 }
 
 const day = 86_400;
-/** PostgreSQL counts the time of an interval in microseconds of 64 bits, and its hours are read as 32 bits. */
+/** PostgreSQL stores the time of an interval as a 64-bit count of microseconds, and reads its hours as 32 bits. */
 const maxSeconds = 7e12;
 
 function written([years, months, days, seconds]: Duration): string | Refusal {
-  // As pydantic counts; PostgreSQL's own limits are wider.
+  // The total as pydantic counts it. PostgreSQL's own limits are wider.
   const total = Math.abs(years * 365 + months * 30 + days + seconds / day);
   if (!(total < 1e9)) return tooLarge;
   if (Math.abs(seconds) > maxSeconds) {

@@ -10,7 +10,7 @@ const intFromFloat = new Refusal(
   "Input should be a valid integer, got a number with a fractional part",
 );
 
-/** What Rust, in which pydantic is written, trims; `trim` takes U+FEFF too and leaves U+0085. */
+/** The white space that Rust trims: pydantic is written in Rust. `trim` also removes U+FEFF, but not U+0085. */
 const space = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]*";
 const integerText = new RegExp(`^${space}([+-]?)(\\d+(?:_\\d+)*)(?:\\.0+)?${space}$`);
 
@@ -38,12 +38,12 @@ export function integerCheck(range: NonNullable<ColumnType["range"]>): Check {
     if (typeof value === "boolean") return Number(value);
     if (typeof value !== "string") return intType;
     const match = integerText.exec(value);
-    // A text too long to be exact is out of any range by far.
+    // A text too long for an exact double is far outside every range.
     return match === null ? intParsing : bounded(Number(match[1] + match[2]!.replaceAll("_", "")));
   };
 }
 
-/** An integer of 64 bits, as a bigint: exact, however it was written. */
+/** An integer of 64 bits, as a bigint. It is exact, whether it is sent as a number or as a string. */
 export function bigIntegerCheck(range: NonNullable<ColumnType["range"]>): Check {
   const [min, max] = [BigInt(range.min), BigInt(range.max)];
   const { low, high } = boundsOf(min, max);
@@ -75,7 +75,7 @@ const notFinite = new RegExp(`^${space}[+-]?(?:inf|infinity|nan)${space}$`, "i")
 const maxReal = 3.4028234663852886e38;
 const realBounds = boundsOf(-maxReal, maxReal);
 
-/** A double, or a `real` of 32 bits; neither NaN nor infinity, which JSON could not give back. */
+/** A double, or a `real` of 32 bits. NaN and infinity are refused: JSON cannot represent them in a response. */
 export function floatCheck(real: boolean): Check {
   const bounded = (number: number): unknown => {
     if (!Number.isFinite(number)) return finiteNumber;
@@ -94,7 +94,7 @@ export function floatCheck(real: boolean): Check {
   };
 }
 
-/** Underscores may stand between other characters, one at a time, in a text without spaces. */
+/** Removes single underscores between other characters. A text with spaces is left unchanged. */
 function withoutUnderscores(text: string): string {
   return /^_|__|_$|[^\d_.eE+-]/.test(text) ? text : text.replaceAll("_", "");
 }
@@ -111,7 +111,7 @@ const booleans = new Map<unknown, boolean>([
 export const booleanCheck: Check = (value) => {
   if (typeof value === "boolean") return value;
   if (typeof value === "number") {
-    // 64 bits is what pydantic looks at for a truth.
+    // pydantic reads only integers of 64 bits as a boolean.
     if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63) return boolType;
     return booleans.get(value) ?? boolParsing;
   }
@@ -119,7 +119,7 @@ export const booleanCheck: Check = (value) => {
   return booleans.get(value.length > 5 ? value : asciiLower(value)) ?? boolParsing;
 };
 
-/** U+212A is a K to `toLowerCase`. */
+/** `toLowerCase` would also convert U+212A, the Kelvin sign, to `k`. */
 function asciiLower(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
@@ -128,10 +128,13 @@ const decimalType = new Refusal("decimal_type", "Decimal input should be an inte
 const decimalParsing = new Refusal("decimal_parsing", "Input should be a valid decimal");
 const plainDecimal = /^-?(?:0|[1-9]\d{0,99})(?:\.\d{1,99})?$/;
 const decimalNotFinite = /^[+-]?(?:inf|infinity|s?nan\d*)$/i;
-/** What a `numeric` without precision takes: PostgreSQL's own limits. */
+/** PostgreSQL's limits for a `numeric` without precision: digits before and after the decimal point. */
 const [maxWhole, maxPlaces] = [131_072, 16_383];
 
-/** An exact decimal, as a string. PostgreSQL would round what has more places than the column; that is refused. */
+/**
+ * An exact decimal, as a string. A value with more decimal places than the column is refused: PostgreSQL would round
+ * it.
+ */
 export function decimalCheck(precision: number | undefined, scale: number | undefined): Check {
   // In PostgreSQL numeric(5) is numeric(5, 0).
   const places = precision === undefined ? maxPlaces : (scale ?? 0);
@@ -157,7 +160,7 @@ export function decimalCheck(precision: number | undefined, scale: number | unde
     if (precision !== undefined && before + after > precision) return tooManyDigits;
     if (after > places) return tooManyPlaces;
     if (before > whole) return tooManyWhole;
-    // Zeros at the end are kept: a price of 12.50 is no 12.5 to whoever reads it.
+    // Trailing zeros are kept: for the client, a price of 12.50 is not the same as 12.5.
     return plainDecimal.test(text) ? text : decimalString(decimal);
   };
 }

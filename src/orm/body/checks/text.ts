@@ -15,7 +15,7 @@ export function textCheck(maxLength: number | undefined): Check {
   };
 }
 
-/** A text has at most as many code points as units, and at least half as many. */
+/** A text has at most as many code points as UTF-16 code units, and at least half as many. */
 function isLonger(text: string, limit: number): boolean {
   if (text.length <= limit) return false;
   if (text.length > 2 * limit) return true;
@@ -34,7 +34,7 @@ export function enumCheck(choices: readonly string[]): Check {
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** As Python writes a string, which is how pydantic's messages quote. */
+/** Quotes a string as Python does, because pydantic's messages contain strings in this form. */
 function pythonString(text: string): string {
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   let result = "";
@@ -48,12 +48,12 @@ function pythonString(text: string): string {
 }
 
 const uuidType = new Refusal("uuid_type", "UUID input should be a string, bytes or UUID object");
-// pydantic's message goes on with the character that it found.
+// pydantic's message continues with the character that it found.
 const uuidParsing = new Refusal("uuid_parsing", "Input should be a valid UUID");
 const groups = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}";
 const uuidForms = new RegExp(`^(?:(?:urn:uuid:)?${groups}|\\{${groups}\\}|[0-9a-f]{32})$`, "i");
 
-/** Any of the common forms; given on as PostgreSQL writes it. */
+/** A UUID in any of the common forms. The result has the form that PostgreSQL writes. */
 export const uuidCheck: Check = (value) => {
   if (typeof value !== "string") return uuidType;
   if (!uuidForms.test(value) || value.startsWith("U")) return uuidParsing;
@@ -63,7 +63,7 @@ export const uuidCheck: Check = (value) => {
 };
 
 const bytesType = new Refusal("bytes_type", "Input should be a valid bytes");
-// pydantic's message goes on with the symbol that it found.
+// pydantic's message continues with the symbol that it found.
 const bytesEncoding = new Refusal("bytes_invalid_encoding", "Data should be valid base64");
 const base64 = /^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)(?:={0,2})$/;
 
@@ -72,7 +72,7 @@ export const bytesCheck: Check = (value) => {
   if (typeof value !== "string") return bytesType;
   if (!base64.test(value)) return bytesEncoding;
   const bytes = Buffer.from(value, "base64");
-  // Bits that no byte takes must be zero, and padding is never more than what is missing.
+  // Unused bits at the end must be zero, and the padding must not be longer than needed.
   const canonical = bytes.toString("base64");
   const given = value.replaceAll("-", "+").replaceAll("_", "/");
   if (!canonical.startsWith(given) || !/^=*$/.test(canonical.slice(given.length))) return bytesEncoding;

@@ -1,7 +1,7 @@
 import type { ColumnType } from "../../meta.js";
 import { type BodyTraits, type Check, finiteNumber, nullByte, Refusal } from "../refusal.js";
 
-/** Null for a field whose own type has no word for it. */
+/** The refusal of null for types that have no message of their own. */
 export const notNull = new Refusal("value_error", "Input should not be null");
 
 /** Any JSON value that PostgreSQL can store. */
@@ -12,7 +12,9 @@ function unstorable(value: unknown, body: BodyTraits): Refusal | undefined {
   return body.overflow && some(value, isInfinite) ? finiteNumber : undefined;
 }
 
-/** Whether something holds for a value, a key or a value inside of it. Depth is bounded by now. */
+/**
+ * True if `test` holds for a scalar, or for any key or scalar inside a list or object. The depth is already limited.
+ */
 function some(value: unknown, test: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return test(value);
   return Object.entries(value).some(([key, item]) => test(key) || some(item, test));
@@ -28,7 +30,9 @@ function isInfinite(value: unknown): boolean {
 
 const invalid = new Refusal("value_error", "Input should be a valid value");
 
-/** What the type's own encoder takes. Its message may quote the input, so that it is not told. */
+/**
+ * Accepts the values that the type's own encoder accepts. The encoder's message may quote the input, so it is not used.
+ */
 export function customCheck(encode: ColumnType["encode"]): Check {
   return (value, body) => {
     const refusal = unstorable(value, body);
@@ -45,7 +49,7 @@ export function customCheck(encode: ColumnType["encode"]): Check {
 const listType = new Refusal("list_type", "Input should be a valid array");
 const ragged = new Refusal("value_error", "Input should have lists of the same length");
 
-/** A list in which every item is sound. */
+/** A list in which every item passes its check. */
 export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Check {
   return (value, body) => {
     if (!Array.isArray(value)) return listType;
@@ -60,7 +64,7 @@ export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Che
   };
 }
 
-/** PostgreSQL's arrays are matrices. */
+/** PostgreSQL's arrays are rectangular: all inner lists have the same length. */
 function isRectangular(lists: readonly (readonly unknown[])[]): boolean {
   return lists.every((list) => shape(list) === shape(lists[0]!));
 }
