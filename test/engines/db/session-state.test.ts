@@ -145,7 +145,6 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     expect(await state()).toEqual(nothing);
   });
 
-  // PGlite has one session, which keeps its statements over a reset.
   if (engine.name !== "pglite") {
     it("finds its prepared statements, if nothing was changed", async () => {
       const count = "select count(*) from pg_prepared_statements where statement like '%-- kept%'";
