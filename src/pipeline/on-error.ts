@@ -5,7 +5,7 @@ import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import type { Logger } from "../internal/logger.js";
 import type { OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
@@ -30,7 +30,7 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     try {
       const result = custom(request, error);
       const response = isPromise(result)
-        ? result.then((value) => toResponse(request, value, status))
+        ? asPromise(result).then((value) => toResponse(request, value, status))
         : toResponse(request, result, status);
       return response instanceof Promise ? response.catch(failed) : response;
     } catch (second) {
