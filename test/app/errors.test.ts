@@ -208,6 +208,21 @@ describe("a handler that throws a response", () => {
     expect(await ask("/early")).toEqual([403, "stop"]);
     expect(logged).toEqual([]);
   });
+
+  it("is told that a web response cannot be sent twice", async () => {
+    const { app, lines } = appWith();
+    const web = new globalThis.Response("once", { status: 410 });
+    app.get("/thrown", () => {
+      throw web;
+    });
+    app.get("/returned", () => web);
+    expect(await (await app.request("/returned")).text()).toBe("once");
+    for (const path of ["/thrown", "/returned"]) {
+      const response = await app.request(path);
+      expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("can be sent once")]);
+    }
+    expect(lines.map(({ message }) => message)).toEqual(["GET /thrown failed", "GET /returned failed"]);
+  });
 });
 
 describe("the result of an exception handler", () => {
