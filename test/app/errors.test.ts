@@ -128,7 +128,7 @@ describe("exception handlers", () => {
     expect(await (await app.request("/nope")).json()).toEqual({ code: "NOT_FOUND" });
   });
 
-  it("that throw give the plain 500, logged once", async () => {
+  it("that throw give the plain 500, logged once with the error that they were called for", async () => {
     for (const failing of [
       () => {
         throw new Error("handler broke");
@@ -139,7 +139,12 @@ describe("exception handlers", () => {
       app.exceptionHandler(RangeError, failing);
       const response = await app.request("/sync");
       expect(await response.json()).toEqual({ error: "Internal Server Error", status: 500 });
-      expect(lines).toHaveLength(1);
+      expect(lines).toEqual([
+        {
+          message: "GET /sync failed",
+          fields: { error: new Error("handler broke"), handled: new RangeError("secret 1") },
+        },
+      ]);
     }
   });
 

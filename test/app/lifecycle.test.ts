@@ -24,6 +24,17 @@ describe("the start", () => {
 });
 
 describe("lifecycle hooks", () => {
+  it("of an application that was ended before its start run all the same", async () => {
+    const app = new App();
+    const order: string[] = [];
+    app.onEvent("startup", () => void order.push("start"));
+    app.onEvent("shutdown", () => void order.push("stop"));
+    await app.stop();
+    await app.start();
+    await app.stop();
+    expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
+  });
+
   it("run at startup in order and at shutdown in reverse, once", async () => {
     const app = new App();
     const order: string[] = [];
