@@ -45,9 +45,13 @@ export class Lifecycle {
     return (this.#draining ??= this.#drain(host));
   }
 
-  /** Ends the application, once. Each hook and each feature has its turn; false when one of them has failed. */
+  /**
+   * Ends the application, once. Each hook and each feature has its turn; false when one of them has failed. Before the
+   * start there is nothing to end, and nothing is remembered: an application that is started later can still be ended.
+   */
   stop(host: Host): Promise<boolean> {
-    return (this.#stopping ??= this.#stop(host));
+    if (this.#starting === null) return Promise.resolve(true);
+    return (this.#stopping ??= this.#stop(host, this.#starting));
   }
 
   async #start(host: Host, compile: () => void | Promise<void>): Promise<void> {
@@ -78,12 +82,10 @@ export class Lifecycle {
     );
   }
 
-  async #stop(host: Host): Promise<boolean> {
-    const began = this.#starting !== null;
-    await this.#starting?.catch(() => {});
-    if (began) await this.drain(host);
+  async #stop(host: Host, starting: Promise<void>): Promise<boolean> {
+    await starting.catch(() => {});
+    await this.drain(host);
     this.#phase = "stopped";
-    if (!began) return true;
     let well = true;
     for (const hook of this.#hooks.shutdown.toReversed()) well = (await settle(host, "a shutdown hook", hook)) && well;
     return (await this.#close(host)) && well;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Request } from "../http/request.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import { type Checks, is, readCall, required } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
@@ -47,7 +47,7 @@ export class BasicAuth extends SchemeAuth {
     const { username, password } = credentials;
     const verdict: unknown = this.#verify(username, password);
     if (!isPromise(verdict)) return this.#settle(request, username, verdict);
-    return verdict.then((value) => this.#settle(request, username, value));
+    return asPromise(verdict).then((value) => this.#settle(request, username, value));
   }
 
   #settle(request: Request, username: string, verdict: unknown): void {

@@ -2,6 +2,7 @@ import { registerHealthCheck } from "../batteries/health/feature.js";
 import { type Meter, meterOf } from "../batteries/metrics/feature.js";
 import type { FeatureStages } from "../feature/feature.js";
 import { type Host, perHost } from "../feature/host.js";
+import type { Logger } from "../internal/logger.js";
 import type { Tracer } from "../internal/tracer.js";
 import { ValueError } from "../internal/value-error.js";
 import { Reopening } from "./reopening.js";
@@ -16,8 +17,11 @@ export interface EngineDeclaration<Config, Client> {
   readonly name: string;
   /** The call that enables it, for messages: "enableDatabase". */
   readonly enabledBy: string;
-  /** Makes the client. It must not connect yet. */
-  create(config: Config, host: Host): Client;
+  /**
+   * Makes the client. It must not connect yet. The application's own logger may be set after this: the one given writes
+   * to whichever it has when a line is written.
+   */
+  create(config: Config, logger: Logger): Client;
   /** Connects. What it throws ends the start. */
   open(client: Client, host: Host): Promise<void>;
   /** Seconds that `open` may take. */
@@ -67,9 +71,16 @@ interface Enabled<Config, Client> {
 export function engine<Config, Client>(declaration: EngineDeclaration<Config, Client>): Engine<Config, Client> {
   const { name, enabledBy } = declaration;
   const stateOf = perHost((): { enabled: Enabled<Config, Client> | null } => ({ enabled: null }));
-  const reopeningOf = (host: Host, client: Client): Reopening | null => {
+  const openInTime = (host: Host, { client, config }: Pick<Enabled<Config, Client>, "client" | "config">) => {
+    const seconds = declaration.openWithin(config);
+    return within(seconds, declaration.open(client, host), `the ${name} did not open within ${seconds} s`);
+  };
+  const reopeningOf = (host: Host, client: Client, config: Config): Reopening | null => {
     if (declaration.onLost === undefined) return null;
-    const reopening = new Reopening(name, host.logger, () => declaration.open(client, host));
+    const reopening = new Reopening(name, loggerOf(host), {
+      open: () => openInTime(host, { client, config }),
+      close: () => declaration.close(client, host),
+    });
     declaration.onLost(client, (error) => reopening.begin(error));
     return reopening;
   };
@@ -77,8 +88,8 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
     enable(host, config) {
       const state = stateOf(host);
       if (state.enabled !== null) throw new ValueError(`${enabledBy} has been called already`);
-      const client = declaration.create(config, host);
-      const reopening = reopeningOf(host, client);
+      const client = declaration.create(config, loggerOf(host));
+      const reopening = reopeningOf(host, client, config);
       state.enabled = { config, client, reopening };
       registerHealthCheck(
         host,
@@ -112,8 +123,7 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
         const { enabled } = stateOf(host);
         if (enabled === null) return;
         if (host.tracer !== null) await declaration.trace?.(enabled.client, host.tracer);
-        const seconds = declaration.openWithin(enabled.config);
-        await within(seconds, declaration.open(enabled.client, host), `the ${name} did not open within ${seconds} s`);
+        await openInTime(host, enabled);
       },
       async drain(host) {
         const { enabled } = stateOf(host);
@@ -126,6 +136,17 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
         await declaration.close(enabled.client, host);
       },
     },
+  };
+}
+
+/** The logger that the application has when a line is written. Reading `host.logger` fixes its format, too early here. */
+function loggerOf(host: Host): Logger {
+  return {
+    debug: (...line) => host.logger.debug(...line),
+    info: (...line) => host.logger.info(...line),
+    warn: (...line) => host.logger.warn(...line),
+    error: (...line) => host.logger.error(...line),
+    child: (fields) => host.logger.child(fields),
   };
 }
 

@@ -3,19 +3,26 @@ import type { Logger } from "../internal/logger.js";
 const firstPause = 250;
 const longestPause = 15_000;
 
+interface Connection {
+  /** Gives up after some time. */
+  open(): Promise<void>;
+  /** Called for a connection that opened after the end. */
+  close(): Promise<void>;
+}
+
 /** Opens a lost connection again, with pauses that double up to 15 seconds and differ from process to process. */
 export class Reopening {
   readonly #name: string;
   readonly #logger: Logger;
-  readonly #open: () => Promise<void>;
+  readonly #connection: Connection;
   #lost: unknown = null;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(name: string, logger: Logger, open: () => Promise<void>) {
+  constructor(name: string, logger: Logger, connection: Connection) {
     this.#name = name;
     this.#logger = logger;
-    this.#open = open;
+    this.#connection = connection;
   }
 
   /** The connection is lost. Logged once, however often it is reported. */
@@ -43,12 +50,13 @@ export class Reopening {
 
   async #try(pause: number): Promise<void> {
     try {
-      await this.#open();
+      await this.#connection.open();
     } catch (error) {
       this.#lost = error;
       if (!this.#ended) this.#schedule(Math.min(pause * 2, longestPause));
       return;
     }
+    if (this.#ended) return this.#connection.close().catch(() => {});
     this.#lost = null;
     this.#logger.info(`the ${this.#name} is connected again`);
   }

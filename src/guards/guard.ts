@@ -1,6 +1,6 @@
 import { ForbiddenError, HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Middleware } from "../pipeline/middleware.js";
 
@@ -45,7 +45,7 @@ export function toCheck(guard: Guard): GuardFunction {
   };
   return (request) => {
     const result = typeof guard === "function" ? guard(request) : guard.check(request);
-    return isPromise(result) ? result.then((value) => returned(value as GuardResult)) : returned(result);
+    return isPromise(result) ? asPromise(result).then((value) => returned(value as GuardResult)) : returned(result);
   };
 }
 

@@ -1,4 +1,5 @@
 import { httpError } from "../errors/http-error.js";
+import { ValueError } from "../internal/value-error.js";
 import { FileBody } from "./file-body.js";
 import { Request } from "./request.js";
 import { type BodyStream, discardBody, Response } from "./response.js";
@@ -80,6 +81,9 @@ export async function answerWeb(
 
 /** A standard web `Response` that a handler returned. */
 export function fromWebResponse(web: globalThis.Response): Response {
+  if (web.bodyUsed || web.body?.locked) {
+    throw new ValueError("the body of a web Response can be sent once: make a new one for each request, or clone() it");
+  }
   const response = new Response(web.body as unknown as BodyStream | null);
   response.status = web.status;
   response.type = null;

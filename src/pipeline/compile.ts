@@ -2,7 +2,7 @@ import { httpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Deadlines } from "./deadlines.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
@@ -57,7 +57,7 @@ function wrapBefore(item: Middleware, next: Run, onError: OnError): Run {
     }
     if (early === undefined) return next(request);
     if (!isPromise(early)) return answer(request, early, 0, onError);
-    return early.then(
+    return asPromise(early).then(
       (value) => (value === undefined ? next(request) : answer(request, value, 0, onError)),
       (error: unknown) => onError(request, error, "async"),
     );
@@ -75,7 +75,7 @@ function wrapAfter(item: Middleware, next: Run, onError: OnError): Run {
     }
     if (changed === undefined || changed === response) return response;
     if (!isPromise(changed)) return answer(request, changed, 0, onError);
-    return changed.then(
+    return asPromise(changed).then(
       (value) => (value === undefined || value === response ? response : answer(request, value, 0, onError)),
       (error: unknown) => {
         discardBody(response);
@@ -107,7 +107,7 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
       return onError(request, error, "sync");
     }
     if (!isPromise(result)) return settle(result);
-    return result.then(settle, (error: unknown) => {
+    return asPromise(result).then(settle, (error: unknown) => {
       abandon(inner);
       return onError(request, error, "async");
     });

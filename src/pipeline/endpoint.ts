@@ -1,7 +1,7 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import { toResponseSymbol } from "../http/to-response.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import { answer, type OnError, type Run } from "./compile.js";
 
 /** What a handler is given beside the request: validated input and dependencies by name. */
@@ -18,7 +18,7 @@ const nothing: Injected = Object.freeze({});
 export function endpoint(handler: AnyHandler, steps: readonly Step[], status: number, onError: OnError): Run {
   const settle = (request: Request, result: unknown): Response | Promise<Response> => {
     if (!isPromise(result) || toResponseSymbol in result) return answer(request, result, status, onError);
-    return result.then(
+    return asPromise(result).then(
       (value) => answer(request, value, status, onError, "async"),
       (error: unknown) => onError(request, error, "async"),
     );

@@ -5,8 +5,8 @@ import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import { isPromise } from "../internal/is-promise.js";
-import type { Logger } from "../internal/logger.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
+import type { LogFields, Logger } from "../internal/logger.js";
 import type { OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
 
@@ -25,12 +25,13 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     request.error = error;
     const custom = handlers.find(error);
     if (!custom) return render(request, error, handler);
-    const failed = (second: unknown): Response | Promise<Response> => render(request, second, handler);
+    const failed = (second: unknown): Response | Promise<Response> =>
+      render(request, second, handler, second === error ? {} : { handled: error });
     const status = isInstance(error, HttpError) ? error.status : 500;
     try {
       const result = custom(request, error);
       const response = isPromise(result)
-        ? result.then((value) => toResponse(request, value, status))
+        ? asPromise(result).then((value) => toResponse(request, value, status))
         : toResponse(request, result, status);
       return response instanceof Promise ? response.catch(failed) : response;
     } catch (second) {
@@ -48,16 +49,22 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     }
   }
 
-  function render(request: Request, error: unknown, handler: "sync" | "async"): Response | Promise<Response> {
+  /** `fields`: for an error of an exception handler, the error that it was called for. */
+  function render(
+    request: Request,
+    error: unknown,
+    handler: "sync" | "async",
+    fields: LogFields = {},
+  ): Response | Promise<Response> {
     if (isInstance(error, HttpError)) {
       // A circuit is logged when it opens, not once more for every request that it refuses.
       if (error.status >= 500 && error.code !== "CIRCUIT_OPEN") {
-        settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error });
+        settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error, ...fields });
       }
     } else if (isAbortOf(request, error)) {
       settings.logger.debug(`${request.method} ${request.path} was aborted`);
     } else {
-      settings.logger.error(`${request.method} ${request.path} failed`, { error });
+      settings.logger.error(`${request.method} ${request.path} failed`, { error, ...fields });
     }
     return renderError(request, error, { debug: settings.debug, handler, page });
   }

@@ -151,11 +151,10 @@ for (const name of routeMethods) {
 }
 
 define("route", function (path, options, handler) {
-  const given = Array.isArray(options) ? { methods: options } : typeof options === "function" ? undefined : options;
-  const methods = methodsOf(path, (given as MultiRouteOptions | undefined)?.methods);
-  const rest = { ...(given as object | undefined) } as Record<string, unknown>;
-  delete rest["methods"];
-  return register(this, methods, path, typeof options === "function" ? options : rest, handler, false);
+  const given = Array.isArray(options) ? { methods: options } : options;
+  if (!isPlainObject(given)) return register(this, ["GET"], path, given, handler, false);
+  const { methods, ...rest } = given as MultiRouteOptions;
+  return register(this, methodsOf(path, methods ?? undefined), path, rest, handler, false);
 });
 
 define("websocket", function (path, options, handler) {
@@ -173,22 +172,23 @@ function register(
   router: Router,
   methods: readonly string[],
   path: string,
-  given: unknown,
+  options: unknown,
   handler: AnyFunction | undefined,
   websocket: boolean,
 ): unknown {
   const sink = sinkOf(router)!;
   sink.assertOpen(`registering ${path}`);
   parsePattern(path);
+  const given = options ?? undefined;
   if (given !== undefined && typeof given !== "function" && !isPlainObject(given)) {
     throw new ValueError(`the route ${path} takes options and a handler, not ${show(given)}`);
   }
   const plain = typeof given === "function" ? undefined : given;
-  const options = websocket
+  const read = websocket
     ? readWebSocketOptions(`the WebSocket route ${path}`, plain)
     : readRouteOptions(`the route ${path}`, plain);
   const add = (call: AnyFunction): void => {
-    sink.accept({ methods, path, websocket, options, handler: call, scopes: [] });
+    sink.accept({ methods, path, websocket, options: read, handler: call, scopes: [] });
   };
   const direct = typeof given === "function" ? (given as AnyFunction) : handler;
   if (direct !== undefined) {

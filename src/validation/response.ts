@@ -1,7 +1,7 @@
 import { Response } from "../http/response.js";
 import { toJson } from "../http/to-json.js";
 import { toResponseSymbol } from "../http/to-response.js";
-import { isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../internal/is-promise.js";
 import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { AnyHandler } from "../pipeline/endpoint.js";
@@ -21,7 +21,7 @@ export function respondingTo(handler: AnyHandler, schema: unknown, owner: string
   const check = isStandardSchema(schema) ? schemaCheck(schema, owner) : describedCheck(schema, owner);
   return (request, injected) => {
     const value = handler(request, injected);
-    return isPromise(value) && !(toResponseSymbol in value) ? value.then(check) : check(value);
+    return isPromise(value) && !(toResponseSymbol in value) ? asPromise(value).then(check) : check(value);
   };
 }
 

@@ -128,7 +128,7 @@ describe("exception handlers", () => {
     expect(await (await app.request("/nope")).json()).toEqual({ code: "NOT_FOUND" });
   });
 
-  it("that throw give the plain 500, logged once", async () => {
+  it("that throw give the plain 500, logged once with the error that they were called for", async () => {
     for (const failing of [
       () => {
         throw new Error("handler broke");
@@ -139,7 +139,12 @@ describe("exception handlers", () => {
       app.exceptionHandler(RangeError, failing);
       const response = await app.request("/sync");
       expect(await response.json()).toEqual({ error: "Internal Server Error", status: 500 });
-      expect(lines).toHaveLength(1);
+      expect(lines).toEqual([
+        {
+          message: "GET /sync failed",
+          fields: { error: new Error("handler broke"), handled: new RangeError("secret 1") },
+        },
+      ]);
     }
   });
 
@@ -207,6 +212,21 @@ describe("a handler that throws a response", () => {
     expect(await ask("/web")).toEqual([410, '{"error":"gone"}']);
     expect(await ask("/early")).toEqual([403, "stop"]);
     expect(logged).toEqual([]);
+  });
+
+  it("is told that a web response cannot be sent twice", async () => {
+    const { app, lines } = appWith();
+    const web = new globalThis.Response("once", { status: 410 });
+    app.get("/thrown", () => {
+      throw web;
+    });
+    app.get("/returned", () => web);
+    expect(await (await app.request("/returned")).text()).toBe("once");
+    for (const path of ["/thrown", "/returned"]) {
+      const response = await app.request(path);
+      expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("can be sent once")]);
+    }
+    expect(lines.map(({ message }) => message)).toEqual(["GET /thrown failed", "GET /returned failed"]);
   });
 });
 

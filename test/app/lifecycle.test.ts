@@ -1,5 +1,6 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 
 describe("the start", () => {
   it("lets nothing in after it has begun, while the features of routes are still loaded", async () => {
@@ -24,6 +25,39 @@ describe("the start", () => {
 });
 
 describe("lifecycle hooks", () => {
+  it("at shutdown wait for a start that is under way", async () => {
+    const app = new App();
+    const order: string[] = [];
+    app.onEvent("startup", async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push("start");
+    });
+    app.onEvent("shutdown", () => void order.push("stop"));
+    await Promise.all([app.start(), app.stop()]);
+    expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
+  });
+
+  it("that fail at shutdown are told to the server", async () => {
+    const app = new App();
+    app.logger = { ...app.logger, error() {} };
+    app.onEvent("shutdown", () => {
+      throw new Error("not saved");
+    });
+    await app.start();
+    expect(await hostOf(app).stop()).toBe(false);
+  });
+
+  it("of an application that was ended before its start run all the same", async () => {
+    const app = new App();
+    const order: string[] = [];
+    app.onEvent("startup", () => void order.push("start"));
+    app.onEvent("shutdown", () => void order.push("stop"));
+    await app.stop();
+    await app.start();
+    await app.stop();
+    expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
+  });
+
   it("run at startup in order and at shutdown in reverse, once", async () => {
     const app = new App();
     const order: string[] = [];

@@ -1,4 +1,6 @@
+import { App } from "stoa";
 import { expect, it, vi } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
 import { defaultSettings } from "../../src/app/settings.js";
 
@@ -22,4 +24,13 @@ it.each([
   host.configure({ ...defaultSettings(), env });
   host.logger.info("ready");
   await vi.waitFor(() => expect(written.join("")).toMatch(line));
+});
+
+it("the log of an application has the format of its settings where an engine was enabled before", async () => {
+  written.length = 0;
+  const app = new App().enableDatabase("postgres://localhost/none");
+  const host = hostOf(app);
+  host.configure({ ...defaultSettings(), env: "production" });
+  host.logger.info("ready");
+  await vi.waitFor(() => expect(written.join("")).toMatch(/^\{.*"msg":"ready"/));
 });

@@ -144,4 +144,55 @@ describe("a lost connection", () => {
     client.lost(new Error("reset by peer"));
     expect(client.opened).toBe(1);
   });
+
+  it("that opens after the application has ended is closed", async () => {
+    let arrive = (): void => {};
+    const { host, client, lines } = hostWith({
+      open: (opened) => (++opened.opened === 1 ? Promise.resolve() : new Promise((resolve) => (arrive = resolve))),
+      onLost(opened, lost) {
+        opened.lost = lost;
+      },
+    });
+    await host.start();
+    client.lost(new Error("reset by peer"));
+    await until(() => client.opened === 2);
+    await host.stop();
+    expect(client.closed).toBe(1);
+    arrive();
+    await until(() => client.closed === 2);
+    expect(lines).not.toContain("the probe is connected again");
+  });
+
+  it("is opened again when one attempt has no end", async () => {
+    let seconds = 60;
+    const { host, client, lines } = hostWith({
+      open: (opened) => (++opened.opened === 2 ? new Promise(() => {}) : Promise.resolve()),
+      openWithin: () => seconds,
+      onLost(opened, lost) {
+        opened.lost = lost;
+      },
+    });
+    await host.start();
+    seconds = 0.01;
+    client.lost(new Error("reset by peer"));
+    await until(() => lines.includes("the probe is connected again"));
+    expect(client.opened).toBe(3);
+    await host.stop();
+  });
+});
+
+describe("the logger of an engine", () => {
+  it("is that of the application, also if it is set after the engine is enabled", () => {
+    let given: AppHost["logger"] | null = null;
+    const { host, lines } = hostWith({
+      create(_config, logger) {
+        given = logger;
+        return new Client();
+      },
+    });
+    const later: string[] = [];
+    host.logger = { ...host.logger, warn: (message) => void later.push(message) };
+    given!.warn("slow");
+    expect([lines, later]).toEqual([[], ["slow"]]);
+  });
 });

@@ -15,6 +15,14 @@ describe("registering a route", () => {
     expect(await (await app.request("/curried", { method: "POST" })).text()).toBe("with options");
   });
 
+  it("takes null in place of options or methods that are not given", async () => {
+    const app = new App();
+    app.get("/a", null as never, () => "a");
+    app.route("/b", null as never, () => "b");
+    app.route("/c", { methods: null as never }, () => "c");
+    for (const name of ["a", "b", "c"]) expect(await (await app.request(`/${name}`)).text()).toBe(name);
+  });
+
   it("takes several methods, as an option or in the contract's position, GET by default", async () => {
     const app = new App();
     app.route("/a", { methods: ["GET", "post"] }, (request) => request.method);
@@ -36,6 +44,8 @@ describe("registering a route", () => {
       "unknown option 'sumary' in the route /x; did you mean 'summary'?",
     );
     expect(() => app.get("/x", { status: 99 }, () => "")).toThrow("must be an integer from 200 to 599, not 99");
+    expect(() => app.route("/x", 12 as never, () => "")).toThrow("the route /x takes options and a handler, not 12");
+    expect(() => app.route("/x", "POST" as never, () => "")).toThrow('takes options and a handler, not "POST"');
     expect(() => app.route("/x", { methods: [] }, () => "")).toThrow("needs a list of methods");
     expect(() => app.route("/x", { methods: ["BREW"] }, () => "")).toThrow("unknown method 'BREW'");
     expect(() => app.get("x", () => "")).toThrow("begins with '/'");

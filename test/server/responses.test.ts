@@ -160,6 +160,20 @@ describe("a streamed response", () => {
 });
 
 describe.each(transports)("a streamed response of the %s transport", (_name, factory) => {
+  it("whose stream is in use becomes 500, and the connection goes on", async () => {
+    const used = new Blob(["web"]).stream();
+    used.getReader();
+    const { client, errors } = await start(factory, ({ path }) =>
+      path === "/next" ? new Response("next") : Response.stream(used),
+    );
+    const responses = await (await client(get("/") + get("/next"))).responses(2);
+    expect(responses.map(({ status, body }) => [status, body])).toEqual([
+      [500, '{"error":"Internal Server Error","status":500}'],
+      [200, "next"],
+    ]);
+    expect(errors).toHaveLength(1);
+  });
+
   it("is chunked", async () => {
     const large = "x".repeat(200_000);
     const { client } = await start(factory, () => new Response(pieces("é", "", Buffer.from("b"), large)));

@@ -1,6 +1,6 @@
 import { httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
-import { isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject } from "../../internal/options.js";
@@ -132,7 +132,7 @@ class BaseJwtAuth extends SchemeAuth {
   #asked(ask: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     try {
       const answer = ask();
-      return isPromise(answer) ? answer.catch(unavailable) : answer;
+      return isPromise(answer) ? asPromise(answer).catch(unavailable) : answer;
     } catch (error) {
       return unavailable(error);
     }

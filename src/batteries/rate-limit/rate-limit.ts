@@ -3,7 +3,7 @@ import { withoutStack } from "../../errors/without-stack.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { setMissingField } from "../../http/response-fields.js";
-import { isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
@@ -77,7 +77,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
         return onError(request, error, "sync");
       }
       if (!isPromise(given)) return decideBy(request, given);
-      return given.then(
+      return asPromise(given).then(
         (value) => decideBy(request, value),
         (error: unknown) => onError(request, error, "async"),
       );

@@ -1,4 +1,4 @@
-import { isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SessionSettings } from "./options.js";
@@ -48,11 +48,11 @@ export function storeKeeper(store: SessionStore): SessionKeeper {
     load(token) {
       if (!/^[\w-]{43}$/.test(token)) return null;
       const stored = store.get(sessionId(token));
-      return isPromise(stored) ? stored.then((value) => found(token, value)) : found(token, stored);
+      return isPromise(stored) ? asPromise(stored).then((value) => found(token, value)) : found(token, stored);
     },
     keep({ token, ...stored }, ttl, isNew) {
       const kept = isNew ? store.set(sessionId(token), stored, ttl) : store.touch(sessionId(token), stored, ttl);
-      return isPromise(kept) ? kept.then(() => token) : token;
+      return isPromise(kept) ? asPromise(kept).then(() => token) : token;
     },
     end: ({ token }) => store.destroy(sessionId(token)),
   };

@@ -2,7 +2,7 @@ import { serializeCookie } from "../../http/cookies.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { addVary } from "../../http/response-fields.js";
-import { isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { addCookie } from "./add-cookie.js";
 import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";
@@ -101,7 +101,7 @@ export class Sessions {
     if (kind === "ended") {
       const ended = this.#keeper.end(previous!);
       const cookie = this.#setCookie("", 0);
-      return isPromise(ended) ? ended.then(() => cookie) : cookie;
+      return isPromise(ended) ? asPromise(ended).then(() => cookie) : cookie;
     }
     const now = nowInSeconds();
     if (kind === "same" && now < previous!.active + this.settings.idleTimeout / 10) return null;
@@ -110,7 +110,7 @@ export class Sessions {
     const isNew = kind === "new";
     const keep = (): string | Promise<string> => this.#keeper.keep({ token, created, active: now, data }, ttl, isNew);
     const over = isNew && previous ? this.#keeper.end(previous) : undefined;
-    const value = isPromise(over) ? over.then(keep) : keep();
+    const value = isPromise(over) ? asPromise(over).then(keep) : keep();
     const needed = isNew || this.#keeper.lazy || this.settings.persistent;
     const cookie = (held: string): string | null => (needed ? this.#setCookie(held, ttl) : null);
     return isPromise(value) ? (value as Promise<string>).then(cookie) : cookie(value);

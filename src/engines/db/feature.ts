@@ -33,7 +33,7 @@ declare module "../../http/request.js" {
 const postgres = engine<DatabaseConfig, LazyDatabase>({
   name: "database",
   enabledBy: "enableDatabase",
-  create: (config, host) => LazyDatabase.create(config, host.logger),
+  create: (config, logger) => LazyDatabase.create(config, logger),
   async open(db) {
     await db.open();
     bindDatabase(db);

@@ -31,7 +31,7 @@ declare module "../../http/request.js" {
 const redis = engine<KvStoreConfig, KvHandle>({
   name: "kvstore",
   enabledBy: "enableKvstore",
-  create: (config, host) => new KvHandle(config, host.logger),
+  create: (config, logger) => new KvHandle(config, logger),
   open: (handle) => handle.open(),
   // Each connection has its own limit, with a message that names the server; this one holds should that fail.
   openWithin: (config) => config.connectTimeout / 1000 + 60,

@@ -183,19 +183,24 @@ export class NodeExchange implements BodyHost, SenderHost {
     const size = isBodiless(status) ? (status === 304 ? plan.length : -1) : sizeOf(body, isHead, plan.length);
     if (size >= 0) plan.lines.push("Content-Length", String(size));
     if (!this.#keep) plan.lines.push("Connection", "close");
+    const bodiless = isHead || isBodiless(status) || body === null;
+    const isWhole = typeof body === "string" || body instanceof Uint8Array;
+    const framing = plan.length === -1 ? "close" : "length";
+    // A stream that is in use already throws here, before the head is written: another response can still be sent.
+    const stream =
+      bodiless || isWhole ? null : new StreamSender(out, this, "", body as BodyStream, framing, plan.length);
     out.sendDate = !plan.dated;
     out.writeHead(status, reasonPhrase(status), plan.lines);
-    if (isHead || isBodiless(status) || body === null) {
+    if (stream !== null) {
+      setImmediate(flushHead, out);
+      this.#sendInParts(stream);
+    } else if (bodiless) {
       discardBody(response);
       this.#end();
-    } else if (typeof body === "string" || body instanceof Uint8Array) {
-      const data = sendable(body, size);
+    } else {
+      const data = sendable(body as string | Uint8Array, size);
       if (size > maxWhole) this.#sendInParts(new LargeBodySender(out, this, "", data, true));
       else this.#end(data);
-    } else {
-      setImmediate(flushHead, out);
-      const framing = plan.length === -1 ? "close" : "length";
-      this.#sendInParts(new StreamSender(out, this, "", body as BodyStream, framing, plan.length));
     }
   }
 

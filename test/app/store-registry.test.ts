@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { StoreRegistry } from "../../src/app/store-registry.js";
+
+it("the store of the user's options goes before a shared one, and a shared one before a local one", () => {
+  const registry = new StoreRegistry();
+  const [given, shared, local] = ["given", "shared", "local"].map((name) => ({ name }) as never);
+  const request = { holds: "sessions", local: () => local! };
+  expect(registry.choose("sessions", request)).toBe(local);
+  registry.share("sessions", shared!);
+  expect(registry.choose("sessions", request)).toBe(shared);
+  expect(registry.choose("sessions", { ...request, given: given! })).toBe(given);
+  expect(registry.choose("sessions", { ...request, given: null })).toBe(shared);
+});
