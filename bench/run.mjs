@@ -41,7 +41,7 @@ try {
   if (options.help) console.log(usage);
   else await bench(options);
 } catch (error) {
-  // What fails because everything is being stopped is no news.
+  // Errors while everything is being stopped are expected.
   if (!leaving) log(error.message);
   process.exitCode = 1;
 }

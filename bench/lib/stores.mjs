@@ -6,7 +6,7 @@ import { generatePrismaClient } from "./prisma-client.mjs";
 
 const storeFile = (name) => fileURLToPath(new URL(`../stores/${name}.mjs`, import.meta.url));
 
-/** What must be there before a store can be opened. */
+/** Preparations before a store can be opened. */
 const preparations = { prisma: generatePrismaClient };
 
 /** Ways to the data, and the base they are held against. */

@@ -77,7 +77,10 @@ export async function serverUser(folder) {
   return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
 }
 
-/** A certificate for the name localhost and no address, which verify-full can tell apart; false without openssl. */
+/**
+ * A certificate for the name localhost and no address, so that verify-full accepts the one and refuses the other; false
+ * without openssl.
+ */
 async function makeCertificate(as, data) {
   const [key, certificate] = [join(data, "server.key"), join(data, "server.crt")];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];

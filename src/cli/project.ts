@@ -33,7 +33,7 @@ type ProjectCall = CommandCall<
   typeof configOption & typeof modelsOption & typeof databaseOption & typeof migrationsOption
 >;
 
-/** What a command needs to know of the project it works on. */
+/** The project that a command works on. */
 export interface Project {
   readonly migrations: string;
   readonly table: string;
@@ -41,7 +41,7 @@ export interface Project {
   readonly modules: readonly string[];
   /** The models of the modules that are named. */
   models(): Promise<readonly ModelMeta[]>;
-  /** Where the database is, fit to be shown. */
+  /** The configuration of the database; throws if none is given. */
   readonly databaseConfig: () => DatabaseConfig;
   /** Opens the database for a function, and closes it. */
   withDatabase<T>(run: (database: Database) => Promise<T>): Promise<T>;

@@ -48,7 +48,7 @@ export interface EngineGauge {
 
 /** An engine for the feature that shows it to users. */
 export interface Engine<Config, Client> {
-  /** Enables it for an application. A second call is an error: its clients could not be told apart. */
+  /** Enables it for an application. A second call is an error: nothing would identify the two clients. */
   enable(host: Host, config: Config): void;
   /** The client; `needs` names the member that was read, for the error where the engine is not enabled. */
   of(host: Host, needs: string): Client;

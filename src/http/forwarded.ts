@@ -1,7 +1,7 @@
 import { plainAddress } from "./addresses.js";
 import type { RequestSource } from "./source.js";
 
-/** What the hops between the client and us wrote down, the nearest last. */
+/** The fields that the hops between the client and this server wrote, the nearest hop last. */
 export interface Forwarding {
   /** The address that the `n`th hop from the end saw, counted from 0; null when there is none, or no address. */
   address(n: number): string | null;

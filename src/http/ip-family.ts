@@ -31,7 +31,10 @@ function isIPv6(text: string): boolean {
   return before !== -1 && behind !== -1 && before + behind <= 7;
 }
 
-/** How many groups of 16 bits the text has, an IPv4 address at its end counted as two; -1 when it has anything else. */
+/**
+ * The number of groups of 16 bits in the text; an IPv4 address at its end counts as two. -1 if the text has anything
+ * else.
+ */
 function countGroups(text: string, mayEndAsIPv4: boolean): number {
   if (text === "") return 0;
   const groups = text.split(":");

@@ -40,7 +40,7 @@ export class MultipartParser {
   #parts = 0;
   #files = 0;
   #inPart = false;
-  /** Whether the CRLF of the empty line behind a head is still ahead. */
+  /** True while the CRLF of the empty line after a part's head has not been read. */
   #atContentStart = false;
   /** Bytes that the part being read may still have. */
   #room = 0;
@@ -118,7 +118,7 @@ export class MultipartParser {
     this.#state = "delimiter";
   }
 
-  /** What may follow a boundary: "--" after the last part, else the end of the line. */
+  /** Reads the end of a delimiter: "--" after the last part, else the end of the line. */
   #readDelimiterEnd(): boolean {
     if (this.#left < 2) return false;
     if (this.#buffer[this.#position] === dash && this.#buffer[this.#position + 1] === dash) {
@@ -185,7 +185,7 @@ export class MultipartParser {
     return { kind: "data", bytes: this.#buffer.subarray(start, stop) };
   }
 
-  /** How far the buffer certainly holds no delimiter, not even the beginning of one. */
+  /** The end of the bytes that certainly hold no delimiter, not even the beginning of one. */
   #safeEnd(): number {
     const from = Math.max(this.#position, this.#buffer.length - this.#delimiter.length + 1);
     const candidate = this.#buffer.indexOf(carriageReturn, from);

@@ -1,6 +1,6 @@
 /** A field value with parameters: `form-data; name="a"`, `multipart/form-data; boundary=x`. */
 export interface Parameterized {
-  /** What stands before the first semicolon, in lower case. */
+  /** The text before the first semicolon, in lower case. */
   readonly value: string;
   /** By name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;

@@ -4,7 +4,7 @@ import { AddressSet, plainAddress } from "./addresses.js";
 import { type Forwarding, forwarded, xForwarded } from "./forwarded.js";
 import type { RequestSource } from "./source.js";
 
-/** Which proxies are believed: addresses, ranges and names of ranges; or how many hops there are before us. */
+/** The trusted proxies: addresses, ranges and names of ranges; or the number of hops before this server. */
 export type Proxies = string | readonly string[] | number;
 
 export interface TrustProxyOptions {
@@ -90,7 +90,7 @@ interface Client {
   readonly address: string;
   /** True if the peer is a trusted proxy. */
   readonly behindProxy: boolean;
-  /** Which item, from the end of a list, was written by the trusted hop nearest to the client. */
+  /** The index, from the end of a list, of the item written by the trusted hop nearest to the client. */
   readonly item: number;
 }
 

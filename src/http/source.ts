@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * What a transport knows of one request. A request object is made from it; nothing here is parsed before it is asked
- * for, so a transport may keep the head as offsets into what it received.
+ * One request as a transport knows it. A request object is made from it. Nothing here is parsed before it is read, so a
+ * transport can keep the head as offsets into the bytes that it received.
  */
 export interface RequestSource {
   readonly method: string;
@@ -36,5 +36,5 @@ export interface IncomingBody {
   stream(limit: number): AsyncIterableIterator<Uint8Array>;
 }
 
-/** What a response with status 101 is given: the connection, and the bytes that came behind the request. */
+/** Called for a response with status 101, with the connection and the bytes that came after the request. */
 export type UpgradeCallback = (socket: Duplex, head: Buffer) => void;

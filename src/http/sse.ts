@@ -15,10 +15,10 @@ export interface SseEvent {
 }
 
 /**
- * What the events come from. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
+ * The source of the events. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
  * key than those of one is an error; a string is the data of an event; anything else is data sent as JSON. (So a value
- * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when
- * the client leaves.
+ * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when the
+ * client leaves.
  */
 export type SseSource = AsyncIterable<unknown> | ((signal: AbortSignal) => AsyncIterable<unknown>);
 
@@ -72,7 +72,7 @@ class Failure {
   }
 }
 
-/** What one who waits is given. */
+/** The result of one `next()`. */
 type Outcome = IteratorResult<string> | Failure;
 
 /** Not an async generator: the `return` of one waits for the item that is being waited for. */
@@ -83,7 +83,7 @@ class SseStream implements AsyncIterableIterator<string> {
   #first: string | null;
   #iterator: AsyncIterator<unknown> | null = null;
   #pulling = false;
-  /** What the source gave while nobody was waiting: a heartbeat had been handed out in its place. */
+  /** An item that the source gave while no `next()` was waiting: a heartbeat had resolved the last one. */
   #arrived: Outcome | null = null;
   #waiter: Waiter | null = null;
   /** Runs from when an event is waited for; set once, and refreshed for each. */

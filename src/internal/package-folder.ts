@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 
 let folder: string | undefined;
 
-/** Where this package lies: its code runs from sources or built into fewer files, so their own places tell nothing. */
+/**
+ * The folder of this package. The paths of its files do not tell it: the code runs from sources, or bundled into fewer
+ * files.
+ */
 export function packageFolder(): string {
   return (folder ??= find());
 }

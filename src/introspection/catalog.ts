@@ -1,9 +1,9 @@
-import type { Queries } from "../engines/db/database.js";
-
 /**
- * What PostgreSQL's catalogs say, in a handful of queries whatever the number of tables. Names of tables, types and
- * functions come out with their schema where the search path does not lead to them, and without it where it does.
+ * The queries of PostgreSQL's catalogs: a fixed number, independent of the number of tables. Names of tables, types and
+ * functions have their schema only if the search path does not lead to them.
  */
+
+import type { Queries } from "../engines/db/database.js";
 
 export interface RelationRow {
   readonly id: string;

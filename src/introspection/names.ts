@@ -5,7 +5,7 @@ import { joinName } from "../orm/schema/names.js";
 export interface CatalogEntry {
   readonly schema: string;
   readonly name: string;
-  /** Whether the search path leads to it. */
+  /** True if the search path leads to it. */
   readonly visible: boolean;
 }
 

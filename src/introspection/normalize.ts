@@ -32,7 +32,7 @@ export interface Problem {
 }
 
 export interface Normalized {
-  /** What PostgreSQL refused stands in it as it was given. */
+  /** Parts that PostgreSQL refused are unchanged. */
   readonly state: SchemaState;
   readonly problems: readonly Problem[];
 }
@@ -119,7 +119,7 @@ async function makeScratch(tx: Transaction, given: SchemaState): Promise<Scratch
   };
 }
 
-/** What needs no words of PostgreSQL's (the key, foreign keys, comments) stays as it was given. */
+/** The key, foreign keys and comments have no other form in PostgreSQL and stay as they were given. */
 function withNormalForms(given: TableState, made: TableState | undefined): TableState {
   if (made === undefined) return given;
   const { unique: _, ...rest } = given;

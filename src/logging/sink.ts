@@ -74,7 +74,7 @@ export class FileSink implements LogSink {
     }
   }
 
-  /** What is kept here, about in bytes. */
+  /** The approximate number of bytes that wait here. */
   get pending(): number {
     return this.#batch.length + (this.#unsent?.length ?? 0);
   }

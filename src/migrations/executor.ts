@@ -53,7 +53,7 @@ async function inTransaction(tx: Queries, { planned, options }: Run): Promise<vo
   }
 }
 
-/** What is in effect is written down after every operation, so that a run that was cut short can be taken up again. */
+/** Records the operations in effect after each of them, so that an interrupted run can be continued. */
 async function oneByOne(session: Session, { planned, options, comeHome }: Run): Promise<void> {
   const { migration, direction, operations } = planned;
   for (const each of operations) {
@@ -72,7 +72,7 @@ async function oneByOne(session: Session, { planned, options, comeHome }: Run): 
         await run(tx);
       });
     } else {
-      // What builds an index concurrently keeps nobody waiting, and may wait as long as it takes.
+      // A statement that builds an index concurrently blocks nobody, so it may wait for its locks without a timeout.
       await run(session);
     }
   }

@@ -6,7 +6,7 @@ import { type PlannedMigration, type PlannedOperation, place } from "./plan.js";
 export class Interrupted extends Error {
   constructor(
     readonly operation: PlannedOperation,
-    /** Which of its statements failed, from 0. */
+    /** The index of the statement that failed, from 0. */
     readonly step: number,
     override readonly cause: unknown,
   ) {

@@ -1,9 +1,9 @@
+/** Checks that the parts of a schema fit together, before any statement is sent to PostgreSQL. */
+
 import { partOf, primaryKeyName } from "../orm/schema/names.js";
 import type { ForeignKeyState, IndexState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { findColumn, has, own } from "./lookup.js";
-
-/** Whether the parts of a schema fit together, before PostgreSQL is asked. */
 
 export function checkTable(state: SchemaState, name: string, table: TableState): void {
   if (table.primaryKey) checkPrimaryKey(name, table, table.primaryKey);
@@ -97,7 +97,7 @@ export function checkReferrers(before: SchemaState, after: SchemaState, name: st
   }
 }
 
-/** Whether a foreign key may refer to these columns: PostgreSQL asks for a unique index on exactly them. */
+/** True if a foreign key may refer to these columns: PostgreSQL requires a unique index on exactly them. */
 export function isUnique(table: TableState, columns: readonly string[]): boolean {
   const same = (others: readonly string[]): boolean =>
     others.length === columns.length && columns.every((column) => others.includes(column));

@@ -11,7 +11,7 @@ export interface MigrationGraph {
   readonly heads: readonly string[];
   /** Squashed migrations that a database has without knowing it: all that they replace is applied. */
   readonly adopted: readonly Migration[];
-  /** What an active squashed migration replaces. */
+  /** The names of migrations that an active squashed migration replaces. */
   readonly replaced: ReadonlySet<string>;
   /** By its name, or by the beginning of it when no other begins like this: `0003`. */
   find(name: string): Migration;
@@ -34,7 +34,7 @@ export function buildGraph(
   const children = new Map(active.map(({ name }) => [name, new Set<string>()]));
   for (const { name, dependsOn } of active) {
     const names = new Set(dependsOn.flatMap(standsFor));
-    // What it replaces stands for itself.
+    // A dependency that it replaces is resolved to its own name.
     names.delete(name);
     for (const dependency of names) {
       if (!byName.has(dependency)) throw missingDependency(name, dependency, byName.keys());

@@ -20,7 +20,7 @@ export async function importModule(file: string): Promise<Readonly<Record<string
   }
 }
 
-/** What a module exports by name and by default; in one that was compiled to CommonJS all stands in the default. */
+/** The exports of a module, by name and default; in a module compiled to CommonJS all of them are in the default. */
 export function exportsOf(module: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const inner = module["default"];
   const compiled = typeof inner === "object" && inner !== null && "__esModule" in inner;
@@ -35,7 +35,10 @@ export function isTypeScript(file: string): boolean {
   return /\.[mc]?ts$/.test(file);
 }
 
-/** Whether a loader is at work already, or the whole program runs as TypeScript in a Node that strips types. */
+/**
+ * True if a loader for TypeScript is registered, or if the whole program runs as TypeScript in a Node.js that strips
+ * types.
+ */
 function readsTypeScript(file: string): boolean {
   if (createRequire(file).extensions[".ts"] !== undefined) return true;
   const features = process.features as { readonly typescript?: string | false };
@@ -52,7 +55,7 @@ async function registerTsx(file: string): Promise<void> {
     } catch {
       return;
     }
-    // What `require` finds registers nothing that works from another folder.
+    // The CommonJS file that `require` finds does not register anything that works from another folder.
     const url = pathToFileURL(path.replace(/\.cjs$/, ".mjs")).href;
     const { register } = (await import(/* @vite-ignore */ url)) as { register(): unknown };
     register();

@@ -4,7 +4,7 @@ import type { Database, Session } from "../engines/db/database.js";
 import { MigrationError } from "./errors.js";
 
 export interface LockOptions {
-  /** What is locked: one runner at a time for each. */
+  /** The name of the lock: one runner at a time for each name. */
   readonly name: string;
   /** Milliseconds to wait for another runner. */
   readonly timeout: number;
@@ -60,8 +60,8 @@ export function withLock<T>(
 async function locked<T>(session: Session, options: LockOptions, run: (session: Session) => Promise<T>): Promise<T> {
   const key = keyOf(options.name);
   const deadline = performance.now() + options.timeout;
-  // Not pg_advisory_lock: whoever waits in a statement holds a snapshot, for whose end `create index concurrently` of the
-  // other runner would wait in turn.
+  // Not pg_advisory_lock: a runner that waits in a statement holds a snapshot, and `create index concurrently` of the
+  // other runner would wait for the end of that snapshot.
   for (let looks = 0; !(await session.fetchval<boolean>("select pg_try_advisory_lock($1)", [key])); looks++) {
     if (looks === 0) options.onWait();
     if (performance.now() >= deadline) throw timedOut(options);
@@ -70,7 +70,7 @@ async function locked<T>(session: Session, options: LockOptions, run: (session: 
   try {
     return await run(session);
   } finally {
-    // A broken connection has let go already.
+    // A broken connection has already released the lock.
     await session.fetchval("select pg_advisory_unlock($1)", [key]).catch(() => {});
   }
 }

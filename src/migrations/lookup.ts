@@ -1,8 +1,8 @@
+/** Functions that read and change states. Users choose the names: a table can be named `constructor`. */
+
 import { didYouMean } from "../internal/suggest.js";
 import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
-
-/** Reading and changing states. Names come from people: `constructor` is a table like any other. */
 
 type Named<T> = Readonly<Record<string, T>>;
 

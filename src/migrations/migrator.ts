@@ -54,7 +54,7 @@ export interface UpOptions {
 export interface DownOptions {
   /** The migration to go back to, which stays applied; null to undo all. */
   readonly to?: string | null;
-  /** How many to undo when no target is given; 1 unless given. */
+  /** The number of migrations to undo if no target is given; 1 by default. */
   readonly steps?: number;
   readonly dryRun?: boolean;
   /** Removes the records of the migrations without undoing them. */

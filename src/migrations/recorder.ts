@@ -2,7 +2,7 @@ import type { Queries } from "../engines/db/database.js";
 import { checkIdentifier, qualified } from "../orm/identifiers.js";
 import type { Migration } from "./operation.js";
 
-/** What the database knows of a migration. */
+/** The record of a migration in the database. */
 export interface MigrationRecord {
   readonly name: string;
   readonly checksum: string;

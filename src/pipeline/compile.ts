@@ -14,7 +14,7 @@ export interface PipelineParts {
   readonly middleware: readonly Middleware[];
   readonly endpoint: Run;
   readonly onError: OnError;
-  /** Whether the body is read before anything that is not `early`. */
+  /** True if the body is read before the first middleware that is not `early`. */
   readonly readBody: boolean;
   /** The body limit of this route, if it has one of its own. */
   readonly bodyLimit: number | null;
@@ -164,7 +164,7 @@ function withBodyLimit(next: Run, limit: number): Run {
   };
 }
 
-/** Answers 504 when what is behind does not answer in time; its late answer is then ignored. */
+/** Responds with 504 if the rest of the pipeline gives no response in time; its late response is discarded. */
 function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
   return (request) => {
     const response = next(request);
@@ -173,7 +173,7 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
       let late = false;
       const entry = deadlines.add(() => {
         late = true;
-        // What the handler still uses is not let go of before it is done.
+        // The handler still runs: its scoped values are disposed after it.
         request.hold();
         const error = httpError("GATEWAY_TIMEOUT");
         request.abort(error);

@@ -4,7 +4,7 @@ import { toResponseSymbol } from "../http/to-response.js";
 import { isPromise } from "../internal/is-promise.js";
 import { answer, type OnError, type Run } from "./compile.js";
 
-/** What a handler is given beside the request: validated input and dependencies by name. */
+/** The second argument of a handler: validated input and dependencies by name. */
 export type Injected = Record<string, unknown>;
 
 /** Fills one part of what is injected, before the handler runs. */

@@ -25,7 +25,7 @@ export class ExceptionHandlers {
         if (handler) return handler;
       }
     } catch {
-      // What was thrown may throw itself when it is asked for its class: a getter, a proxy.
+      // The thrown value can throw when its class is read: a getter, a proxy.
     }
     return undefined;
   }

@@ -24,11 +24,11 @@ export interface Middleware {
   readonly early?: boolean;
   /** The place among the framework's own; what users add stands at "user", in the order added. */
   readonly slot?: Slot;
-  /** Returns a response to answer at once; nothing to go on. */
+  /** Returns a response to send at once, or nothing to go on. */
   before?(request: Request): unknown;
-  /** Returns a response to send in place of the one given; nothing to send that one. */
+  /** Returns a response to send instead of the given one, or nothing to send that one. */
   after?(request: Request, response: Response): unknown;
-  /** The whole thing as a function, for what must hold the call in its hands. */
+  /** The middleware as one function, for code that must run around the call of `next`. */
   around?: MiddlewareFunction;
   /**
    * @internal Called once at start with the rest of the pipeline, for what runs it with a request of its own, or must
@@ -43,7 +43,7 @@ export interface Middleware {
 
 /** A route as middleware may know it when the pipeline is compiled. */
 export interface RouteInfo {
-  /** The pattern; null for requests that no route answers. */
+  /** The pattern; null for requests that match no route. */
   readonly pattern: string | null;
   readonly methods: readonly string[];
   readonly websocket: boolean;

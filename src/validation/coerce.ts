@@ -13,9 +13,9 @@ type Turn = (value: unknown) => unknown;
 export type Lists = "repeated" | "commas";
 
 /**
- * What paths, queries, headers and forms carry is text. Where a schema says that a property is a number, a boolean or a
- * list, and not a string, its text is turned into that before the schema sees it. Null when there is nothing to turn:
- * the schema takes strings, or its library tells no JSON Schema.
+ * Converts text to the types of a schema: paths, queries, headers and forms carry text only. A property that the schema
+ * declares as a number, a boolean or a list, and not as a string, is converted before validation. Null if there is
+ * nothing to convert: the schema takes strings, or its library gives no JSON Schema.
  */
 export function coercion(schema: StandardSchema, lists: Lists): Coerce | null {
   const root = jsonSchemaOf(schema, "input");

@@ -3,7 +3,7 @@ import type { SchemaIssue } from "./standard-schema.js";
 /** Replaces a message that holds what the client sent. */
 const vague = "Invalid value";
 
-/** What libraries add to the standard's issue that helps to take the input out of their messages. */
+/** The properties that libraries add to the standard's issue. They help to remove the input from the messages. */
 interface LibraryIssue extends SchemaIssue {
   /** valibot: the input as the message shows it. */
   readonly received?: unknown;

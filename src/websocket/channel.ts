@@ -154,8 +154,8 @@ class BaseChannel implements AsyncIterable<Message> {
   }
 
   /**
-   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with answers. RFC 6455 section
-   * 5.5.3 lets us answer the latest alone.
+   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with pongs. RFC 6455 section
+   * 5.5.3 allows a pong for the latest ping alone.
    */
   #answerPing(data: Buffer): void {
     if (this.#pong) {

@@ -32,14 +32,17 @@ export function checkHandshake(request: Request, settings: SocketSettings): Reco
   return fields;
 }
 
-/** RFC 9110 section 15.5.22: the answer names the protocol to upgrade to. */
+/** RFC 9110 section 15.5.22: the response names the protocol to upgrade to. */
 function upgradeRequired(detail?: string): HttpError {
   return httpError("UPGRADE_REQUIRED", detail, {
     headers: { Upgrade: "websocket", Connection: "Upgrade", "Sec-WebSocket-Version": "13" },
   });
 }
 
-/** The first of the client's that is spoken here; none is chosen when none is known, which the client may refuse. */
+/**
+ * The first protocol of the client's that the server knows. If there is none, none is chosen, which the client may
+ * refuse.
+ */
 function chooseProtocol(offered: string | undefined, known: readonly string[]): string | undefined {
   if (offered === undefined) return undefined;
   const names = offered.split(",").map((name) => name.trim());

@@ -59,7 +59,7 @@ export class Inbox {
     return this.takeAs(itself);
   }
 
-  /** What `as` makes of it: a promise less than with `then`. */
+  /** The next message, converted by `as`: one promise less than with `then`. */
   takeAs<T>(as: (message: Message | null) => T): Promise<T> {
     const next = this.#messages.shift();
     if (next) {

@@ -3,7 +3,7 @@ import type { Request } from "../http/request.js";
 import { type Checks, checkOption, is } from "../internal/options.js";
 import type { ChannelLimits } from "./channel.js";
 
-/** Which pages may open a WebSocket: a list of origins, any, or what a function says (true lets through). */
+/** The pages that may open a WebSocket: a list of origins, any, or a function that returns true for accepted ones. */
 export type Origins = readonly string[] | "*" | ((origin: string | undefined, request: Request) => boolean);
 
 /** The options of a WebSocket route. */

@@ -5,7 +5,7 @@ import { OPEN, type RawSocket } from "./ws.js";
 
 /** The cost of a waiting frame beside its bytes. */
 const overhead = 128;
-/** How many times the limit may wait, where sends are not awaited, before the peer is given up. */
+/** The multiple of the limit that may wait, if sends are not awaited, before the peer is given up. */
 const maxOver = 4;
 
 export interface OutboxLimits {
@@ -27,7 +27,7 @@ const taken: Promise<void> = Promise.resolve();
 /** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
 export class Outbox {
   readonly #raw: RawSocket;
-  /** What messages can be written to as they are; null where `ws` has to make the frames. */
+  /** The stream for frames that are made here; null if `ws` has to make them. */
   readonly #wire: Writable | null;
   readonly #limits: OutboxLimits;
   readonly #giveUp: (reason: string) => void;
@@ -67,7 +67,7 @@ export class Outbox {
     }
     if (this.#wire !== null) {
       writeFrame(this.#wire, data, this.#done);
-      // What the system took at once needs no promise of its own.
+      // A message that the system took at once needs no promise of its own.
       if (this.#wire.writableLength === 0 && this.#wire.errored === null) {
         this.#sendings.push({ cost, resolve: null, reject: null });
         return taken;

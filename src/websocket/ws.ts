@@ -28,11 +28,11 @@ export interface RawSocket {
 /** As `ws` numbers the states of a socket. */
 export const OPEN = 1;
 
-/** What `ws` looks at of a request to upgrade, and what we add to its answer. */
+/** The parts of an upgrade request that `ws` reads, and the fields that are added to its response. */
 export interface UpgradeRequest {
   readonly method: "GET";
   readonly headers: Readonly<Record<string, string>>;
-  /** Field lines for the head of the answer. */
+  /** Field lines for the head of the response. */
   readonly fieldLines: readonly string[];
 }
 

@@ -22,7 +22,7 @@ export interface JwtOptions extends KeySources {
   readonly keyId?: string;
   /** The accepted issuers (`iss`). Tokens made here have the first one. */
   readonly issuer?: string | readonly string[];
-  /** For whom a token must be (`aud`): one of these; tokens made here carry them. */
+  /** The accepted audiences (`aud`): a token must have one of these. Tokens made here have all of them. */
   readonly audience?: string | readonly string[];
   /** Seconds by which clocks may differ. Default 0. */
   readonly leeway?: number;

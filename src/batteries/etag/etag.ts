@@ -15,7 +15,7 @@ export interface EtagOptions {
 const checks: Checks<EtagOptions> = { maxSize: is.integer(0) };
 
 /**
- * Adds an ETag to bodies, and answers 304 to clients that have the body already, by its tag or by its Last-Modified.
+ * Adds an ETag to bodies, and responds with 304 if the client already has the body, by its tag or by its Last-Modified.
  * Streams have a tag only if the handler sets one.
  */
 export function etag(options: unknown): Middleware {

@@ -23,7 +23,7 @@ interface Worker {
 }
 
 interface Message extends Worker {
-  /** The question that this message is, or that it answers. */
+  /** The identifier of a request for metrics: `ask` in the request, `reply` in the replies to it. */
   readonly ask?: string;
   readonly reply?: string;
   readonly families: readonly Family[];
@@ -33,9 +33,9 @@ interface Message extends Worker {
 
 const topic = "metrics";
 const maxInherited = 500;
-/** Milliseconds for which the workers keep what a round has gathered, whichever of them has asked. */
+/** Milliseconds for which all workers keep the result of a round, no matter which of them started it. */
 const keptFor = 1000;
-/** The same after a round in which a worker did not answer: each question waits for it in the supervisor's memory. */
+/** The same after a round in which a worker did not reply: each request for it waits in the supervisor's memory. */
 const keptLonger = 5000;
 
 /**
@@ -110,7 +110,7 @@ export class WorkerMetrics {
   #merge(heard?: ReadonlySet<string>): Family[] {
     if (this.#merged !== null) return this.#merged;
     const others = [...this.#others].map(([key, { pid, families }]) => {
-      // The last word of a worker that is too busy to answer still holds; of a dead one only the counts do.
+      // The last reply of a worker that is too busy to reply is still valid; of a dead worker only the counts are.
       return heard?.has(key) || this.#isAlive(pid) ? families : countsOf(families);
     });
     return (this.#merged = mergeFamilies([this.#told, ...others]));

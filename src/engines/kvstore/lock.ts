@@ -115,7 +115,7 @@ class Held {
       if (left <= 0) {
         throw new KvStoreError("LOCKED", `the lock ${show(this.#key)} is held by somebody else`);
       }
-      // Random, so that those who wait do not ask all at once.
+      // Random, so that waiting processes do not all retry at once.
       await sleep(Math.min(left, 25 + Math.random() * 75), undefined, signal === undefined ? {} : { signal });
     }
   }

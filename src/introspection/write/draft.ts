@@ -6,7 +6,7 @@ import { legible, shown } from "../names.js";
 import { choicesOf } from "./choices.js";
 import { type EnumSources, enumSource, type TypeSource, typeSource, valuesCode } from "./column-type.js";
 
-/** What can be said of a table without looking at the others. */
+/** The parts of a model that depend on its own table alone. */
 export interface Draft {
   /** As in the state: `shop.lines`. */
   readonly table: string;
@@ -16,7 +16,7 @@ export interface Draft {
   readonly key: readonly string[];
   /** False: a view, or a table without a primary key. */
   readonly managed: boolean;
-  /** What a reader should know, each a line of a comment. */
+  /** Notes for the reader, each a line of a comment. */
   readonly notes: readonly string[];
   /** Constraints and indexes that fields speak for. */
   readonly spoken: Set<string>;

@@ -62,7 +62,7 @@ export function toOneCode(
   return call(one ? "field.oneToOne" : "field.foreignKey", [`() => ${targetClass}`], options);
 }
 
-/** Whether the field itself says that it is the key; a composite key is said by the table. */
+/** True if the field itself declares the primary key. The options of the table declare a composite key. */
 export function isSingleKey({ key, columns }: Draft, column: string): boolean {
   if (key.length !== 1 || key[0] !== column) return false;
   // field.auto always takes itself for the key.
@@ -79,7 +79,7 @@ function yes(name: string): Options {
 }
 
 function nullOption({ key, columns }: Draft, column: string): Options {
-  // What is merely taken for a key may be null as far as the database knows.
+  // A column that is only treated as a key can be nullable in the database.
   return columns.get(column)!.state.nullable && !key.includes(column) ? yes("null") : [];
 }
 

@@ -27,7 +27,7 @@ export interface Models {
   readonly joins: readonly JoinTable[];
 }
 
-/** Whether the mention of one table's class in another's must stand in a getter. */
+/** Returns a function that is true if one table's class must be mentioned in a getter of the other's. */
 export function gettersOf({ drafts, foreignKeys, joins }: Models): (from: string, to: string) => boolean {
   const mentions = new Map([...drafts.keys()].map((table) => [table, new Set<string>()]));
   for (const [table, { toOne }] of foreignKeys) {

@@ -7,7 +7,10 @@ import type { Draft } from "./draft.js";
 import { isSingleKey, type Options } from "./field-source.js";
 import { type Code, listCode, objectCode } from "./source.js";
 
-/** What the third argument of `Model` says, after the fields have spoken for their part; and what it cannot say. */
+/**
+ * The third argument of `Model`, without the parts that the fields already express; `notes` name the parts that it
+ * cannot express.
+ */
 export function tableOptions(
   draft: Draft,
   properties: ReadonlyMap<string, string>,

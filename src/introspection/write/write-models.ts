@@ -58,7 +58,10 @@ export function writeModels(state: WritableState, options: WriteModelsOptions): 
   );
 }
 
-/** What the models have to do with one another. */
+/**
+ * The class names, the foreign keys, the join tables and the properties of all models. Join tables that a relation
+ * makes by itself get no class.
+ */
 function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, string>>): Models {
   const classes = classNames([...all.keys()], names);
   const foreignKeys = new Map([...all].map(([table, draft]) => [table, foreignKeysOf(draft, all)]));

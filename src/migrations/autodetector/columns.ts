@@ -103,7 +103,7 @@ function alterColumn(
   journal.add(op.alterColumn(table, name, changesOf(from, to), fill === undefined ? {} : { fill }));
 }
 
-/** What differs; null for what is gone. */
+/** The properties that differ; null for one that is gone. */
 function changesOf(from: ColumnState, to: ColumnState): ColumnChanges {
   const text = <K extends "default" | "generated" | "collation" | "comment">(key: K) =>
     from[key] === to[key] ? {} : { [key]: to[key] ?? null };

@@ -73,7 +73,7 @@ function alterStatements(alteration: Alteration): string[] {
   const { table, name, before, after } = alteration;
   const [old, now] = [findTable(before, table), findTable(after, table)];
   const [from, to] = [findColumn(table, old, name), findColumn(table, now, name)];
-  // What a computed column holds follows from the others: it is made anew, which every PostgreSQL can do.
+  // The values of a computed column follow from the others: the column is made anew, which every PostgreSQL can do.
   if (to.generated !== undefined && (from.generated !== to.generated || from.type !== to.type)) {
     const rest = withoutColumn(table, old, name);
     return [...rest.statements, ...restoreStatements(table, rest.table, now)];

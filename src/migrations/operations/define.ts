@@ -1,7 +1,7 @@
 import type { SchemaState } from "../../orm/schema/state.js";
 import type { Operation, Step } from "../operation.js";
 
-/** What an operation is made of: the statements are asked for with the states on both sides of it. */
+/** The parts of an operation. The functions for its statements get the states before and after it. */
 export interface Parts {
   readonly source: readonly [name: string, ...args: unknown[]];
   readonly description: string;

@@ -1,3 +1,5 @@
+/** Removes a part of a table together with everything that depends on it, and restores the parts that are missing. */
+
 import { quote } from "../../orm/identifiers.js";
 import { partOf, primaryKeyName, sqlName } from "../../orm/schema/names.js";
 import {
@@ -16,8 +18,6 @@ import type { ColumnState, IndexState, TableState } from "../../orm/schema/state
 import { tidyTable } from "../../orm/schema/tidy.js";
 import { put } from "../lookup.js";
 import { mentions } from "../sql-text.js";
-
-/** Taking something from a table together with all that hangs on it, and putting back what is missing. */
 
 export interface Taken {
   readonly table: TableState;

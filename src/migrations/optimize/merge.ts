@@ -11,7 +11,7 @@ import type { FillOptions } from "../operations/columns.js";
 import type { ColumnChanges } from "../operations/read.js";
 import { op } from "../operations.js";
 
-/** What two operations amount to when the one follows the other directly; undefined when they stay two. */
+/** The operations that replace two adjacent ones; undefined if the two cannot be merged. */
 export function merge(first: Operation, second: Operation): readonly Operation[] | undefined {
   return (
     mergeTables(first, second) ?? mergeEnums(first, second) ?? mergeParts(first, second) ?? mergeColumns(first, second)

@@ -131,7 +131,8 @@ class KvBreaker implements Breaker {
       return { ticket: 0, waitMs };
     }
     if (waitMs < 0) return { ticket: 0, waitMs: probesBusyMs };
-    // The place is that of the one who asked; as often as there are places, then all are busy.
+    // The probe belongs to the caller that started this request. Another caller asks again, at most once per probe,
+    // then all probes are busy.
     if (!isOwn) return this.#admit();
     const ticket = --this.#lastProbe;
     this.#probes.set(ticket, { epoch, id });
