@@ -36,7 +36,10 @@ export async function execute(session: Session, planned: PlannedMigration, optio
 interface Run {
   readonly planned: PlannedMigration;
   readonly options: ExecutorOptions;
-  /** Undoes what SQL did to the search path, as that of a dump does: the records would not be found any more. */
+  /**
+   * Restores the search path after SQL that changed it, such as that of a dump: otherwise the records would not be
+   * found.
+   */
   comeHome(db: Queries): Promise<void>;
 }
 
@@ -65,7 +68,7 @@ async function oneByOne(session: Session, { planned, options, comeHome }: Run): 
       const checksum = checksumOf(migration.operations.slice(0, inEffect));
       await options.recorder.unfinished(db, migration.name, checksum, inEffect);
     };
-    // A function that works in portions would not want one transaction around them all.
+    // A function may work in portions, so no transaction is put around it.
     if (each.operation.transactional && each.steps.every((step) => typeof step === "string")) {
       await session.transaction(async (tx) => {
         await setLockTimeout(tx, options);

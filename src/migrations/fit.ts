@@ -39,7 +39,7 @@ export function checkIndex(name: string, table: TableState, index: IndexState): 
   checkColumns(name, table, index.include ?? []);
 }
 
-/** A table that is referred to need not be known: it may be one that migrations leave alone. */
+/** The table that a foreign key refers to may be unknown: migrations may not manage it. */
 export function checkForeignKey(state: SchemaState, name: string, key: string, foreignKey: ForeignKeyState): void {
   checkColumns(name, own(state.tables, name)!, foreignKey.columns);
   const target = own(state.tables, foreignKey.table);
@@ -84,7 +84,7 @@ export function referrersOf(state: SchemaState, name: string): Referrer[] {
   );
 }
 
-/** Refuses to take away what a foreign key refers to. */
+/** Refuses to remove a key that a foreign key refers to. */
 export function checkReferrers(before: SchemaState, after: SchemaState, name: string): void {
   const table = own(after.tables, name);
   for (const { table: other, key, foreignKey } of referrersOf(after, name)) {

@@ -3,8 +3,8 @@ import { pathToFileURL } from "node:url";
 import { ValueError } from "../internal/value-error.js";
 
 /**
- * Imports a file of the project. TypeScript goes through the project's own `tsx` where there is one, because Node alone
- * does not find `./author.ts` when `./author.js` is imported, as TypeScript has it; else it is left to Node.
+ * Imports a file of the project. TypeScript is loaded with the project's own `tsx` if it is installed, otherwise by
+ * Node.js. Node.js alone does not find `./author.ts` for an import of `./author.js`, which TypeScript allows.
  */
 export async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (isTypeScript(file) && !readsTypeScript(file)) await registerTsx(file);
@@ -45,7 +45,7 @@ function readsTypeScript(file: string): boolean {
   return Boolean(features.typescript) && isTypeScript(process.argv[1] ?? "");
 }
 
-/** A failed import cannot be tried again under the same address: the loader must be there before the first one. */
+/** A failed import cannot be repeated with the same URL: the loader must be registered before the first one. */
 async function registerTsx(file: string): Promise<void> {
   const require = createRequire(file);
   for (const api of ["tsx/esm/api", "tsx/cjs/api"]) {

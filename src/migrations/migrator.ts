@@ -189,7 +189,10 @@ export class Migrator {
     for (const { name } of graph.adopted) this.#tell({ type: "adopted", name });
   }
 
-  /** Runs a function while nobody else migrates this database; not at all when a look shows that there is nothing to do. */
+  /**
+   * Runs a function while nobody else migrates this database. Does not run it if a check shows that there is nothing to
+   * do.
+   */
   #locked(
     isIdle: (history: History) => boolean,
     run: (session: Session) => Promise<MigrationStep[]>,

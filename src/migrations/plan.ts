@@ -72,7 +72,9 @@ export function planDown(history: History, target: DownTarget): PlannedMigration
   });
 }
 
-/** The way from one migration to another, whatever a database has; `from` null for an empty database. */
+/**
+ * The plan from one migration to another, independent of the state of a database; `from` is null for an empty database.
+ */
 export function planBetween(graph: MigrationGraph, from: string | null, to: string | null): PlannedMigration[] {
   const there = from === null ? new Set<string>() : upTo(graph, from);
   const goal = to === null ? new Set<string>() : upTo(graph, to);
@@ -110,7 +112,9 @@ function statesOf(before: SchemaState, migration: Migration): SchemaState[] {
   return states;
 }
 
-/** `inEffect` operations of it are there: those are left out on the way up, and are all there is to undo on the way down. */
+/**
+ * The first `inEffect` operations are in effect: on the way up they are left out, on the way down only they are undone.
+ */
 function planned(migration: Migration, direction: Direction, before: SchemaState, inEffect: number): PlannedMigration {
   const states = statesOf(before, migration);
   const all = migration.operations.map((operation, index) => ({ operation, index }));

@@ -16,8 +16,8 @@ export interface Chosen {
 }
 
 /**
- * A squashed migration takes the place of those it replaces, unless a database has applied some of them and not all: that
- * one goes on with the old ones until it has caught up.
+ * A squashed migration replaces its parts, unless a database has applied some of them and not all. Such a database
+ * continues with the parts until all are applied.
  */
 export function chooseActive(all: readonly Migration[], recorded: ReadonlySet<string>): Chosen {
   const byName = new Map(all.map((migration) => [migration.name, migration]));

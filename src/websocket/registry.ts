@@ -13,7 +13,7 @@ export class WebSocketRegistry {
     return this.#open.size;
   }
 
-  /** No more are taken: the application is about to end. */
+  /** True if new sockets are refused: the application is shutting down. */
   get draining(): boolean {
     return this.#draining;
   }

@@ -1,6 +1,6 @@
 /**
- * The part of the `ws` package that is used here, in our own words: its types do not become part of ours, and the
- * package is loaded when the first client comes: it takes as long as a quarter of a start.
+ * The declarations of the `ws` package that are used here. Its types do not become part of the framework's types. The
+ * package is loaded when the first client connects: loading takes a quarter of the start time.
  */
 import type { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";

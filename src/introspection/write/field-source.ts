@@ -11,7 +11,7 @@ import { type Code, objectCode } from "./source.js";
 
 export type Options = (readonly [name: string, value: Code])[];
 
-/** The field of a column that refers to nothing. What it says of constraints and indexes is noted as spoken for. */
+/** The field of a column without a foreign key. The constraints and indexes that it expresses are added to `spoken`. */
 export function columnCode(draft: Draft, column: string, property: string, typed: boolean): Code {
   const drafted = draft.columns.get(column)!;
   const { state, source, auto } = drafted;

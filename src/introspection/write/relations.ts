@@ -77,7 +77,7 @@ function wayBack(
   const name = models.properties.get(to)!.names.take(wayBackNames(from, via, one, ambiguous));
   const target = `() => ${models.classes.get(from)}`;
   const code = call(one ? "field.reverseOne" : "field.reverse", [target, escaped(via)], []);
-  // It leads back by its very nature.
+  // A reverse relation always closes a cycle.
   return { name, code, getter: true };
 }
 
@@ -86,7 +86,9 @@ function isRepeated(joins: readonly JoinTable[], { source, target }: JoinTable):
   return joins.filter((other) => same(other.source, source) && same(other.target, target)).length > 1;
 }
 
-/** After what the table between adds to the name of the first, else after the rows it leads to. */
+/**
+ * Named after the words that the join table adds to the name of the first table, else after the rows that it leads to.
+ */
 function manyToManyName({ properties }: Models, { draft, source, target }: JoinTable): string {
   const [table, first] = [splitName(draft.table).name, splitName(source.target.table).name];
   const rest = table.startsWith(`${first}_`) ? [camelWords(wordsOf(table.slice(first.length + 1)))] : [];

@@ -104,7 +104,7 @@ function indexCode(
   return isShort ? subjects.fields : objectCode(options);
 }
 
-/** Fields, then expressions. Where a column stands behind an expression, it is written as one. */
+/** Fields, then expressions. A column after an expression is written as an expression. */
 function subjectsOf(
   parts: readonly IndexPart[],
   properties: ReadonlyMap<string, string>,

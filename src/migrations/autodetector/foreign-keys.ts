@@ -28,7 +28,10 @@ export function addForeignKeys(journal: Journal, to: SchemaState): void {
   }
 }
 
-/** A foreign key goes with its table, and with a column of it; unless a new constraint takes its name before. */
+/**
+ * True if the foreign key is dropped together with its table or with one of its columns; false if a new constraint
+ * takes its name before.
+ */
 function goesByItself(
   table: TableState,
   wanted: TableState | undefined,

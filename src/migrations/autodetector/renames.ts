@@ -21,7 +21,7 @@ export function renameEnums(journal: Journal, to: SchemaState, ask: Asker): void
   }
 }
 
-/** A value in whose place another stands may have been renamed. */
+/** A value may have been renamed if another one has its position. */
 export function renameEnumValues(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const [name, values] of Object.entries(to.enums)) {
     const old = own(journal.state.enums, name);
@@ -103,8 +103,8 @@ export function renameParts(journal: Journal, to: SchemaState): void {
 }
 
 /**
- * Follows the former names that models give, as long as one fits: the new name is not there and an old one is. A hint
- * whose rename was made long ago says nothing any more. In a chain (a to b, b to c) the last comes first.
+ * Follows the former names that models give while they apply: the new name does not exist and the old one does. A hint
+ * whose rename was made long ago has no effect. In a chain (a to b, b to c) the last comes first.
  */
 function followHints(
   names: readonly string[],
@@ -124,8 +124,8 @@ function followHints(
 }
 
 /**
- * Refuses names that were exchanged (a to b, b to a). The hints stay in the models, and after the migration nothing would
- * tell that the exchange was made already.
+ * Refuses names that were exchanged (a to b, b to a). The hints stay in the models, and after the migration nothing
+ * would show that the exchange was already made.
  */
 function refuseCircles(names: readonly string[], hintsFor: (name: string) => readonly string[] | undefined): void {
   for (const start of names) {

@@ -119,7 +119,7 @@ function nullabilityStatements({ table, name, fill, before }: Alteration, alter:
   return [...(fill === undefined ? [] : [update, ...checked]), `${alter} SET NOT NULL`];
 }
 
-/** Lets the numbers of a column go on after the largest that is there. */
+/** Sets the sequence of a column to continue after its largest value. */
 function countOnSql(table: string, column: string): string {
   const sequence = `pg_get_serial_sequence(${literal(sqlName(table))}, ${literal(column)})`;
   return `SELECT setval(${sequence}, coalesce(max(${quote(column)}), 0) + 1, false) FROM ${sqlName(table)}`;
