@@ -6,8 +6,8 @@ export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
 
 /**
- * The order of a start and of an end: features open, then the startup hooks run; the shutdown hooks run in reverse, then
- * the features that were opened close in reverse.
+ * The order of start and stop. At start features open, then the startup hooks run. At stop the shutdown hooks run in
+ * reverse, then the opened features close in reverse.
  */
 export class Lifecycle {
   readonly #hooks: Record<LifecycleEvent, Hook[]> = { startup: [], shutdown: [] };
@@ -39,13 +39,13 @@ export class Lifecycle {
     return (this.#starting ??= this.#start(host, compile));
   }
 
-  /** Tells the features that the server drains. Never rejects; `stop` waits for it. */
+  /** Informs the features that the server drains. Never rejects; `stop` waits for it. */
   drain(host: Host): Promise<void> {
     if (this.#phase === "started") this.#phase = "draining";
     return (this.#draining ??= this.#drain(host));
   }
 
-  /** Ends the application, once. Each hook and each feature has its turn; false when one of them has failed. */
+  /** Stops the application, once. Every hook and every feature runs; resolves to false if one of them failed. */
   stop(host: Host): Promise<boolean> {
     return (this.#stopping ??= this.#stop(host));
   }

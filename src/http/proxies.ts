@@ -17,13 +17,14 @@ export interface TrustProxyOptions {
   readonly host?: boolean;
 }
 
-/** Longer chains of proxies do not exist. */
+/** The limit on the length of a chain of proxies. */
 const maxHops = 32;
 const hostPattern = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Tells the client's address and the host it asked for from what trusted proxies wrote. The chain is read from our end:
- * the first hop that is not trusted is the client, and what stands beyond it could have been written by anybody.
+ * Determines the client's address and the requested host from the fields that trusted proxies wrote. The chain is read
+ * from the end nearest to this server: the first hop that is not trusted is the client. Anybody could have written the
+ * items beyond it.
  */
 export class TrustedProxies {
   readonly #trusts: (address: string, hop: number) => boolean;
@@ -56,7 +57,7 @@ export class TrustedProxies {
     return `${scheme}://${host}`;
   }
 
-  /** Neighbouring requests often come from one client through one proxy. */
+  /** Reuses the last result: consecutive requests often come from one client through one proxy. */
   #client(source: RequestSource): Client {
     const list = source.header(this.#options.header ?? "x-forwarded-for");
     const peer = source.remoteAddress;

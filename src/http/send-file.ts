@@ -50,7 +50,7 @@ export async function sendFile(request: Request, response: Response): Promise<Re
   }
 }
 
-/** Answers conditions and ranges: leaves status 304, or status 206 and the range; throws 412 and 416. */
+/** Evaluates conditions and ranges: sets status 304, or status 206 and the range; throws 412 and 416. */
 function settle(request: Request, answer: Response, file: FileBody, opened: OpenFile): ByteRange | undefined {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
   const header = (name: string): string | undefined => request.source.header(name);

@@ -28,9 +28,9 @@ export interface RequestSource {
 export interface IncomingBody {
   /** The Content-Length; undefined for a chunked body. */
   readonly length: number | undefined;
-  /** The whole body, when all of it is already here; asking costs nothing. */
+  /** The whole body if all of it has arrived, else null. Reading this property costs nothing. */
   readonly received: Uint8Array | null;
-  /** Reads to the end; rejects with 413 as soon as more than `limit` bytes are known of. */
+  /** Reads to the end; rejects with 413 as soon as the body is known to exceed `limit` bytes. */
   read(limit: number): Promise<Uint8Array>;
   /** The body as it arrives, with back-pressure; throws 413 past `limit`. Either this or `read`, once. */
   stream(limit: number): AsyncIterableIterator<Uint8Array>;

@@ -5,7 +5,7 @@ import { ValueError } from "../internal/value-error.js";
 export type ErrorClass<E = unknown> = abstract new (...args: any[]) => E;
 export type ExceptionHandler<E = unknown> = (request: Request, error: E) => unknown;
 
-/** Handlers of exceptions by class; the nearest ancestor of what was thrown wins. */
+/** Exception handlers by class; the handler of the nearest ancestor of the thrown value is used. */
 export class ExceptionHandlers {
   readonly #handlers = new Map<unknown, ExceptionHandler>();
 

@@ -8,8 +8,8 @@ import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 
 /**
- * Drops computed columns that are gone, and those that get another expression because a column has another type. No
- * data is lost. They would block changes to the columns that they are computed from.
+ * Drops computed columns that are gone, and those that change together with a column they are computed from. No data is
+ * lost. They would block changes to the columns that they are computed from.
  */
 export function dropComputedColumns(journal: Journal, to: SchemaState): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
@@ -47,7 +47,7 @@ export function changeColumns(journal: Journal, to: SchemaState, ask: Asker): vo
   }
 }
 
-/** Drops primary keys. This comes before a column of the key can become nullable. */
+/** Drops a changed primary key if one of its columns becomes nullable: PostgreSQL would refuse that. */
 export function dropPrimaryKeys(journal: Journal, to: SchemaState): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     if (isDeepStrictEqual(table.primaryKey, wanted.primaryKey)) continue;
