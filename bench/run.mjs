@@ -172,7 +172,7 @@ async function write(results) {
   log("written to bench/results");
 }
 
-/** Once, however often it is asked for: a second Ctrl-C does not leave the database behind. */
+/** Runs once, even if called again: a second Ctrl-C does not leave the database behind. */
 function leave(code) {
   leaving ??= (async () => {
     stopServers();

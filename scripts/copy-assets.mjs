@@ -16,7 +16,7 @@ const files = [
   "redoc/bundles/redoc.standalone.js",
 ];
 
-/** The worker that the script starts is in it as text; what is in that has a list of its own, named by a hash. */
+/** The script contains its worker as text; the worker has a licence list of its own, named by a hash. */
 const redocLicences = /(?:^redoc\.standalone|\.worker)\.js\.LICENSE\.txt$/;
 
 /**

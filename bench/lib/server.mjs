@@ -71,7 +71,7 @@ function ask(workload, port) {
   });
 }
 
-/** The value is the text itself, what the text means, or a function that knows. */
+/** The value is the text, the parsed JSON, or a function that checks the text. */
 function verify(text, { value }) {
   const right =
     typeof value === "function"

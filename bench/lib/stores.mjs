@@ -9,7 +9,7 @@ const storeFile = (name) => fileURLToPath(new URL(`../stores/${name}.mjs`, impor
 /** Preparations before a store can be opened. */
 const preparations = { prisma: generatePrismaClient };
 
-/** Ways to the data, and the base they are held against. */
+/** The stores, and the base that they are compared with. */
 export async function chooseStores(names, log) {
   const unavailable = [];
   const contestants = [];

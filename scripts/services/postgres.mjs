@@ -69,7 +69,7 @@ async function findPrograms() {
   return newest && join(installed, newest, "bin");
 }
 
-/** The server refuses to run as root: what to put before its commands, and a folder that is its own. */
+/** The server refuses to run as root: returns the prefix for its commands, and gives it the folder. */
 export async function serverUser(folder) {
   if (process.getuid?.() !== 0) return [];
   const { output } = await run("id", ["-u", "postgres"]);

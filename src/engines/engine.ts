@@ -17,7 +17,7 @@ export interface EngineDeclaration<Config, Client> {
   readonly enabledBy: string;
   /** Makes the client. It must not connect yet. */
   create(config: Config, host: Host): Client;
-  /** Connects. What it throws ends the start. */
+  /** Connects. An error ends the start. */
   open(client: Client, host: Host): Promise<void>;
   /** Seconds that `open` may take. */
   openWithin(config: Config): number;

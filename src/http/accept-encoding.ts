@@ -51,7 +51,7 @@ function parseWeights(field: string): Map<string, number> {
 
 const weight = /^[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*$/i;
 
-/** 1 unless given; 0 when what is given is no weight. */
+/** The weight; 1 if none is given, 0 if it is malformed. */
 function weightIn(parameters: readonly string[]): number {
   if (parameters.length === 0) return 1;
   const match = parameters.length === 1 ? weight.exec(parameters[0]!) : null;

@@ -17,7 +17,7 @@ export interface TrustProxyOptions {
   readonly host?: boolean;
 }
 
-/** The limit on the length of a chain of proxies. */
+/** The number of hops that are read; real chains of proxies are shorter. */
 const maxHops = 32;
 const hostPattern = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 

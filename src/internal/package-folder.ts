@@ -16,7 +16,7 @@ function find(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve("stoa/package.json"));
   } catch {
-    // Somebody has built the package into a file of their own.
+    // The package was bundled into a file of the application.
     return dirname(fileURLToPath(import.meta.url));
   }
 }

@@ -96,7 +96,7 @@ export class JwtConfig extends BaseJwtConfig {
 export interface JwtConfig extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit", never> {}
 addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit"]);
 
-/** A `typ` to compare: RFC 7515 section 4.1.9 lets "application/" be left out. */
+/** A `typ` in the form used for comparison: RFC 7515 section 4.1.9 allows "application/" to be omitted. */
 export function mediaType(typ: string): string {
   const lower = typ.toLowerCase();
   return lower.startsWith("application/") ? lower.slice("application/".length) : lower;

@@ -17,7 +17,7 @@ const compressed = new Set([
   "application/zstd",
   "font/woff",
   "font/woff2",
-  // Each open stream would hold a compressor of 256 KiB, and what stands in between would hold events back.
+  // Each open stream would hold a compressor of 256 KiB, and proxies in between would hold events back.
   "text/event-stream",
 ]);
 

@@ -38,7 +38,7 @@ export interface CheckSettings {
   readonly cacheSeconds: number;
   /** True if the errors of checks may be shown: a message may hold an address, a name or a query. */
   readonly showErrors: boolean;
-  /** Told when a check fails that did not before, and when it is well again. */
+  /** Called when a check starts to fail, and when it passes again. */
   readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;
 }
 

@@ -6,7 +6,7 @@ import { addressOf, hostName, isLocalhost, isNearby } from "../trusted-hosts/hos
 // A page of another site can make a developer's browser request the live page and its events: by the address, which CORS
 // may allow to all, or under a name of its own that leads to this machine (DNS rebinding).
 
-/** Refuses requests that a page of another origin makes, whatever CORS allows. */
+/** Refuses requests of pages of another origin, even if CORS allows them. */
 export function checkOrigin(request: Request): void {
   const origin = request.source.header("origin");
   if (origin !== undefined && !isOwn(origin, request))

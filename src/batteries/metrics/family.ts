@@ -1,6 +1,6 @@
 /**
- * One metric with all its series at one moment: what is rendered for a scrape, and what workers tell each other, so it
- * must survive JSON.
+ * One metric with all its series at one moment. It is rendered for a scrape and sent between workers, so it must
+ * survive JSON.
  */
 export interface Family {
   readonly name: string;

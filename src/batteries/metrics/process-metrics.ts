@@ -94,7 +94,7 @@ const versionLabels = `{${[
   label("patch", patch),
 ].join(",")}}`;
 
-/** Only Linux tells. */
+/** Available on Linux only. */
 async function countOpenFds(): Promise<number | undefined> {
   try {
     // Reading the folder takes a descriptor of its own.

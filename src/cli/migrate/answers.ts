@@ -41,7 +41,7 @@ export class Answerer {
     return ask(this.#terminal, question);
   }
 
-  /** Options that answered nothing are most likely mistyped. */
+  /** Refuses options that answered no question: they are most likely mistyped. */
   refuseUnused(): void {
     for (const [flag, names] of [
       ["--rename", this.#renames.keys()],

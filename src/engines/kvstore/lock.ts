@@ -86,7 +86,7 @@ class Held {
   readonly #ttlMs: number;
   readonly #owner = nodeCrypto().randomUUID();
   readonly #lost = new AbortController();
-  /** Until then nobody else can have taken it, by our clock. */
+  /** The time, by this process's clock, until which nobody else can have taken the lock. */
   #safeUntil = 0;
   #timer: NodeJS.Timeout | undefined;
   #freed = false;

@@ -112,7 +112,8 @@ class KvBreaker implements Breaker {
   async #admit(): Promise<Admission> {
     const id = nodeCrypto().randomUUID();
     const start = performance.now();
-    // Those that come while one asks share its reply, unless each needs a place of its own.
+    // Callers that arrive while a request to the store is under way share its reply, unless each needs a probe of its
+    // own.
     const isOwn = this.#asking === null;
     this.#asking ??= this.#ask(id);
     const reply = await this.#asking;
