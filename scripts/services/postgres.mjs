@@ -1,12 +1,13 @@
+/**
+ * A PostgreSQL server with TLS. Roles that a test creates with the names in `access` log in under the rules there; all
+ * others need no password.
+ */
+
 import { chmod, chown, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "../process.mjs";
 import { aptInstall } from "./apt.mjs";
 
-/**
- * A PostgreSQL server with TLS. Roles that a test creates under these names are let in as said here; everybody else
- * without a password.
- */
 const access = `
 hostssl   all plain_only all reject
 hostnossl all tls_only   all reject

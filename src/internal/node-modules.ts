@@ -1,6 +1,7 @@
+/** Modules of Node.js that not every application needs. They are loaded on first use, which makes the start faster. */
+
 import { createRequire } from "node:module";
 
-/** Modules of Node that an application may do without, loaded when they are first needed: it starts the sooner. */
 const require = createRequire(import.meta.url);
 
 let crypto: typeof import("node:crypto") | undefined;

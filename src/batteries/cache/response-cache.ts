@@ -354,7 +354,7 @@ function isPlain(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** True if the whole body is there: it is not in a route with `stream: true`. */
+/** True if the whole body has been read: not in a route with `stream: true`. */
 function isRead(request: Request): boolean {
   return request.bytesRead !== null || (request.source.body?.received ?? null) !== null;
 }

@@ -1,4 +1,4 @@
-/** Types whose bytes are compressed already, so that compressing them again is work for nothing. */
+/** Types whose bytes are already compressed: compressing them again gains nothing. */
 const compressed = new Set([
   "application/epub+zip",
   "application/gzip",
@@ -21,7 +21,7 @@ const compressed = new Set([
   "text/event-stream",
 ]);
 
-/** Images, bitmaps and drawings in text aside. */
+/** Images that are not compressed: bitmaps and drawings in text. */
 const plainImages = new Set(["image/bmp", "image/svg+xml", "image/vnd.adobe.photoshop", "image/x-icon"]);
 
 /** True if a body of this Content-Type is worth compressing. */

@@ -52,7 +52,7 @@ export function compression(options: Required<CompressionOptions>): Middleware {
   };
 }
 
-/** Bytes of the body; infinite for a stream of unknown length, and -1 where that is below `minSize` at a glance. */
+/** Bytes of the body; infinite for a stream of unknown length, and -1 if the body is clearly below `minSize`. */
 function sizeOf(request: Request, response: Response, minSize: number): number {
   const body = response.body;
   if (typeof body === "string") {

@@ -28,7 +28,7 @@ export function etag(options: unknown): Middleware {
   };
 }
 
-/** Largest body that a route remembers with its tag: a comparison is ten times cheaper than a hash. */
+/** Largest body that is cached per route with its tag: a comparison is ten times cheaper than a hash. */
 const maxRemembered = 8 * 1024;
 
 class RouteEtag implements Middleware {

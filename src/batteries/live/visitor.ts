@@ -13,7 +13,7 @@ export function checkOrigin(request: Request): void {
     throw new ForbiddenError("The live page is not for other sites.");
 }
 
-/** Refuses requests that a page of another site makes, by the word of the browser. */
+/** Refuses requests of pages of another site, as reported by the browser. */
 export function checkSite(request: Request): void {
   const site = request.source.header("sec-fetch-site");
   if (site !== undefined && site !== "same-origin" && site !== "none") {

@@ -55,7 +55,7 @@ export class HistogramSeries {
   }
 
   observe(value: number): void {
-    // Anything else would spoil the sum for good.
+    // Any other value would make the sum wrong forever.
     if (Number.isFinite(value)) observe(this.#bounds, this.counts, value);
   }
 

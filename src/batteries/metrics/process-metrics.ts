@@ -7,8 +7,8 @@ import { label } from "./names.js";
 const resolution = 10;
 
 /**
- * Metrics of the process, under the names that dashboards for Node.js know (those of prom-client). Of several
- * workers, what adds up is added, and of the rest the worst is shown.
+ * Metrics of the process, under the names that dashboards for Node.js know (those of prom-client). With several
+ * workers, sums are shown where they make sense, otherwise the worst value.
  */
 export class ProcessMetrics {
   readonly #delay = monitorEventLoopDelay({ resolution });

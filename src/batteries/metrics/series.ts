@@ -27,7 +27,7 @@ export class SeriesSet<State> {
     checkLabelNames(options.name, options.labels, reserved);
     this.#options = options;
     this.#create = create;
-    // A series that is there from the start lets its first increase be seen.
+    // A series must exist from the start: otherwise its first increase is not visible.
     if (options.labels.length === 0) this.#series.set("", create());
   }
 

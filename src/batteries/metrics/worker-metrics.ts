@@ -18,7 +18,7 @@ export interface WorkerMetricsOptions {
 /** A worker, as the others know it. */
 interface Worker {
   readonly pid: number;
-  /** When it was started, in milliseconds since 1970. */
+  /** The time of its start, in milliseconds since 1970. */
   readonly since: number;
 }
 
@@ -59,7 +59,7 @@ export class WorkerMetrics {
   #told: readonly Family[] = [];
   /** All metrics sent and received so far, merged; null after something new was sent or received. */
   #merged: Family[] | null = null;
-  /** True while the last message is not on its way: a supervisor that does not read must not be sent more. */
+  /** True while the last message has not been sent: a supervisor that does not read must not be sent more. */
   #sending = false;
   #sent: Promise<void> = Promise.resolve();
   #unsubscribe: (() => void) | null = null;
@@ -73,7 +73,7 @@ export class WorkerMetrics {
     const { channel, patience } = this.#options;
     if (!channel.open) return;
     this.#unsubscribe = channel.subscribe(topic, (message) => void this.#hear(message as Message));
-    // A new worker learns what the others know, once the supervisor has noticed that it serves.
+    // A new worker gets the metrics of the others once the supervisor has noticed that it serves.
     this.#hello = setTimeout(() => void this.gather(), patience).unref();
   }
 
