@@ -41,7 +41,7 @@ try {
   if (options.help) console.log(usage);
   else await bench(options);
 } catch (error) {
-  // What fails because everything is being stopped is no news.
+  // Errors while everything is being stopped are expected.
   if (!leaving) log(error.message);
   process.exitCode = 1;
 }
@@ -172,7 +172,7 @@ async function write(results) {
   log("written to bench/results");
 }
 
-/** Once, however often it is asked for: a second Ctrl-C does not leave the database behind. */
+/** Runs once, even if called again: a second Ctrl-C does not leave the database behind. */
 function leave(code) {
   leaving ??= (async () => {
     stopServers();

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "./process.mjs";
 
-/** Where the files of the API pages stand in the built package; src/batteries/openapi/assets.ts reads them there. */
+/** The folder of the API pages' files in the built package; src/batteries/openapi/assets.ts reads them there. */
 export const assetFolder = join("openapi", "assets");
 
 /** The files that are served, and the licences of all that is in them. */
@@ -16,10 +16,13 @@ const files = [
   "redoc/bundles/redoc.standalone.js",
 ];
 
-/** The worker that the script starts is in it as text; what is in that has a list of its own, named by a hash. */
+/** The script contains its worker as text; the worker has a licence list of its own, named by a hash. */
 const redocLicences = /(?:^redoc\.standalone|\.worker)\.js\.LICENSE\.txt$/;
 
-/** Puts the API pages' files into the build, so that whoever installs the package needs none of their packages. */
+/**
+ * Copies the API pages' files into the build, so that users of the package need not install the packages they come
+ * from.
+ */
 export function copyAssets() {
   const target = join(root, "dist", assetFolder);
   rmSync(target, { recursive: true, force: true });

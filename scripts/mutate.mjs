@@ -41,7 +41,7 @@ async function main({ seed, count, only, json, again }) {
   }
 }
 
-/** Tests that fail without a fault say nothing about it: what they killed is tested again without them. */
+/** Tests that also fail without a mutation prove nothing: mutants that they killed are tested again without them. */
 async function testAll(mutants, workspace, onResult) {
   const stepsOf = relatedTests(root);
   const broken = new Set();

@@ -60,7 +60,7 @@ export function onOrphaned(callback) {
   timer.unref();
 }
 
-/** What a shell reports for a program that a signal ended. */
+/** The exit code that a shell reports for a program ended by a signal. */
 export function exitCodeOf(signal) {
   return 128 + (constants.signals[signal] ?? 0);
 }

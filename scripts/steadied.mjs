@@ -3,6 +3,7 @@
  * test that passes then counts as passed, and is listed loudly: it must be made steady. More than a few failures, or an
  * error outside of any test, are not the machine's fault: then nothing is run again.
  */
+
 const mostFiles = 5;
 
 /**

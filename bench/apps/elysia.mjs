@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 
-/** The application, for whatever runs it. */
+/** The application, for any runtime. */
 export function createApp(workload, options) {
   const app = new Elysia(options);
   routes[workload.kind](app, workload);

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 
-/** The application, for whatever runs it. */
+/** The application, for any runtime. */
 export function createApp(workload) {
   const app = new Hono();
   routes[workload.kind](app, workload);

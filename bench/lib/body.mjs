@@ -1,4 +1,4 @@
-/** What a request of the workload carries: its type and text, or undefined. */
+/** The body of a workload's request: its type and text, or undefined. */
 export function bodyOf({ kind, value, body }) {
   return kind === "echo" ? { type: "application/json", text: JSON.stringify(value) } : body;
 }

@@ -1,4 +1,4 @@
-/** Stoa stands out, in all its forms; what is no server but a limit is a frame. */
+/** Stoa has a colour of its own in all its variants; a limit that is no server is drawn as a frame. */
 const stoa = 'fill="#3b6ea5"';
 const others = 'fill="#b4b8bd"';
 const limit = 'fill="none" stroke="#3b6ea5" stroke-dasharray="4 2"';

@@ -24,7 +24,7 @@ function start(script, port, onEnd) {
   const child = spawn("taskset", ["-c", cores.load, process.execPath, script, port].map(String));
   let complaint = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (complaint += text));
-  // Its end is what tells of a failure; writing to what has ended is no second one.
+  // The end of the process reports a failure; a write after the end is not a second one.
   child.stdin.on("error", () => {});
   const lines = createInterface({ input: child.stdout });
   const ended = once(child, "close").then(() => {

@@ -1,6 +1,6 @@
 import { contestantTable, controlRow, pair, spread } from "./tables.mjs";
 
-/** The workloads with a database: what the server spends, what it gets done, and what it asks of the database. */
+/** The workloads with a database: the cost for the server and for PostgreSQL, throughput, latency and memory. */
 export function databaseTables({ database }) {
   const { workloads, base, contestants, version } = database;
   if (workloads.length === 0) return [];

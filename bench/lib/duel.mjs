@@ -2,8 +2,8 @@ import { startServer } from "./server.mjs";
 import { median } from "./statistics.mjs";
 
 /**
- * Two servers at once on one core, loaded in turn from the other: what the machine does to one, it does to both. Every
- * ratio is the base's figure over the challenger's from the same round, so that more than 1 is better than the base.
+ * Two servers at once on one core, loaded in turn from the other core: changes of the machine affect both. Every ratio
+ * is the base's figure over the challenger's from the same round, so that more than 1 is better than the base.
  */
 export async function duel(base, challenger, workload, load, { rounds, slice, warmup }) {
   const sides = [];

@@ -1,4 +1,4 @@
-/** Hands every event to all who listen. A chain of promises, so that a slow listener misses none. */
+/** Sends every event to all listeners. A chain of promises, so that a slow listener misses none. */
 export class Hub {
   #publish;
   #last;

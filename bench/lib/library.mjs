@@ -1,6 +1,9 @@
+/**
+ * The data of the database workloads. It is known here, so that every response can be compared with it byte by byte.
+ */
+
 import { isDeepStrictEqual } from "node:util";
 
-/** The data of the database workloads. It is known here, so that every answer can be held against it byte by byte. */
 export const authorCount = 200;
 export const bookCount = 10_000;
 
@@ -22,7 +25,7 @@ export function book(id) {
 
 export const bookWithAuthor = (id) => ({ ...book(id), author: author(book(id).authorId) });
 
-/** What the workload that inserts sends. */
+/** The body that the insert workload sends. */
 export const newBook = {
   title: "A book that was not there before",
   authorId: 7,
@@ -31,7 +34,10 @@ export const newBook = {
   price: 12.5,
 };
 
-/** Whether a text is this JSON, to the byte but for the order of its keys, which is not everybody's to choose. */
+/**
+ * Returns a function that is true for this JSON, byte by byte except for the order of the keys, which not every
+ * contestant can choose.
+ */
 export function sameJson(value) {
   const { length } = JSON.stringify(value);
   return (text) => text.length === length && isDeepStrictEqual(JSON.parse(text), value);

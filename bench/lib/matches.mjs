@@ -1,4 +1,7 @@
-/** Who meets whom in a workload: every contestant the base, or, where it has variants, each of them the first one. */
+/**
+ * The pairs that are compared in a workload: every contestant with the base or, in a workload with variants, each
+ * variant with the first one.
+ */
 export function matchesOf(workload, base, contestants) {
   const { variants } = workload;
   if (!variants) return contestants.map((contestant) => ({ name: contestant.name, sides: [base, contestant] }));

@@ -9,7 +9,7 @@ export const usage = `npm run bench -- [options]
   --quick                       5 rounds and fewer starts: shows that it works, not how fast
   --compare REV                 the working tree against a revision of this repository`;
 
-/** Reads the command line; throws with what is allowed. */
+/** Reads the command line; throws an error that names the allowed values. */
 export function readOptions(args, peers, workloads) {
   const { values } = parseArgs({
     args,

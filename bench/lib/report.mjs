@@ -54,7 +54,7 @@ function duelTables({ workloads, base, contestants }) {
   ];
 }
 
-/** Workloads that not everybody enters: one row for each who does. */
+/** Workloads with only some of the contestants: one row for each of them. */
 function specialTable({ special }) {
   if (special.length === 0) return [];
   const rows = special.flatMap(({ key, name, unit, base, control, discarded, contestants }) => [
@@ -76,7 +76,7 @@ function specialTable({ special }) {
   return ["## Single tasks, ratio of CPU time to the base's (higher is better)", markdownTable(head, rows)];
 }
 
-/** Servers against themselves: what more of something costs. */
+/** Servers compared with themselves: the cost of more of something. */
 function scalesTable({ scales }) {
   if (scales.length === 0) return [];
   const rows = scales.flatMap(({ key, name, base, control, discarded, contestants }) => [

@@ -11,8 +11,8 @@ const script = new URL("../serve.mjs", import.meta.url).pathname;
 const live = new Set();
 
 /**
- * Starts a contestant on the server's core and resolves when it has given its first answer, and the right one.
- * `startup` is the time to that answer in milliseconds.
+ * Starts a contestant on the server's core and resolves after its first response, if that is correct. `startup` is the
+ * time to that response in milliseconds.
  */
 export async function startServer(contestant, workload) {
   const port = await freePort();
@@ -71,7 +71,7 @@ function ask(workload, port) {
   });
 }
 
-/** The value is the text itself, what the text means, or a function that knows. */
+/** The value is the text, the parsed JSON, or a function that checks the text. */
 function verify(text, { value }) {
   const right =
     typeof value === "function"

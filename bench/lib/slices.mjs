@@ -11,7 +11,7 @@ export async function answerSlices(measure) {
   process.exit();
 }
 
-/** For what must not happen while the server is there. */
+/** Ends the client after an error that must not happen while the server runs. */
 export function giveUp(reason) {
   console.error(reason);
   process.exit(1);

@@ -3,8 +3,8 @@ import { startServer } from "./server.mjs";
 import { median } from "./statistics.mjs";
 
 /**
- * Time from the start of the process to its first answer, every contestant in turn, and the ratio to the base; Stoa also
- * with every HTTP feature that it has.
+ * The time from the start of the process to its first response for each contestant, and the ratio to the base; Stoa
+ * also with all its HTTP features.
  */
 export async function measureStartup(base, contestants, workload, times) {
   const all = [base, ...contestants]

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 export const poolSize = 10;
 
 /**
- * The same HTTP layer for every way to the data, so that nothing else differs: `open` gives an object with the calls
- * `book`, `books`, `booksWithAuthors` and `addBook`. One that has `fork` is asked for an object for each request.
+ * The same HTTP layer for every store, so that nothing else differs. `open` returns an object with the calls `book`,
+ * `books`, `booksWithAuthors` and `addBook`. If it has `fork`, that makes an object for each request.
  */
 export function serveStore(open) {
   return async (workload, port) => {

@@ -6,10 +6,10 @@ import { generatePrismaClient } from "./prisma-client.mjs";
 
 const storeFile = (name) => fileURLToPath(new URL(`../stores/${name}.mjs`, import.meta.url));
 
-/** What must be there before a store can be opened. */
+/** Preparations before a store can be opened. */
 const preparations = { prisma: generatePrismaClient };
 
-/** Ways to the data, and the base they are held against. */
+/** The stores, and the base that they are compared with. */
 export async function chooseStores(names, log) {
   const unavailable = [];
   const contestants = [];

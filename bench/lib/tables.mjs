@@ -14,7 +14,7 @@ export function contestantTable(workloads, base, contestants, cell, first = []) 
   return markdownTable(["", ...workloads.map(title)], [...first, ...rows]);
 }
 
-/** What the base came to against itself. */
+/** The result of the base against itself. */
 export function controlRow(workloads, cell = spread) {
   return ["the base against itself", ...workloads.map(({ control }) => cell(control))];
 }

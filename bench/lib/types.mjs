@@ -4,9 +4,9 @@ import { bin, root, runNode } from "../../scripts/process.mjs";
 import { median } from "./statistics.mjs";
 
 /**
- * What the type checker spends on the same application in Stoa and in Hono, at several sizes. The time of an empty
- * application is taken off: what is left is the cost of the routes. Instantiations per route that do not rise mean
- * linear growth.
+ * The cost of type checking the same application in Stoa and in Hono, at several sizes. The time of an empty
+ * application is subtracted: the rest is the cost of the routes. If the instantiations per route do not rise, the
+ * growth is linear.
  */
 export async function measureTypes(folder, { sizes, runs }) {
   await prepareProject(folder);

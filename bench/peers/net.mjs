@@ -4,8 +4,8 @@ const text = "text/plain; charset=utf-8";
 const json = "application/json; charset=utf-8";
 
 /**
- * No server but the limit of one: node:net, which takes every piece for one whole request, checks nothing and writes an
- * answer of ASCII in one write. A server in JavaScript on Node's sockets cannot be much faster.
+ * Not a server but an upper limit: node:net takes every chunk for one whole request, checks nothing and sends an ASCII
+ * response in one write. A server in JavaScript on Node's sockets cannot be much faster.
  */
 export function serve(workload, port) {
   const answer = answers[workload.kind](workload);

@@ -27,7 +27,7 @@ const properties = {
 
 const bookSchema = new EntitySchema({ class: Book, tableName: "books", properties });
 
-/** The same table with the relation, which would otherwise be in every answer. */
+/** The same table with the relation. A class of its own, because the relation would otherwise be in every response. */
 const joinedSchema = new EntitySchema({
   class: BookWithAuthor,
   tableName: "books",

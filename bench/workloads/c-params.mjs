@@ -4,7 +4,7 @@ const others = Array.from({ length: 33 }, (_, n) => [
   `/collection${n}/{id}/parts/{part}`,
 ]).flat();
 
-/** Two path parameters among 100 routes, and one of the query: the answer shows all three. */
+/** Two path parameters among 100 routes, and one query parameter: the response shows all three. */
 export default {
   key: "c",
   name: "params",

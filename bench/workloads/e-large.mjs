@@ -7,7 +7,7 @@ const book = (n) => ({
   stock: n,
 });
 
-/** 10 KiB of JSON, serialised for every answer. */
+/** 10 KiB of JSON, serialised for every response. */
 export default {
   key: "e",
   name: "large",

@@ -6,7 +6,7 @@ const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url
 const unsigned = `${encode({ alg: "HS256", typ: "JWT" })}.${encode({ sub: "ann", iat: 1_700_000_000, exp: 4_000_000_000 })}`;
 const token = `${unsigned}.${createHmac("sha256", secret).update(unsigned).digest("base64url")}`;
 
-/** What a service has switched on: against Fastify with its official plugins for the same. */
+/** The features that a typical service enables, compared with Fastify and its official plugins for the same. */
 export default {
   key: "f",
   name: "batteries",

@@ -1,4 +1,4 @@
-/** Middleware that does nothing: what each one more costs. The first variant is what the others are held against. */
+/** Middleware that does nothing: the cost of each further one. The other variants are compared with the first. */
 export default {
   key: "g",
   name: "middleware",

@@ -2,7 +2,7 @@ import params from "./c-params.mjs";
 
 const others = (count) => Array.from({ length: count }, (_, n) => `/collection${n}/{id}/parts/{part}`);
 
-/** The lookup among few and among many: the first variant is what the other is held against. */
+/** The lookup among few and among many routes: the second variant is compared with the first. */
 export default {
   ...params,
   key: "h",

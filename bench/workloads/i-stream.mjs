@@ -1,7 +1,10 @@
 const size = 10 * 1024 * 1024;
 const chunk = Buffer.alloc(64 * 1024, "x");
 
-/** 10 MiB in pieces of 64 KiB. Counted in bytes: with few answers a second, the unfinished ones would weigh. */
+/**
+ * 10 MiB in pieces of 64 KiB. Counted in bytes: with few responses a second, the unfinished ones would distort the
+ * result.
+ */
 export default {
   key: "i",
   name: "stream",

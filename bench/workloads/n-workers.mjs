@@ -1,6 +1,6 @@
 import json from "./b-json.mjs";
 
-/** What sharing the port among processes costs per request; all of them share one core here. */
+/** The cost per request of sharing the port among processes; all of them share one core here. */
 export default {
   ...json,
   key: "n",

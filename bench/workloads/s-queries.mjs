@@ -2,7 +2,7 @@ import { book, sameJson } from "../lib/library.mjs";
 
 const ids = Array.from({ length: 20 }, (_, n) => 1 + n * 487);
 
-/** 20 rows by their keys, each a query of its own, all asked for at once. */
+/** 20 rows by their keys, each with a query of its own, all sent at once. */
 export default {
   key: "s",
   name: "queries",

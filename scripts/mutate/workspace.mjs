@@ -99,7 +99,7 @@ export class Workspace {
     });
   }
 
-  /** Ends what runs, and removes the copy. */
+  /** Ends the running processes and removes the copy. */
   remove() {
     this.#end();
     rmSync(this.#folder, { recursive: true, force: true });

@@ -4,9 +4,9 @@
  *     export default { name: "redis", env: "STOA_TEST_REDIS", async start({ folder, port }) { ... return { value, stop } } };
  *
  * `start` takes the service from the machine or installs it, starts it on the private port with its data in the
- * temporary folder, and resolves, when it answers, to the value of the environment variable and a way to stop it. It
- * throws when the service cannot be had. A test file asks with `service("redis")` of test/support/service.ts. A service
- * that stands before another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
+ * temporary folder, and resolves, when it is ready, to the value of the environment variable and a way to stop it. It
+ * throws if the service is not available. A test file requests it with `service("redis")` of test/support/service.ts. A
+ * service that needs another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
  */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";

@@ -12,8 +12,8 @@ const program = "/usr/sbin/pgbouncer";
 const patience = 20_000;
 
 /**
- * PgBouncer in transaction mode before the PostgreSQL of the tests, for every database there. So few connections to the
- * server that clients have to share them, and no leniency about what a client asks for when it connects.
+ * PgBouncer in transaction mode in front of the PostgreSQL of the tests, for each of its databases. It has so few
+ * connections to the server that clients must share them, and it refuses unknown startup parameters.
  */
 export default {
   name: "pgbouncer",
@@ -58,7 +58,7 @@ export default {
   },
 };
 
-/** It says so in its log; what it says afterwards nobody reads. */
+/** Resolves when its log reports the start; later lines are discarded. */
 function cameUp(child) {
   return new Promise((resolve, reject) => {
     let text = "";

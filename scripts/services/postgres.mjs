@@ -1,12 +1,13 @@
+/**
+ * A PostgreSQL server with TLS. Roles that a test creates with the names in `access` log in under the rules there; all
+ * others need no password.
+ */
+
 import { chmod, chown, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "../process.mjs";
 import { aptInstall } from "./apt.mjs";
 
-/**
- * A PostgreSQL server with TLS. Roles that a test creates under these names are let in as said here; everybody else
- * without a password.
- */
 const access = `
 hostssl   all plain_only all reject
 hostnossl all tls_only   all reject
@@ -69,7 +70,7 @@ async function findPrograms() {
   return newest && join(installed, newest, "bin");
 }
 
-/** The server refuses to run as root: what to put before its commands, and a folder that is its own. */
+/** The server refuses to run as root: returns the prefix for its commands, and gives it the folder. */
 export async function serverUser(folder) {
   if (process.getuid?.() !== 0) return [];
   const { output } = await run("id", ["-u", "postgres"]);
@@ -77,7 +78,10 @@ export async function serverUser(folder) {
   return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
 }
 
-/** A certificate for the name localhost and no address, which verify-full can tell apart; false without openssl. */
+/**
+ * A certificate for the name localhost and no address, so that verify-full accepts the one and refuses the other; false
+ * without openssl.
+ */
 async function makeCertificate(as, data) {
   const [key, certificate] = [join(data, "server.key"), join(data, "server.crt")];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];

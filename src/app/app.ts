@@ -151,7 +151,7 @@ class BaseApp extends Router {
     return run(this.#host, options);
   }
 
-  /** Answers a standard web Request; starts the application if it has not been started. */
+  /** Handles a standard web Request; starts the application if it has not been started. */
   async fetch(web: globalThis.Request): Promise<globalThis.Response> {
     await this.start();
     return withWeb(({ answerWeb }) => answerWeb(web, this.#host.dispatch));

@@ -77,7 +77,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
 
 const unrouted: RouteInfo = { pattern: null, methods: [], websocket: false, options: {}, internal: false };
 
-/** The pipeline of a request that no route answers: the application's middleware sees it like any other. */
+/** The pipeline of a request that matches no route: the application's middleware runs for it as for any other. */
 export function compileUnrouted(parts: CompileParts): Run {
   return compile({
     middleware: forRoute(parts.middleware, unrouted),

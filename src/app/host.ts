@@ -155,7 +155,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     return this.lifecycle.stop(this);
   }
 
-  /** Answers one request; never throws, never rejects. */
+  /** Handles one request; never throws, never rejects. */
   readonly dispatch = (request: Request): Response | Promise<Response> => {
     request.host = this;
     const table = this.#table;
@@ -196,7 +196,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     this.#compiled = true;
   }
 
-  /** Gives each middleware, wherever it was added, its chance to ask for shared stores. */
+  /** Lets every middleware of the application and of the routes request shared stores. */
   #prepareMiddleware(): void {
     const all = new Set(this.middleware);
     for (const { scopes, options } of this.routes) {

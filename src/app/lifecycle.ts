@@ -6,8 +6,8 @@ export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
 
 /**
- * The order of a start and of an end: features open, then the startup hooks run; the shutdown hooks run in reverse, then
- * the features that were opened close in reverse.
+ * The order of start and stop. At start features open, then the startup hooks run. At stop the shutdown hooks run in
+ * reverse, then the opened features close in reverse.
  */
 export class Lifecycle {
   readonly #hooks: Record<LifecycleEvent, Hook[]> = { startup: [], shutdown: [] };
@@ -39,7 +39,7 @@ export class Lifecycle {
     return (this.#starting ??= this.#start(host, compile));
   }
 
-  /** Tells the features that the server drains. Never rejects; `stop` waits for it. */
+  /** Informs the features that the server drains. Never rejects; `stop` waits for it. */
   drain(host: Host): Promise<void> {
     if (this.#phase === "started") this.#phase = "draining";
     return (this.#draining ??= this.#drain(host));

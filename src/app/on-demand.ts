@@ -10,7 +10,7 @@ export interface OnDemand {
 
 const inputs = ["params", "query", "headers", "body", "form"] as const;
 
-/** Loads the code that routes and settings need, at start: code that is not needed takes time to read all the same. */
+/** Loads the code that routes and settings need, at start: unused code would take time to load too. */
 export async function loadOnDemand(routes: readonly RouteDefinition[], debug: boolean): Promise<OnDemand> {
   const validates = routes.some(({ options }) => inputs.some((name) => options[name] !== undefined));
   const responds = routes.some(({ options }) => options.response !== undefined);

@@ -50,7 +50,7 @@ export class AnyAuth extends Auth {
   }
 }
 
-/** Other errors are thrown on: an engine that is down must not look like a wrong password. */
+/** Other errors are rethrown: an engine that is down must not look like a wrong password. */
 function challengeOf(error: unknown): string {
   if (!(error instanceof UnauthorizedError)) throw error;
   return error.headers?.["WWW-Authenticate"] ?? "Bearer";

@@ -50,8 +50,8 @@ export class ApiKeyAuth extends SchemeAuth {
 }
 
 /**
- * The key of the lookup. A client does not know the secret of the digest and cannot choose digests that begin alike, so
- * that the time of the lookup tells nothing about a key; and it does not grow with the number of keys.
+ * The key of the lookup. A client does not know the secret of the digest and cannot choose digests with the same
+ * beginning, so the time of the lookup reveals nothing about a key. The time does not grow with the number of keys.
  */
 function digestOf(key: string): string {
   return blinded(key).toString("latin1");

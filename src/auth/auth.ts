@@ -26,7 +26,7 @@ abstract class BaseAuth implements Middleware {
     return this.#skipped.covers(path);
   }
 
-  /** Called once at start: asks for shared stores. */
+  /** Called once at start to request shared stores. */
   prepare?(stores: StoreSource): void;
 
   before(request: Request): void | Promise<void> {

@@ -6,7 +6,7 @@ import { ValueError } from "../internal/value-error.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 
-/** Tells whether a name and a password belong together. Only `true` lets the request through. */
+/** Checks a name and a password. Only `true` accepts the request. */
 export type VerifyFunction = (username: string, password: string) => boolean | Promise<boolean>;
 
 export interface BasicAuthOptions {
@@ -15,11 +15,11 @@ export interface BasicAuthOptions {
   readonly realm?: string;
 }
 
-/** Characters of credentials; nobody's password is longer. */
+/** The largest number of characters in credentials; no real password is longer. */
 const maxLength = 4096;
 const control = /[\x00-\x1f\x7f]/;
 
-/** Name and password in `Authorization: Basic` (RFC 7617). Anybody on the way can read them: HTTPS only. */
+/** Name and password in `Authorization: Basic` (RFC 7617). Use it over HTTPS only: they are not encrypted. */
 export class BasicAuth extends SchemeAuth {
   readonly name = "basic-auth";
   readonly schemeName = "basicAuth";
@@ -55,7 +55,7 @@ export class BasicAuth extends SchemeAuth {
     request.context.user = username;
   }
 
-  /** The same for an unknown user, a wrong password and what cannot be read. */
+  /** The same response for an unknown user, a wrong password and malformed credentials. */
   #refusal(): Error {
     return unauthorized("The user name or the password is not valid.", this.#challenge);
   }
@@ -66,7 +66,7 @@ function readCredentials(header: string): { username: string; password: string }
   if (!match || match[1]!.length > maxLength) return null;
   const encoded = match[1]!;
   const bytes = Buffer.from(encoded, "base64");
-  // Node reads what it can and passes over the rest: only the one true spelling is taken.
+  // Node skips invalid base64: only the canonical encoding is accepted.
   if (bytes.toString("base64") !== encoded || !isUtf8(bytes)) return null;
   const text = bytes.toString("utf8");
   const colon = text.indexOf(":");

@@ -3,7 +3,7 @@ import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { pathKind } from "../routing/tree.js";
 
-/** Paths that a middleware leaves alone: each exactly, and everything below it at a "/". */
+/** Paths that a middleware skips: each path itself and everything below it. */
 export class SkippedPaths {
   readonly #exact = new Set<string>();
   readonly #below: string[] = [];
@@ -16,7 +16,7 @@ export class SkippedPaths {
     const plain = asRequested(owner, path);
     if (this.#exact.has(plain)) return;
     this.#exact.add(plain);
-    // Below "/" is everything; a user who names it means the page there.
+    // "/" skips that page only, not everything below it.
     if (plain !== "/") this.#below.push(plain.endsWith("/") ? plain : `${plain}/`);
   }
 
@@ -31,7 +31,7 @@ export class SkippedPaths {
   }
 }
 
-/** Routing refuses `/health/../admin` in every disguise; this does not rely on it. */
+/** Routing refuses `/health/../admin` in every encoding; this check does not depend on it. */
 function staysBelow(path: string): boolean {
   return pathKind(path) !== "malformed";
 }

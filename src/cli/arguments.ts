@@ -8,7 +8,7 @@ export interface OptionSpec {
   /** `switch` needs no value and can be negated (`--no-input`); `list` can be given several times. */
   readonly kind: "text" | "number" | "switch" | "list";
   readonly help: string;
-  /** What stands for the value in the help: `FILE`. */
+  /** The placeholder for the value in the help: `FILE`. */
   readonly value?: string;
   /** One letter that means the same: `-y`. */
   readonly short?: string;
@@ -26,7 +26,7 @@ type ValueOf<Spec extends OptionSpec> = Spec["kind"] extends "switch"
       ? readonly string[]
       : string;
 
-/** What was given; an option that was not is absent. */
+/** The options that were given; the others are absent. */
 export type OptionValues<Specs extends OptionSpecs> = { readonly [K in keyof Specs]?: ValueOf<Specs[K]> };
 
 export interface ParsedArguments<Specs extends OptionSpecs> {

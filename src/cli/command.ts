@@ -1,7 +1,7 @@
 import type { OptionSpecs, OptionValues } from "./arguments.js";
 import type { Terminal } from "./terminal.js";
 
-/** What a command is called with. */
+/** The argument of a command's `run`. */
 export interface CommandCall<Specs extends OptionSpecs = OptionSpecs> {
   readonly options: OptionValues<Specs>;
   readonly args: readonly string[];
@@ -16,9 +16,9 @@ export interface CommandCall<Specs extends OptionSpecs = OptionSpecs> {
 /** A command: one file in `commands/`, or below a group. */
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly summary: string;
-  /** What may follow the options, for the help: `[NAME]`; nothing unless given. */
+  /** The arguments after the options, for the help: `[NAME]`. Default: none. */
   readonly args?: string;
-  /** How many may follow. */
+  /** The largest number of arguments after the options. */
   readonly maxArgs?: number;
   readonly options: Specs;
   /** Further lines of help. */

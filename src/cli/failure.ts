@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { DatabaseError } from "../engines/db/errors.js";
 
-/** Why a command failed, on one line. What is in it of a URL's user and password is left out. */
+/** The reason why a command failed, on one line, without the user and password of a URL. */
 export function failureLine(error: unknown): string {
   const text = error instanceof Error ? messageOf(error) : `${String(error)} was thrown`;
   return withoutSecrets(text.replace(/\s*[\r\n]+\s*/g, " ").trim());
@@ -26,7 +26,7 @@ export function withoutSecrets(text: string): string {
     .replace(/([?&]password=)[^\s&'"]*/gi, "$1***");
 }
 
-/** Errors of our own say all in their message; of any other the class helps to know what went wrong. */
+/** Errors of the framework have a complete message; for other errors the class helps to find the cause. */
 function messageOf(error: Error): string {
   const message = error.message || (error as NodeJS.ErrnoException).code || "no message";
   const foreign = ["TypeError", "ReferenceError", "SyntaxError", "RangeError"].includes(error.name);

@@ -28,12 +28,12 @@ export const migrationsOption = {
   migrations: { kind: "text", value: "FOLDER", help: "the folder of the migrations (./migrations)" },
 } as const satisfies OptionSpecs;
 
-/** A command that leaves some of them out has them not given. */
+/** Options that a command does not have count as not given. */
 type ProjectCall = CommandCall<
   typeof configOption & typeof modelsOption & typeof databaseOption & typeof migrationsOption
 >;
 
-/** What a command needs to know of the project it works on. */
+/** The project that a command works on. */
 export interface Project {
   readonly migrations: string;
   readonly table: string;
@@ -41,7 +41,7 @@ export interface Project {
   readonly modules: readonly string[];
   /** The models of the modules that are named. */
   models(): Promise<readonly ModelMeta[]>;
-  /** Where the database is, fit to be shown. */
+  /** The configuration of the database; throws if none is given. */
   readonly databaseConfig: () => DatabaseConfig;
   /** Opens the database for a function, and closes it. */
   withDatabase<T>(run: (database: Database) => Promise<T>): Promise<T>;
@@ -84,7 +84,7 @@ function readDatabase(
     throw new ValueError("no database: give --database URL, set DATABASE_URL, or name it in stoa.config.ts");
   }
   const read = DatabaseConfig.from(given);
-  // In the config file a folder is meant as seen from there, like the other paths.
+  // A folder in the config file is relative to that file, like the other paths.
   if (option !== undefined || read.folder === null || config.database === undefined) return read;
   const url = `pglite:${encodeURIComponent(resolve(base, read.folder))}`;
   return typeof given === "string" || given instanceof DatabaseConfig
@@ -108,12 +108,12 @@ async function loadModels(files: readonly string[]): Promise<readonly ModelMeta[
   return metas;
 }
 
-/** Told by what it has: the project's copy of the package may be another than ours. */
+/** Identified by its properties: the project may use another copy of the package. */
 function isModel(value: unknown): value is ModelConstructor {
   return typeof value === "function" && ["meta", "objects", "DoesNotExist"].every((name) => name in value);
 }
 
-/** A table that others refer to and that is not among the models would be dropped, or never made. */
+/** Refuses models that refer to a table which is not among the models: it would be dropped, or never created. */
 function refuseStrangers(metas: readonly ModelMeta[]): void {
   const known = new Set(metas.map((meta) => meta.sqlName));
   for (const meta of metas) {

@@ -2,13 +2,13 @@ import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { ValueError } from "../internal/value-error.js";
 
-/** What a command reads from and writes to. */
+/** The input and the output of a command. */
 export interface Terminal {
   /** A line of the result, to standard output. */
   print(text: string): void;
   /** A line about what is going on, to standard error. */
   note(text: string): void;
-  /** Whether somebody is there to answer questions. */
+  /** True if a person can answer questions. */
   readonly interactive: boolean;
   /** Asks until `read` accepts the answer: it returns the value, or throws an error that says what is wrong. */
   ask<T>(question: string, read: (answer: string) => T): Promise<T>;

@@ -22,7 +22,7 @@ export interface EngineDeclaration<Config, Client> {
    * to whichever it has when a line is written.
    */
   create(config: Config, logger: Logger): Client;
-  /** Connects. What it throws ends the start. */
+  /** Connects. An error ends the start. */
   open(client: Client, host: Host): Promise<void>;
   /** Seconds that `open` may take. */
   openWithin(config: Config): number;
@@ -55,7 +55,7 @@ export interface EngineGauge {
 
 /** An engine for the feature that shows it to users. */
 export interface Engine<Config, Client> {
-  /** Enables it for an application. A second call is an error: its clients could not be told apart. */
+  /** Enables it for an application. A second call is an error: nothing would identify the two clients. */
   enable(host: Host, config: Config): void;
   /** The client; `needs` names the member that was read, for the error where the engine is not enabled. */
   of(host: Host, needs: string): Client;

@@ -74,7 +74,7 @@ function excerpt(lines: readonly SourceLine[], frame: StackFrame): string {
   return `<div class="code" role="region" aria-label="Source" tabindex="0"><div>${rows.join("")}</div></div>`;
 }
 
-/** Points at the column; what stands before it is copied as blanks, so that tabs keep their width. */
+/** Points at the column. The text before it is copied as blanks, so that tabs keep their width. */
 function caret(text: string, column: number | undefined): string {
   if (column === undefined || column < 1 || column > text.length) return "";
   const blank = text.slice(0, column - 1).replace(/[^\t]/g, " ");

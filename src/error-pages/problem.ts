@@ -3,7 +3,7 @@ import { problemType } from "../errors/table.js";
 import { addHeaders, Response } from "../http/response.js";
 import { reasonPhrase } from "../http/status.js";
 
-/** What the body of an error is sent as: problem details, or plain JSON where the error brings its exact body. */
+/** The content type of an error's body: problem details, or plain JSON if the error has a body of its own. */
 export function problemContentType(error: HttpError): string {
   return error.body === undefined ? "application/problem+json" : "application/json";
 }

@@ -23,7 +23,7 @@ export function sourceExcerpt(file: string, line: number, root = process.cwd()):
 
 function readSource(file: string, root: string): string | null {
   try {
-    // Links are followed first: what counts is where the file is, not where its name is.
+    // Links are followed first: the real path of the file counts, not its name.
     const real = realpathSync(file);
     const folder = realpathSync(root);
     if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep) || !sourceFile.test(real)) return null;

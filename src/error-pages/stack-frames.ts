@@ -6,11 +6,11 @@ import { packageFolder } from "../internal/package-folder.js";
 export interface StackFrame {
   /** The function; empty when it has no name. */
   readonly call: string;
-  /** The file's path, or what stands in its place (`node:internal/timers`, `<anonymous>`). */
+  /** The path of the file, or its substitute (`node:internal/timers`, `<anonymous>`). */
   readonly file: string;
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** Whose code it is; only the application's own is of interest at first. */
+  /** The owner of the code. The page opens only the application's own frames. */
   readonly owner: "application" | "framework" | "dependency" | "node";
 }
 

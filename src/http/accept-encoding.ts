@@ -1,14 +1,14 @@
 /** The content codings that can be offered. */
 export type ContentCoding = "br" | "gzip";
 
-/** Tells which codings a client takes, best first, from its Accept-Encoding. */
+/** Returns the codings that a client accepts, best first, from its Accept-Encoding. */
 export type CodingNegotiator = (field: string | undefined) => readonly ContentCoding[];
 
 const none: readonly ContentCoding[] = [];
 const maxKnown = 100;
 const maxKnownLength = 200;
 
-/** Clients send few different fields, so each is taken apart once; what is kept is bounded. */
+/** Clients send few different fields, so each is parsed once; the cache of results is bounded. */
 export function codingNegotiator(offered: readonly ContentCoding[]): CodingNegotiator {
   const known = new Map<string, readonly ContentCoding[]>();
   return (field) => {
@@ -23,8 +23,8 @@ export function codingNegotiator(offered: readonly ContentCoding[]): CodingNegot
 }
 
 /**
- * The codings among those offered that a client takes (RFC 9110 section 12.5.3), best first; among equals in the order
- * offered. A coding that the client likes less than the plain body is left out.
+ * The offered codings that a client accepts (RFC 9110 section 12.5.3), best first; equal ones in the order offered. A
+ * coding with a lower weight than the plain body is left out.
  */
 export function acceptedCodings(field: string, offered: readonly ContentCoding[]): readonly ContentCoding[] {
   const weights = parseWeights(field);
@@ -43,7 +43,7 @@ function parseWeights(field: string): Map<string, number> {
     if (coding === "") continue;
     // Section 8.4.1.3: "x-gzip" is another name of gzip.
     const key = coding === "x-gzip" ? "gzip" : coding;
-    // Said twice, the lower weight counts: what a client refuses anywhere it is not given.
+    // If a coding occurs twice, the lower weight counts: a coding that the client refuses anywhere is never used.
     weights.set(key, Math.min(weightIn(parameters), weights.get(key) ?? 1));
   }
   return weights;
@@ -51,7 +51,7 @@ function parseWeights(field: string): Map<string, number> {
 
 const weight = /^[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*$/i;
 
-/** 1 unless given; 0 when what is given is no weight. */
+/** The weight; 1 if none is given, 0 if it is malformed. */
 function weightIn(parameters: readonly string[]): number {
   if (parameters.length === 0) return 1;
   const match = parameters.length === 1 ? weight.exec(parameters[0]!) : null;

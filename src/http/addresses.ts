@@ -11,7 +11,7 @@ const named: Readonly<Record<string, readonly string[]>> = {
   unix: [],
 };
 
-/** Answers remembered: looking one up takes a fraction of the time that asking a BlockList takes. */
+/** The number of cached results: a lookup takes a fraction of the time of a BlockList check. */
 const maxKnown = 1000;
 
 /** A set of addresses: single ones, ranges in CIDR notation, and ranges by name. */
@@ -62,8 +62,8 @@ export class AddressSet {
 const mapped = /^(?:::|0{1,4}(?::0{1,4}){4}:)ffff:(.+)$/i;
 
 /**
- * An address in the one way it is compared: an IPv4 address as such even where a socket for both families has it inside
- * IPv6, no zone, lower case. Null for what is no address.
+ * An address in the form used for comparison: IPv4 as such even if a dual-stack socket reports it inside IPv6, no zone,
+ * lower case. Null if the text is no address.
  */
 export function plainAddress(text: string): string | null {
   const family = ipFamily(text);

@@ -15,8 +15,8 @@ export type FieldReader = (name: string) => string | undefined;
 export type Verdict = "send" | "unchanged" | "failed";
 
 /**
- * Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2. To be asked only where the answer
- * would have been a success.
+ * Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2. Call it only if the response would
+ * otherwise be a success.
  */
 export function evaluateConditions(method: string, header: FieldReader, validators: Validators): Verdict {
   const { etag, lastModified } = validators;
@@ -40,7 +40,10 @@ export function evaluateConditions(method: string, header: FieldReader, validato
   return "send";
 }
 
-/** Whether a Range may be honoured (RFC 9110 section 13.1.5): the part that the client holds is of this very state. */
+/**
+ * True if a Range may be honoured (RFC 9110 section 13.1.5): the part that the client has belongs to exactly this
+ * state.
+ */
 export function allowsRange(ifRange: string | undefined, validators: Validators, now: number = Date.now()): boolean {
   if (ifRange === undefined) return true;
   if (ifRange.includes('"')) return ifRange === validators.etag && !ifRange.startsWith("W/");

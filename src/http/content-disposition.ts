@@ -1,6 +1,6 @@
 /**
- * The value of a Content-Disposition field (RFC 6266). Whatever the name, it cannot end the field or the quotes: a path
- * is cut down to its last component and control characters become "_".
+ * The value of a Content-Disposition field (RFC 6266). No name can end the field or the quotes: a path is reduced to
+ * its last component and control characters become "_".
  */
 export function contentDisposition(kind: "attachment" | "inline", filename: string): string {
   const lastComponent = filename.slice(Math.max(filename.lastIndexOf("/"), filename.lastIndexOf("\\")) + 1);

@@ -105,8 +105,8 @@ export function serializeCookie(name: string, value: string, options?: CookieOpt
 }
 
 /**
- * The name of a cookie with the prefix `__Host-`, where its options allow that: Secure, the path "/" and no domain.
- * Browsers take such a cookie from this host over HTTPS only, so that no other host of the domain can plant one.
+ * The name of a cookie with the prefix `__Host-`, if its options allow that: Secure, the path "/" and no domain.
+ * Browsers accept such a cookie from this host over HTTPS only, so that no other host of the domain can set it.
  */
 export function hostCookieName(name: string, options: Pick<CookieOptions, "secure" | "path" | "domain">): string {
   const { secure = false, path = "/", domain } = options;
@@ -138,7 +138,7 @@ const checks: Checks<CookieOptions> = {
   secret: is.either(is.string, is.strings),
 };
 
-/** Browsers drop a cookie that breaks one of these without a word (RFC 6265bis sections 4.1.3 and 5.7). */
+/** Browsers silently drop a cookie that breaks one of these rules (RFC 6265bis sections 4.1.3 and 5.7). */
 function checkRules(name: string, path: string, options: CookieOptions): void {
   const lower = name.toLowerCase();
   if (!options.secure) {
@@ -153,7 +153,9 @@ function checkRules(name: string, path: string, options: CookieOptions): void {
   }
 }
 
-/** First value wins, pairs without a name or without "=" are passed over, as browsers never send them. */
+/**
+ * The first value of a name is used. Pairs without a name or without "=" are skipped, because browsers never send them.
+ */
 function parse(header: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const pair of header.split(";")) {

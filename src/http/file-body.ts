@@ -12,13 +12,13 @@ export interface FileOptions {
   readonly headers?: HeadersInit;
   /** Default: by the extension. */
   readonly contentType?: string;
-  /** Of a file that is compressed already: the coding that the client takes off. The type is that of what is inside. */
+  /** The content coding of a compressed file. The content type is that of the uncompressed file. */
   readonly contentEncoding?: "br" | "gzip";
   /** The name under which a browser saves the file; default: the file's own. */
   readonly filename?: string;
   /** True makes browsers save the file instead of showing it; a string is also the file name. */
   readonly download?: boolean | string;
-  /** Seconds for which the file may be kept without asking again. */
+  /** Seconds for which a client may reuse the file without a new request. */
   readonly maxAge?: number;
   /** The whole Cache-Control field, in place of `maxAge`. */
   readonly cacheControl?: string;
@@ -27,8 +27,8 @@ export interface FileOptions {
   /** The time of the last change; false for none. Default: the file's own. */
   readonly lastModified?: boolean | Date;
   /**
-   * The directory that the path is relative to and that the file must lie in, whatever `..` or symbolic links say. To
-   * be given wherever a part of the path comes from outside.
+   * The directory that the path is relative to. The file must be inside it, also after `..` and symbolic links are
+   * resolved. Set it whenever a part of the path comes from outside.
    */
   readonly root?: string | URL;
   /** Allows or denies names that begin with a dot. Default: "deny" below a `root`, else "allow". */

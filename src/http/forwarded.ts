@@ -1,7 +1,7 @@
 import { plainAddress } from "./addresses.js";
 import type { RequestSource } from "./source.js";
 
-/** What the hops between the client and us wrote down, the nearest last. */
+/** The fields that the hops between the client and this server wrote, the nearest hop last. */
 export interface Forwarding {
   /** The address that the `n`th hop from the end saw, counted from 0; null when there is none, or no address. */
   address(n: number): string | null;
@@ -18,7 +18,7 @@ export function xForwarded(source: RequestSource): Forwarding {
   };
 }
 
-/** Forwarded (RFC 7239); one that is malformed says nothing. */
+/** Forwarded (RFC 7239). A malformed field is ignored. */
 export function forwarded(source: RequestSource): Forwarding {
   const elements = parse(source.header("forwarded") ?? "") ?? [];
   const at = (n: number): Map<string, string> | undefined => elements[elements.length - 1 - n];
@@ -52,7 +52,7 @@ function nearest(list: string | undefined, n: number): string | null {
 
 const withPort = /^(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/;
 
-/** Some proxies add the port; "unknown" and names that hide an address (RFC 7239 section 6.3) are none. */
+/** Some proxies add the port. "unknown" and names that hide an address (RFC 7239 section 6.3) give null. */
 function hopAddress(text: string | null): string | null {
   if (text === null) return null;
   const match = withPort.exec(text);

@@ -53,7 +53,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   }
 }
 
-/** The header fields of a response, kept as names and values in turn. Content-Type is kept apart by the response. */
+/** The header fields of a response, as alternating names and values. The response itself keeps Content-Type. */
 export class ResponseHeaders implements Iterable<[name: string, value: string]> {
   /** @internal */
   readonly owner: HeaderOwner;

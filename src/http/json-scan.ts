@@ -25,8 +25,8 @@ export function scanDepth(text: string, limit: number): boolean {
 }
 
 /**
- * Finds what a valid document must not hold: a key that would reach a prototype when the object is copied or merged
- * (`__proto__`, or `prototype` directly below `constructor`), or a number that is too large to be one.
+ * Finds the forbidden parts of a valid document: a key that would reach a prototype when the object is copied or merged
+ * (`__proto__`, or `prototype` directly below `constructor`), or a number that is too large for JavaScript.
  */
 export function findForbidden(text: string): "key" | "number" | null {
   /** By depth: true for the object that is the value of a `constructor`. */
@@ -118,7 +118,7 @@ function numberEnd(text: string, start: number): number {
   return i;
 }
 
-/** True for what JSON.parse makes Infinity of, 1e999, which would then be stored or sent as null. */
+/** True for a number that JSON.parse turns into Infinity, such as 1e999: it would then be stored or sent as null. */
 function isTooLarge(text: string, start: number, end: number): boolean {
   let exponent = 0;
   let i = end - 1;

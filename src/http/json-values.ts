@@ -7,13 +7,13 @@ export interface Pending {
   /** Its place, for messages: `result.books[0]`. */
   readonly path: string;
   readonly value: PromiseLike<unknown>;
-  /** Puts what came of it in its place. That may hold further ones. */
+  /** Puts the result in its place. The result can contain further pending values. */
   settle(value: unknown): Pending[];
 }
 
 /**
- * A copy of a value that JSON.stringify can write once all that is pending has been settled: a Map as an object, a Set as
- * a list. Objects that have no JSON, which JSON.stringify would write as `{}` or by their inner state, throw.
+ * A copy of a value that JSON.stringify can write after all pending values have been settled: a Map as an object, a Set
+ * as a list. Throws for objects without a JSON form, which JSON.stringify would write as `{}` or by their inner state.
  */
 export function findUnsettled(value: unknown): { readonly copy: { value?: unknown }; readonly pending: Pending[] } {
   const pending: Pending[] = [];

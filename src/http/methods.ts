@@ -1,7 +1,6 @@
 /**
- * The one list of request methods: those that the parsers accept and that a route can have. They are the methods of the
- * IANA registry that servers know. CONNECT asks for a tunnel and TRACE reflects credentials: neither belongs in an origin
- * server.
+ * The list of request methods that the parsers accept and that a route can have: the methods of the IANA registry that
+ * servers know. CONNECT asks for a tunnel and TRACE reflects credentials: an origin server supports neither.
  */
 export const requestMethods: readonly string[] = [
   "GET HEAD POST PUT PATCH DELETE OPTIONS QUERY",

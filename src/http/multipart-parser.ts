@@ -26,12 +26,12 @@ export type MultipartEvent =
 type State = "start" | "preamble" | "delimiter" | "head" | "content" | "close" | "epilogue";
 
 /**
- * Reads a multipart body (RFC 2046 section 5.1.1) of which the pieces are fed as they arrive. `next` gives what can be
- * told from the pieces so far and undefined when it takes another. No more is kept than the head of a part, or what may
- * be the beginning of a delimiter.
+ * Reads a multipart body (RFC 2046 section 5.1.1) from pieces that are fed as they arrive. `next` returns the next
+ * event, or undefined if it needs another piece. It keeps no more than the head of a part, or the possible beginning of
+ * a delimiter.
  */
 export class MultipartParser {
-  /** CRLF, "--" and the boundary: what ends a part. */
+  /** CRLF, "--" and the boundary: the end of a part. */
   readonly #delimiter: Buffer;
   readonly #limits: Required<MultipartLimits>;
   #state: State = "start";
@@ -40,7 +40,7 @@ export class MultipartParser {
   #parts = 0;
   #files = 0;
   #inPart = false;
-  /** Whether the CRLF of the empty line behind a head is still ahead. */
+  /** True while the CRLF of the empty line after a part's head has not been read. */
   #atContentStart = false;
   /** Bytes that the part being read may still have. */
   #room = 0;
@@ -57,7 +57,7 @@ export class MultipartParser {
     this.#position = 0;
   }
 
-  /** To be called when there is no more to feed: throws unless the body was complete. */
+  /** Call it after the last piece: throws if the body is incomplete. */
   finish(): void {
     if (this.#state !== "epilogue" && !(this.#state === "close" && this.#left === 0)) {
       throw httpError("MALFORMED_FORM", "The form ended before its closing boundary.");
@@ -118,7 +118,7 @@ export class MultipartParser {
     this.#state = "delimiter";
   }
 
-  /** What may follow a boundary: "--" after the last part, else the end of the line. */
+  /** Reads the end of a delimiter: "--" after the last part, else the end of the line. */
   #readDelimiterEnd(): boolean {
     if (this.#left < 2) return false;
     if (this.#buffer[this.#position] === dash && this.#buffer[this.#position + 1] === dash) {
@@ -130,8 +130,8 @@ export class MultipartParser {
   }
 
   /**
-   * Passes over padding up to a CRLF, which is left in place before a head, so that a head without fields ends with
-   * an empty line as any other does.
+   * Skips padding up to a CRLF. Before a head the CRLF is kept, so that a head without fields also ends with an empty
+   * line.
    */
   #readLineEnd(next: "head" | "epilogue"): boolean {
     const buffer = this.#buffer;
@@ -185,7 +185,7 @@ export class MultipartParser {
     return { kind: "data", bytes: this.#buffer.subarray(start, stop) };
   }
 
-  /** How far the buffer certainly holds no delimiter, not even the beginning of one. */
+  /** The end of the bytes that certainly hold no delimiter, not even the beginning of one. */
   #safeEnd(): number {
     const from = Math.max(this.#position, this.#buffer.length - this.#delimiter.length + 1);
     const candidate = this.#buffer.indexOf(carriageReturn, from);

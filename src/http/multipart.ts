@@ -64,7 +64,7 @@ export function checkFormText(bytes: Uint8Array): void {
 /** RFC 2046 section 5.1.1. */
 const soundBoundary = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/** Feeds the parser from the body, one piece at a time, when an event is asked for. */
+/** Feeds the parser from the body, one piece at a time, as events are requested. */
 class PartReader {
   readonly #parser: MultipartParser;
   readonly #chunks: AsyncIterator<Uint8Array>;

@@ -1,14 +1,14 @@
 /** A field value with parameters: `form-data; name="a"`, `multipart/form-data; boundary=x`. */
 export interface Parameterized {
-  /** What stands before the first semicolon, in lower case. */
+  /** The text before the first semicolon, in lower case. */
   readonly value: string;
   /** By name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads a value and its parameters (RFC 9110 section 5.6.6); undefined when the text is not well-formed or names a
- * parameter twice. What is not quoted may hold more than a token, since some clients leave the quotes of a boundary out.
+ * Reads a value and its parameters (RFC 9110 section 5.6.6). Undefined if the text is malformed or names a parameter
+ * twice. An unquoted value may hold more than a token, because some clients omit the quotes of a boundary.
  */
 export function parseParameters(text: string): Parameterized | undefined {
   const semicolon = text.indexOf(";");

@@ -7,7 +7,7 @@ export interface PartHead {
   readonly name: string;
   /** The last component of the name the client gave; undefined when the part is not a file. */
   readonly filename: string | undefined;
-  /** As the client says: not to be trusted. Default text/plain, for a file application/octet-stream. */
+  /** The content type from the client. Do not trust it. Default text/plain, for a file application/octet-stream. */
   readonly contentType: string;
   /** By name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
@@ -58,7 +58,7 @@ function unescapeQuotes(text: string): string {
   return text.includes("%22") ? text.replaceAll("%22", '"') : text;
 }
 
-/** The file's own name: a path, which old browsers send and attackers make up, must not reach the disk. */
+/** The last component of a path: old browsers and attackers send whole paths, which must not reach the disk. */
 function lastComponent(filename: string): string {
   const name = filename.slice(Math.max(filename.lastIndexOf("/"), filename.lastIndexOf("\\")) + 1);
   return name === "." || name === ".." ? "" : name;

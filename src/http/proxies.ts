@@ -4,7 +4,7 @@ import { AddressSet, plainAddress } from "./addresses.js";
 import { type Forwarding, forwarded, xForwarded } from "./forwarded.js";
 import type { RequestSource } from "./source.js";
 
-/** Which proxies are believed: addresses, ranges and names of ranges; or how many hops there are before us. */
+/** The trusted proxies: addresses, ranges and names of ranges; or the number of hops before this server. */
 export type Proxies = string | readonly string[] | number;
 
 export interface TrustProxyOptions {
@@ -17,13 +17,14 @@ export interface TrustProxyOptions {
   readonly host?: boolean;
 }
 
-/** Longer chains of proxies do not exist. */
+/** The number of hops that are read; real chains of proxies are shorter. */
 const maxHops = 32;
 const hostPattern = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Tells the client's address and the host it asked for from what trusted proxies wrote. The chain is read from our end:
- * the first hop that is not trusted is the client, and what stands beyond it could have been written by anybody.
+ * Determines the client's address and the requested host from the fields that trusted proxies wrote. The chain is read
+ * from the end nearest to this server: the first hop that is not trusted is the client. Anybody could have written the
+ * items beyond it.
  */
 export class TrustedProxies {
   readonly #trusts: (address: string, hop: number) => boolean;
@@ -56,7 +57,7 @@ export class TrustedProxies {
     return `${scheme}://${host}`;
   }
 
-  /** Neighbouring requests often come from one client through one proxy. */
+  /** Reuses the last result: consecutive requests often come from one client through one proxy. */
   #client(source: RequestSource): Client {
     const list = source.header(this.#options.header ?? "x-forwarded-for");
     const peer = source.remoteAddress;
@@ -90,7 +91,7 @@ interface Client {
   readonly address: string;
   /** True if the peer is a trusted proxy. */
   readonly behindProxy: boolean;
-  /** Which item, from the end of a list, was written by the trusted hop nearest to the client. */
+  /** The index, from the end of a list, of the item written by the trusted hop nearest to the client. */
   readonly item: number;
 }
 

@@ -5,9 +5,9 @@ export interface ByteRange {
 }
 
 /**
- * The one range that a Range field asks for (RFC 9110 section 14.1.2), clipped to the size. Undefined when the field is
- * to be ignored and the whole sent: another unit, a malformed or reversed range, or several ranges, which a server may
- * answer with the whole and which otherwise let a small request cost a large answer.
+ * The one range that a Range field requests (RFC 9110 section 14.1.2), clipped to the size. Undefined if the field is
+ * ignored and the whole file is sent: another unit, a malformed or reversed range, or several ranges. A server may
+ * ignore several ranges, and they would let a small request cause a large response.
  */
 export function parseRange(field: string, size: number): ByteRange | "unsatisfiable" | undefined {
   const match = single.exec(field);

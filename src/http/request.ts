@@ -33,7 +33,7 @@ export interface RequestHost {
   originOf: ((request: Request) => string) | null;
 }
 
-/** The reason why no route answers a request, as the table of routes gives it. */
+/** The reason why no route matches a request, as the table of routes gives it. */
 export interface RouteMiss {
   readonly reason: "malformed-path" | "not-found" | "method-not-allowed" | "upgrade-required";
   /** The methods that have a route at the path. */

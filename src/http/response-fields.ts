@@ -40,7 +40,7 @@ export function setMissingField(response: HeaderOwner, name: string, value: stri
   if (fieldOf(response, name) === undefined) (response.fields ??= []).push(name, value);
 }
 
-/** Names a field of the request on which the response depends. */
+/** Adds a request field on which the response depends to Vary. */
 export function addVary(response: HeaderOwner, name: string): void {
   const fields = response.fields;
   if (fields === null) {

@@ -33,7 +33,7 @@ class BaseResponse {
   status: number;
   /** The body before compression. */
   body: ResponseBody;
-  /** @internal Content-Type, apart from the other fields because a transport prepares heads by it. */
+  /** @internal Content-Type. Separate from the other fields, because a transport prepares heads by it. */
   type: string | null;
   /** @internal Names and values of the other fields in turn; null while there are none. */
   fields: string[] | null = null;

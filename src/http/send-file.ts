@@ -12,9 +12,9 @@ import type { Response } from "./response.js";
 const smallSize = 64 * 1024;
 
 /**
- * Turns a response whose body is a file into one that a transport can send, conditions and ranges answered. The given
- * response stays as it was, so it can be given again. A body that is a stream comes with its Content-Length; a HEAD is
- * answered without a body, with the Content-Length that a GET would have had.
+ * Turns a response whose body is a file into one that a transport can send; evaluates conditions and ranges. The given
+ * response is not changed, so it can be used again. A body that is a stream has a Content-Length. The response to HEAD
+ * has no body and the Content-Length of the response to GET.
  */
 export async function sendFile(request: Request, response: Response): Promise<Response> {
   const file = response.body;
@@ -50,7 +50,7 @@ export async function sendFile(request: Request, response: Response): Promise<Re
   }
 }
 
-/** Answers conditions and ranges: leaves status 304, or status 206 and the range; throws 412 and 416. */
+/** Evaluates conditions and ranges: sets status 304, or status 206 and the range; throws 412 and 416. */
 function settle(request: Request, answer: Response, file: FileBody, opened: OpenFile): ByteRange | undefined {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
   const header = (name: string): string | undefined => request.source.header(name);

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * What a transport knows of one request. A request object is made from it; nothing here is parsed before it is asked
- * for, so a transport may keep the head as offsets into what it received.
+ * One request as a transport knows it. A request object is made from it. Nothing here is parsed before it is read, so a
+ * transport can keep the head as offsets into the bytes that it received.
  */
 export interface RequestSource {
   readonly method: string;
@@ -28,13 +28,13 @@ export interface RequestSource {
 export interface IncomingBody {
   /** The Content-Length; undefined for a chunked body. */
   readonly length: number | undefined;
-  /** The whole body, when all of it is already here; asking costs nothing. */
+  /** The whole body if all of it has arrived, else null. Reading this property costs nothing. */
   readonly received: Uint8Array | null;
-  /** Reads to the end; rejects with 413 as soon as more than `limit` bytes are known of. */
+  /** Reads to the end; rejects with 413 as soon as the body is known to exceed `limit` bytes. */
   read(limit: number): Promise<Uint8Array>;
   /** The body as it arrives, with back-pressure; throws 413 past `limit`. Either this or `read`, once. */
   stream(limit: number): AsyncIterableIterator<Uint8Array>;
 }
 
-/** What a response with status 101 is given: the connection, and the bytes that came behind the request. */
+/** Called for a response with status 101, with the connection and the bytes that came after the request. */
 export type UpgradeCallback = (socket: Duplex, head: Buffer) => void;

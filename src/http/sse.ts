@@ -15,24 +15,27 @@ export interface SseEvent {
 }
 
 /**
- * What the events come from. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
+ * The source of the events. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
  * key than those of one is an error; a string is the data of an event; anything else is data sent as JSON. (So a value
- * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when
- * the client leaves.
+ * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when the
+ * client leaves.
  */
 export type SseSource = AsyncIterable<unknown> | ((signal: AbortSignal) => AsyncIterable<unknown>);
 
 export interface SseOptions {
   /**
-   * Seconds without an event after which a comment is sent, so that nothing in between takes the connection for dead;
-   * 0 for none. Default 15.
+   * Seconds without an event after which a comment is sent, so that no proxy closes the connection as idle; 0 for none.
+   * Default 15.
    */
   readonly heartbeat?: number;
   /** Milliseconds after which a client reconnects; sent first. */
   readonly retry?: number;
 }
 
-/** The text of an event stream (the HTML standard, section 9.2). Its `return` ends the source, whatever that waits for. */
+/**
+ * The text of an event stream (the HTML standard, section 9.2). Its `return` ends the source at once, even while an
+ * item is awaited.
+ */
 export function sseStream(source: SseSource, options?: SseOptions): AsyncIterableIterator<string> {
   const { heartbeat = 15, retry } = readOptions<SseOptions>("the options of an event stream", options, checks);
   if (typeof source !== "function" && !isAsyncIterable(source)) {
@@ -72,10 +75,10 @@ class Failure {
   }
 }
 
-/** What one who waits is given. */
+/** The result of one `next()`. */
 type Outcome = IteratorResult<string> | Failure;
 
-/** Not an async generator: the `return` of one waits for the item that is being waited for. */
+/** Not an async generator: `return` of a generator waits for the item that is being awaited. */
 class SseStream implements AsyncIterableIterator<string> {
   readonly #source: SseSource;
   readonly #heartbeat: number;
@@ -83,10 +86,10 @@ class SseStream implements AsyncIterableIterator<string> {
   #first: string | null;
   #iterator: AsyncIterator<unknown> | null = null;
   #pulling = false;
-  /** What the source gave while nobody was waiting: a heartbeat had been handed out in its place. */
+  /** The outcome of the source while no `next()` was waiting: a heartbeat had resolved the last one. */
   #arrived: Outcome | null = null;
   #waiter: Waiter | null = null;
-  /** Runs from when an event is waited for; set once, and refreshed for each. */
+  /** Started when an event is awaited; created once and refreshed for each event. */
   #timer: NodeJS.Timeout | null = null;
   #ended = false;
 

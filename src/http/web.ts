@@ -6,7 +6,7 @@ import { type BodyStream, discardBody, Response } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";
 import { isBodiless } from "./status.js";
 
-/** A standard web `Request` as a source, so that an application runs under anything that speaks fetch. */
+/** A standard web `Request` as a source, so that an application runs on any server with the fetch interface. */
 export class WebSource implements RequestSource {
   readonly method: string;
   readonly path: string;
@@ -68,7 +68,7 @@ class WebBody implements IncomingBody {
   }
 }
 
-/** Answers a standard web `Request`. */
+/** Handles a standard web `Request`. */
 export async function answerWeb(
   web: globalThis.Request,
   dispatch: (request: Request) => Response | Promise<Response>,
@@ -91,7 +91,7 @@ export function fromWebResponse(web: globalThis.Response): Response {
   return response;
 }
 
-/** Our response as a standard web one; the request is told when its body has been taken. */
+/** The response as a standard web `Response`. The request finishes when the body has been read. */
 function toWebResponse(request: Request, response: Response): globalThis.Response {
   const headers = new Headers();
   for (const [name, value] of response.headers) headers.append(name, value);

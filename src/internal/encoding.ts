@@ -8,7 +8,7 @@ export function latin1Of(data: string | Uint8Array, size: number): string {
   return data.length === size ? data : Buffer.from(data, "utf8").toString("latin1");
 }
 
-/** The text of bytes; those of a transport are a Buffer already, and a view more would cost as much as the text. */
+/** The text of bytes. Those of a transport are already a Buffer, and another view would cost as much as the text. */
 export function utf8Of(bytes: Uint8Array): string {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString("utf8");

@@ -7,7 +7,7 @@ const entities: Readonly<Record<string, string>> = {
   "`": "&#96;",
 };
 
-// Marks that turn the reading direction are shown, not obeyed: by them a text can pose as another.
+// Marks that change the reading direction are shown as text: with them a text can imitate another.
 const special = /[&<>"'`\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text as it may stand in an element or in a quoted attribute. */

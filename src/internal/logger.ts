@@ -1,5 +1,5 @@
 export type LogFields = Readonly<Record<string, unknown>>;
-/** What the framework logs to. */
+/** The logger of the framework. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,6 +1,7 @@
+/** Modules of Node.js that not every application needs. They are loaded on first use, which makes the start faster. */
+
 import { createRequire } from "node:module";
 
-/** Modules of Node that an application may do without, loaded when they are first needed: it starts the sooner. */
 const require = createRequire(import.meta.url);
 
 let crypto: typeof import("node:crypto") | undefined;
@@ -10,12 +11,12 @@ export function nodeCrypto(): typeof import("node:crypto") {
   return (crypto ??= require("node:crypto") as typeof import("node:crypto"));
 }
 
-/** For what happens once, or rarely. */
+/** For code that runs once, or rarely. */
 export function nodeOs(): typeof import("node:os") {
   return require("node:os") as typeof import("node:os");
 }
 
-/** For what happens rarely. */
+/** For code that runs rarely. */
 export function nodeUtil(): typeof import("node:util") {
   return require("node:util") as typeof import("node:util");
 }
@@ -26,5 +27,5 @@ export function nodeZlib(): typeof import("node:zlib") {
   return (zlib ??= require("node:zlib") as typeof import("node:zlib"));
 }
 
-/** The name under which an object tells how it is shown, as node:util has it. */
+/** The symbol of the method with which node:util shows an object. */
 export const inspectSymbol: unique symbol = Symbol.for("nodejs.util.inspect.custom");

@@ -1,6 +1,6 @@
 /**
- * Calls `use` with a module that is loaded when it is first needed: at once, if it has been. To write `import()` again would
- * ask Node's loader again, which takes longer than most of what is done with the module.
+ * Calls `use` with a module that is loaded on first use: synchronously, if it is loaded. A second `import()` would go
+ * through Node's loader again, which takes longer than most uses of the module.
  */
 export function onDemand<Module>(
   load: () => Promise<Module>,

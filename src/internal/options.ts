@@ -2,7 +2,7 @@ import { camelCase, snakeCase } from "./names.js";
 import { didYouMean } from "./suggest.js";
 import { ValueError } from "./value-error.js";
 
-/** Tells what is allowed when the value is not; undefined when it is. */
+/** Returns a description of the allowed values if the value is not allowed, else undefined. */
 export type Check = (value: unknown) => string | undefined;
 
 /** One check per field of the options `T`. */

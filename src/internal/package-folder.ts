@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 
 let folder: string | undefined;
 
-/** Where this package lies: its code runs from sources or built into fewer files, so their own places tell nothing. */
+/**
+ * The folder of this package. The paths of its files do not tell it: the code runs from sources, or bundled into fewer
+ * files.
+ */
 export function packageFolder(): string {
   return (folder ??= find());
 }
@@ -13,7 +16,7 @@ function find(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve("stoa/package.json"));
   } catch {
-    // Somebody has built the package into a file of their own.
+    // The package was bundled into a file of the application.
     return dirname(fileURLToPath(import.meta.url));
   }
 }

@@ -5,8 +5,8 @@ export interface Linked<Item> {
 }
 
 /**
- * Items in the order of their last use. Each call takes the same time, whatever the length of the list. A Set that is
- * emptied at its front does not: the next iteration walks over every place that was deleted.
+ * Items in the order of their last use. Each call takes constant time. A Set that is emptied at its front does not: the
+ * next iteration passes every deleted entry.
  */
 export class RecencyList<Item extends Linked<Item>> {
   #newest: Item | null = null;

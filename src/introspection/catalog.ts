@@ -1,9 +1,9 @@
-import type { Queries } from "../engines/db/database.js";
-
 /**
- * What PostgreSQL's catalogs say, in a handful of queries whatever the number of tables. Names of tables, types and
- * functions come out with their schema where the search path does not lead to them, and without it where it does.
+ * The queries of PostgreSQL's catalogs. Their number does not depend on the number of tables. Names of tables, types
+ * and functions have their schema only if the search path does not lead to them.
  */
+
+import type { Queries } from "../engines/db/database.js";
 
 export interface RelationRow {
   readonly id: string;
@@ -86,7 +86,7 @@ export async function schemaNames(db: Queries): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Without partitions, which their parent stands for, temporary tables, and what an extension brought. */
+/** Leaves out partitions (their parent represents them), temporary tables and tables of extensions. */
 export function readRelations(db: Queries, schemas: readonly string[]): Promise<RelationRow[]> {
   return db.fetch(
     `select c.oid::text as id, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
@@ -140,7 +140,7 @@ export function readConstraints(db: Queries, relations: readonly string[]): Prom
   );
 }
 
-/** Without those that are there for a constraint, and those that a failed build left behind. */
+/** Leaves out indexes that belong to a constraint, and those left by a failed build. */
 export function readIndexes(db: Queries, relations: readonly string[]): Promise<IndexRow[]> {
   return db.fetch(
     `select i.indrelid::text as relation, ic.relname::text as name, i.indisunique as unique, am.amname::text as method,

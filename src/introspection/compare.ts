@@ -83,7 +83,7 @@ function comparePrimaryKeys(table: string, actual: TableState, expected: TableSt
   return name === wantedName ? [] : [`the primary key is named ${shown(name)}, expected ${shown(wantedName)}`];
 }
 
-/** Things that have a name. One that is there under another name is told as that. */
+/** Compares things by name. One that exists under another name is reported as such. */
 function compareNamed<T>(
   kind: string,
   actual: Readonly<Record<string, T>> = {},

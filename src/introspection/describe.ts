@@ -1,8 +1,8 @@
+/** Short descriptions of constraints and indexes, for people. Equal descriptions mean equal constraints or indexes. */
+
 import { partOf } from "../orm/schema/names.js";
 import type { ForeignKeyState, IndexPart, IndexState, UniqueState } from "../orm/schema/state.js";
 import { legible, shown } from "./names.js";
-
-/** Constraints and indexes in a few words, for people. Two are the same when their words are. */
 
 export function describeKey(columns: readonly string[]): string {
   return `(${columns.map(shown).join(", ")})`;

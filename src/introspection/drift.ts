@@ -46,7 +46,7 @@ async function driftIn(db: Queries, wanted: SchemaState, options: DriftOptions):
   ];
 }
 
-/** Without the schema, where the search path leads to the table anyway: so does `introspect` tell it. */
+/** Removes the schema from names that the search path leads to, as `introspect` does. */
 function asPathTells(state: SchemaState, path: readonly string[]): SchemaState {
   const told = (members: object) => (given: string) => {
     const name = withoutSchema(given, path);

@@ -43,7 +43,7 @@ export async function introspect(db: Queries, options?: IntrospectOptions): Prom
 }
 
 interface ReadOptions extends Omit<IntrospectOptions, "schemas"> {
-  /** What to do with tables that have a dot in their name and so none in a state. */
+  /** The treatment of tables with a dot in their name, which have no name in a state. Default: refuse. */
   readonly dots?: "refuse" | "skip";
 }
 

@@ -5,11 +5,11 @@ import { joinName } from "../orm/schema/names.js";
 export interface CatalogEntry {
   readonly schema: string;
   readonly name: string;
-  /** Whether the search path leads to it. */
+  /** True if the search path leads to it. */
   readonly visible: boolean;
 }
 
-/** A name with a dot in it would be taken for one of another schema. */
+/** True if the name contains a dot: it would be read as the name of a table in another schema. */
 export function hasDot({ schema, name, visible }: CatalogEntry): boolean {
   return name.includes(".") || (!visible && schema.includes("."));
 }
@@ -25,12 +25,12 @@ export function catalogName(entry: CatalogEntry): string {
   return joinName(visible ? undefined : schema, name);
 }
 
-/** A name as a message shows it. It comes from the database: one with strange characters stands in quotes, escaped. */
+/** A name for a message. It comes from the database: a name with unusual characters is quoted and escaped. */
 export function shown(name: string): string {
   return /^[\p{L}\p{N}_.$-]+$/u.test(name) ? name : escaped(name);
 }
 
-/** A text as a string of JavaScript, without anything that ends a line or cannot be seen. */
+/** A JavaScript string literal without line ends and invisible characters. */
 export function escaped(text: string): string {
   const double = JSON.stringify(text).replace(invisible, unicodeEscape);
   // Names in SQL have double quotes: easier to read between single ones.

@@ -12,9 +12,9 @@ import { readSchemas } from "./introspect.js";
 import { legible, shown } from "./names.js";
 
 /**
- * The same schema in PostgreSQL's own words: types, defaults, checks and conditions as it tells them when it is asked. It
- * makes the tables, empty and without foreign keys, in schemas of their own and reads them, in a transaction that is
- * rolled back: nobody else sees them, nothing else is locked.
+ * The same schema with types, defaults, checks and conditions as PostgreSQL writes them. The tables are created, empty
+ * and without foreign keys, in schemas of their own and read back, in a transaction that is rolled back: nobody else
+ * sees them, nothing else is locked.
  */
 export async function normalizeState(state: SchemaState, db: Queries): Promise<SchemaState> {
   const { state: normal, problems } = await tryNormalize(db, state);
@@ -32,7 +32,7 @@ export interface Problem {
 }
 
 export interface Normalized {
-  /** What PostgreSQL refused stands in it as it was given. */
+  /** Parts that PostgreSQL refused are unchanged. */
   readonly state: SchemaState;
   readonly problems: readonly Problem[];
 }
@@ -60,14 +60,14 @@ async function normalizeIn(tx: Transaction, given: SchemaState): Promise<Normali
       await tx.transaction((inner) => inner.execute(sql, [], { prepare: false }));
       return true;
     } catch (error) {
-      // The statement is at fault; a database that is too busy or gone tells nothing about it.
+      // Only an error of the statement is a problem of the schema; a busy or lost database proves nothing.
       if (!(error instanceof DatabaseError) || error instanceof OperationalError) throw error;
       problems.push({ table, text: `${what} cannot be made as it is expected: ${legible(error.message)}` });
       return false;
     }
   };
   for (const [name, values] of Object.entries(given.enums)) {
-    // One of another schema is used from there.
+    // An enum with a schema is used where it is.
     if (splitName(name).schema !== undefined) continue;
     await attempt(undefined, `enum ${shown(name)}`, createEnumSql(scratch.nameFor(name), values));
   }
@@ -95,8 +95,8 @@ interface Scratch {
 }
 
 /**
- * A schema for each one that the state names, and one for tables without: that one leads the search path, so that what lies
- * in it is told without a schema, as it is where it belongs.
+ * Creates a schema for each one that the state names, and one for tables without a schema. That one comes first in the
+ * search path, so that its tables are read back without a schema.
  */
 async function makeScratch(tx: Transaction, given: SchemaState): Promise<Scratch> {
   const base = `stoa_scratch_${randomBytes(6).toString("hex")}`;
@@ -119,7 +119,7 @@ async function makeScratch(tx: Transaction, given: SchemaState): Promise<Scratch
   };
 }
 
-/** What needs no words of PostgreSQL's (the key, foreign keys, comments) stays as it was given. */
+/** The key, foreign keys and comments have no other form in PostgreSQL and stay as they were given. */
 function withNormalForms(given: TableState, made: TableState | undefined): TableState {
   if (made === undefined) return given;
   const { unique: _, ...rest } = given;

@@ -5,7 +5,7 @@ export function withoutParentheses(sql: string): string {
   return inner;
 }
 
-/** Whether the first parenthesis is closed by the last character; those in strings and quoted names do not count. */
+/** True if the last character closes the first parenthesis; those in strings and quoted names do not count. */
 function isEnclosed(sql: string): boolean {
   if (!sql.startsWith("(")) return false;
   let depth = 0;

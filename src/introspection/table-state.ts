@@ -89,7 +89,7 @@ function targetOf(row: ConstraintRow): CatalogEntry {
 
 const methods: readonly string[] = ["btree", "hash", "gin", "gist", "brin", "spgist"] satisfies IndexMethod[];
 
-/** Extensions bring methods that a state has no word for. */
+/** False for index methods of extensions that a state cannot express. */
 function isTold(row: IndexRow): boolean {
   return methods.includes(row.method);
 }

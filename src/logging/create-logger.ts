@@ -30,7 +30,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   );
 }
 
-/** The format that suits what stands behind a sink. */
+/** The default format for the output of a sink. */
 export function formatFor(sink: LogSink): LogFormat {
   return sink.fd !== undefined && isatty(sink.fd) ? "pretty" : "json";
 }
@@ -109,7 +109,7 @@ class LineLogger implements Logger {
   }
 }
 
-/** Takes an error in place of the message or of the fields too: common where types are not checked. */
+/** Also accepts an error in place of the message or the fields, which is common in code without type checks. */
 function ownFields(message: unknown, fields: LogFields | undefined): PlainFields | null {
   if (isInstance(message, Error)) return { ...plainFields({ error: message }), ...(fields && plainFields(fields)) };
   if (!fields) return null;

@@ -8,7 +8,7 @@ export function escapeText(text: string): string {
   return unsafe.test(text) ? text.replace(allUnsafe, escapeCharacter) : text;
 }
 
-/** JSON text is safe by itself but for what JSON does not require to be escaped. */
+/** JSON text is safe except for characters that JSON does not require to be escaped. */
 export function escapeJson(json: string): string {
   return unsafe.test(json) ? json.replace(allUnsafe, unicodeEscape) : json;
 }

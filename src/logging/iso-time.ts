@@ -1,11 +1,11 @@
-/** The last moment asked for, and its text. */
+/** The last time that was formatted, and its text. */
 let moment = Number.NaN;
 let text = "";
 /** The second of that moment, and the text up to the milliseconds: `2026-01-31T12:00:00.`. */
 let second = Number.NaN;
 let prefix = "";
 
-/** `toISOString`, with what was worked out last kept: a busy server asks many times within one millisecond. */
+/** `toISOString` with a cache of the last result: a busy server calls it many times within one millisecond. */
 export function isoTime(milliseconds: number): string {
   const whole = Math.floor(milliseconds);
   if (whole === moment) return text;

@@ -12,7 +12,7 @@ const maxItems = 100;
 const maxValues = 2000;
 const maxText = 32 * 1024;
 
-/** Copies fields into plain ones. Never throws: what cannot be read says so in its place. */
+/** Copies fields into plain ones. Never throws: a value that cannot be read is replaced by a note. */
 export function plainFields(fields: LogFields): PlainFields {
   try {
     return plainObject(fields, { path: [fields], left: maxValues });
@@ -29,7 +29,7 @@ export function plainText(text: string): string {
 const unreadable = "[unreadable]";
 
 interface Copying {
-  /** The objects on the way to the present value: one that is met again is a circle. */
+  /** The objects on the path to the current value, to find circular references. */
   readonly path: object[];
   /** The number of values that may still be copied. */
   left: number;
@@ -108,7 +108,7 @@ function plainMember(object: object, key: string, copying: Copying): PlainValue 
   }
 }
 
-/** Name, message and stack first; then what else the error carries (`code`, `sqlstate`), then what led to it. */
+/** Name, message and stack first; then the other properties of the error (`code`, `sqlstate`), then its cause. */
 function plainError(error: Error, copying: Copying): PlainFields {
   const { name, message, stack } = describeError(error);
   const plain: PlainFields = { name, message: plainText(message) };

@@ -27,7 +27,7 @@ export function prettyLine(
 
 export type Style = keyof typeof codes;
 
-/** Puts colour on a text that is safe already; leaves it alone where colours are not wanted. */
+/** Adds colour to an escaped text; returns it unchanged without colours. */
 export type Paint = (style: Style, text: string) => string;
 
 export const plainPaint: Paint = (_, text) => text;

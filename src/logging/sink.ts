@@ -25,7 +25,7 @@ export interface FileSinkOptions {
  * Collects lines and writes them to a file descriptor in few writes.
  *
  * The writes are synchronous, on a descriptor that does not block where that matters:
- * - a pipe or socket whose reader is slow answers EAGAIN; the bytes stay here, a timer tries again, and the server goes
+ * - a pipe or socket whose reader is slow returns EAGAIN; the bytes stay here, a timer tries again, and the server goes
  *   on. Node makes pipes non-blocking when `process.stdout` is first touched, as every `console.log` does;
  * - a file takes a batch at the cost of a copy into the page cache; a terminal takes it at once.
  *
@@ -35,7 +35,7 @@ export interface FileSinkOptions {
  */
 export class FileSink implements LogSink {
   readonly fd: number;
-  /** Lines dropped since the last report of such. */
+  /** Lines dropped since the last report of dropped lines. */
   dropped = 0;
   readonly #batchSize: number;
   readonly #delay: number;
@@ -48,7 +48,7 @@ export class FileSink implements LogSink {
   #unsent: Buffer | null = null;
   #scratch: Buffer | null = null;
   #scheduled = false;
-  /** Milliseconds until the next try; 0 while the output takes what it is given. */
+  /** Milliseconds until the next try; 0 while the output accepts data. */
   #backoff = 0;
   #lastError: string | undefined = undefined;
   #closed = false;
@@ -74,12 +74,12 @@ export class FileSink implements LogSink {
     }
   }
 
-  /** What is kept here, about in bytes. */
+  /** The approximate number of bytes that wait here. */
   get pending(): number {
     return this.#batch.length + (this.#unsent?.length ?? 0);
   }
 
-  /** Writes what can be written without waiting; false when something had to stay. */
+  /** Writes as much as possible without waiting; false if something is left. */
   flush(): boolean {
     if (this.#drain() && this.dropped > 0 && !this.#closed) {
       this.#batch = droppedLine(this.dropped);
@@ -91,7 +91,7 @@ export class FileSink implements LogSink {
     return this.pending === 0;
   }
 
-  /** Writes everything, waiting for a slow reader as long as it takes something; false when it does not. */
+  /** Writes everything and waits for a slow reader as long as it makes progress; false if it makes none. */
   flushSync(): boolean {
     let before = this.pending;
     let deadline = performance.now() + this.#patience;
@@ -126,7 +126,10 @@ export class FileSink implements LogSink {
     }
   }
 
-  /** Into the same memory each time, where it fits: half the time of a new buffer. Free again when all of it is out. */
+  /**
+   * Encodes into the same memory each time, if it fits: half the time of a new buffer. The memory is free again when
+   * all of it is written.
+   */
   #encode(batch: string): Buffer {
     if (batch.length * 3 > scratchSize) return Buffer.from(batch, "utf8");
     this.#scratch ??= Buffer.allocUnsafeSlow(scratchSize);
@@ -165,7 +168,7 @@ export class FileSink implements LogSink {
   }
 }
 
-/** The process's one sink on standard output: two of them would mix up the order of lines. */
+/** The only sink of the process on standard output: two would mix up the order of lines. */
 export function standardOutput(): FileSink {
   return (standard ??= new FileSink());
 }

@@ -93,7 +93,7 @@ export function detectChanges(
   return { operations: journal.operations, questions: ask.questions };
 }
 
-/** A migration that does not lead to the models would be found out much later, in a database. */
+/** Throws if the operations do not lead to the models. Otherwise the fault would appear much later, in a database. */
 function checkReached(reached: SchemaState, wanted: SchemaState): void {
   if (isDeepStrictEqual(reached, wanted)) return;
   const names = new Set([...Object.keys(reached.tables), ...Object.keys(wanted.tables)]);

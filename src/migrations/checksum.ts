@@ -3,9 +3,9 @@ import type { Operation } from "./operation.js";
 import { isOperation } from "./operations/define.js";
 
 /**
- * A checksum of what operations say, not of the text of their file: another formatting, a comment, or a file compiled from
- * TypeScript is the same migration. Of a function it only counts that it is there, because compilers write functions anew.
- * What a migration depends on does not count either: it is corrected when those before it were squashed.
+ * A checksum of the operations, not of the text of their file: another formatting, a comment, or a file compiled from
+ * TypeScript is the same migration. Of a function only its presence counts, because compilers rewrite functions. The
+ * dependencies of a migration do not count either: they are corrected when earlier migrations are squashed.
  */
 export function checksumOf(operations: readonly Operation[]): string {
   const text = JSON.stringify(operations.map(comparable));

@@ -36,7 +36,10 @@ export async function execute(session: Session, planned: PlannedMigration, optio
 interface Run {
   readonly planned: PlannedMigration;
   readonly options: ExecutorOptions;
-  /** Undoes what SQL did to the search path, as that of a dump does: the records would not be found any more. */
+  /**
+   * Restores the search path after SQL that changed it, such as that of a dump: otherwise the records would not be
+   * found.
+   */
   comeHome(db: Queries): Promise<void>;
 }
 
@@ -53,7 +56,7 @@ async function inTransaction(tx: Queries, { planned, options }: Run): Promise<vo
   }
 }
 
-/** What is in effect is written down after every operation, so that a run that was cut short can be taken up again. */
+/** Records the operations in effect after each of them, so that an interrupted run can be continued. */
 async function oneByOne(session: Session, { planned, options, comeHome }: Run): Promise<void> {
   const { migration, direction, operations } = planned;
   for (const each of operations) {
@@ -65,14 +68,14 @@ async function oneByOne(session: Session, { planned, options, comeHome }: Run): 
       const checksum = checksumOf(migration.operations.slice(0, inEffect));
       await options.recorder.unfinished(db, migration.name, checksum, inEffect);
     };
-    // A function that works in portions would not want one transaction around them all.
+    // A function may work in portions, so no transaction is put around it.
     if (each.operation.transactional && each.steps.every((step) => typeof step === "string")) {
       await session.transaction(async (tx) => {
         await setLockTimeout(tx, options);
         await run(tx);
       });
     } else {
-      // What builds an index concurrently keeps nobody waiting, and may wait as long as it takes.
+      // A statement that builds an index concurrently blocks nobody, so it may wait for its locks without a timeout.
       await run(session);
     }
   }

@@ -6,7 +6,7 @@ import { type PlannedMigration, type PlannedOperation, place } from "./plan.js";
 export class Interrupted extends Error {
   constructor(
     readonly operation: PlannedOperation,
-    /** Which of its statements failed, from 0. */
+    /** The index of the statement that failed, from 0. */
     readonly step: number,
     override readonly cause: unknown,
   ) {
@@ -54,7 +54,7 @@ function reason(cause: unknown): string {
   return waited ? `${text} (a table was in use for longer than tableLockTimeout)` : text;
 }
 
-/** A connection that is lost while the transaction is committed leaves open whether it was. */
+/** If the connection is lost during the commit, it is not known if the transaction was committed. */
 function whole({ direction }: PlannedMigration, interrupted: Interrupted | null, cause: unknown): string {
   if (cause instanceof TransactionEnded) return "What was done up to there is not undone, and nothing is recorded";
   const refused = cause instanceof DatabaseError && cause.sqlstate?.startsWith("23");

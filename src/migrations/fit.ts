@@ -1,9 +1,9 @@
+/** Checks that the parts of a schema fit together, before any statement is sent to PostgreSQL. */
+
 import { partOf, primaryKeyName } from "../orm/schema/names.js";
 import type { ForeignKeyState, IndexState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { findColumn, has, own } from "./lookup.js";
-
-/** Whether the parts of a schema fit together, before PostgreSQL is asked. */
 
 export function checkTable(state: SchemaState, name: string, table: TableState): void {
   if (table.primaryKey) checkPrimaryKey(name, table, table.primaryKey);
@@ -39,7 +39,7 @@ export function checkIndex(name: string, table: TableState, index: IndexState): 
   checkColumns(name, table, index.include ?? []);
 }
 
-/** A table that is referred to need not be known: it may be one that migrations leave alone. */
+/** The table that a foreign key refers to may be unknown: migrations may not manage it. */
 export function checkForeignKey(state: SchemaState, name: string, key: string, foreignKey: ForeignKeyState): void {
   checkColumns(name, own(state.tables, name)!, foreignKey.columns);
   const target = own(state.tables, foreignKey.table);
@@ -84,7 +84,7 @@ export function referrersOf(state: SchemaState, name: string): Referrer[] {
   );
 }
 
-/** Refuses to take away what a foreign key refers to. */
+/** Refuses to remove a key that a foreign key refers to. */
 export function checkReferrers(before: SchemaState, after: SchemaState, name: string): void {
   const table = own(after.tables, name);
   for (const { table: other, key, foreignKey } of referrersOf(after, name)) {
@@ -97,7 +97,7 @@ export function checkReferrers(before: SchemaState, after: SchemaState, name: st
   }
 }
 
-/** Whether a foreign key may refer to these columns: PostgreSQL asks for a unique index on exactly them. */
+/** True if a foreign key may refer to these columns: PostgreSQL requires a unique index on exactly them. */
 export function isUnique(table: TableState, columns: readonly string[]): boolean {
   const same = (others: readonly string[]): boolean =>
     others.length === columns.length && columns.every((column) => others.includes(column));

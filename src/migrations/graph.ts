@@ -5,13 +5,13 @@ import { chooseActive } from "./squashes.js";
 
 /** Migrations by what they depend on. */
 export interface MigrationGraph {
-  /** Each after all that it depends on; where that leaves a choice, by name. */
+  /** Each migration after its dependencies; otherwise by name. */
   readonly order: readonly Migration[];
-  /** Those on which no other depends: more than one when two people have gone on from the same migration. */
+  /** Migrations on which no other depends: more than one if two people continued from the same migration. */
   readonly heads: readonly string[];
-  /** Squashed migrations that a database has without knowing it: all that they replace is applied. */
+  /** Squashed migrations that are not recorded but count as applied: all migrations that they replace are applied. */
   readonly adopted: readonly Migration[];
-  /** What an active squashed migration replaces. */
+  /** The names of migrations that an active squashed migration replaces. */
   readonly replaced: ReadonlySet<string>;
   /** By its name, or by the beginning of it when no other begins like this: `0003`. */
   find(name: string): Migration;
@@ -23,7 +23,9 @@ export interface MigrationGraph {
   after(name: string): ReadonlySet<string>;
 }
 
-/** Puts migrations in order; `recorded` are the names that the database has, which decides about squashed ones. */
+/**
+ * Puts migrations in order. `recorded` are the names in the database; they decide which squashed migrations are active.
+ */
 export function buildGraph(
   migrations: readonly Migration[],
   recorded: ReadonlySet<string> = new Set(),
@@ -34,7 +36,7 @@ export function buildGraph(
   const children = new Map(active.map(({ name }) => [name, new Set<string>()]));
   for (const { name, dependsOn } of active) {
     const names = new Set(dependsOn.flatMap(standsFor));
-    // What it replaces stands for itself.
+    // A dependency that it replaces is resolved to its own name.
     names.delete(name);
     for (const dependency of names) {
       if (!byName.has(dependency)) throw missingDependency(name, dependency, byName.keys());
@@ -58,7 +60,10 @@ export function buildGraph(
   };
 }
 
-/** Refuses what has no one end: which of them is to be applied, and on which the next one builds, would be a guess. */
+/**
+ * Refuses a graph with several heads: it would be a guess which of them to apply, and on which the next migration
+ * builds.
+ */
 export function requireOneHead({ heads }: MigrationGraph): void {
   if (heads.length < 2) return;
   const last = heads.at(-1);
@@ -82,7 +87,7 @@ function sorted(migrations: readonly Migration[], parents: ReadonlyMap<string, R
   return order;
 }
 
-/** Follows the dependencies of one that never got its turn until a name comes again. */
+/** Follows the dependencies of a migration that was never reached until a name repeats. */
 function circle(
   start: string,
   parents: ReadonlyMap<string, ReadonlySet<string>>,

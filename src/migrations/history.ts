@@ -4,7 +4,7 @@ import { buildGraph, type MigrationGraph } from "./graph.js";
 import type { Migration } from "./operation.js";
 import type { MigrationRecord } from "./recorder.js";
 
-/** Migrations against what a database has of them. */
+/** The migrations compared with the records of a database. */
 export interface History {
   readonly graph: MigrationGraph;
   readonly records: ReadonlyMap<string, MigrationRecord>;
@@ -12,14 +12,14 @@ export interface History {
   readonly applied: readonly Migration[];
   /** Not applied, or not to the end, in order. */
   readonly pending: readonly Migration[];
-  /** Of those that were not finished: how many of their operations are in effect. */
+  /** For unfinished migrations, the number of operations in effect. */
   readonly unfinished: ReadonlyMap<string, number>;
   readonly drift: readonly Drift[];
   /** Records of replaced migrations whose files are gone. */
   readonly leftover: readonly string[];
 }
 
-/** An applied migration that is no longer what was applied. */
+/** A migration that was changed after it was applied. */
 export interface Drift {
   readonly name: string;
   readonly kind: "changed" | "missing";
@@ -50,7 +50,7 @@ export function compareHistory(migrations: readonly Migration[], recorded: reado
   };
 }
 
-/** Refuses to go on from a past that is not told by the files. */
+/** Refuses to continue if the recorded migrations do not match the files. */
 export function requireSound(history: History, allowDrift: boolean): void {
   const drift = history.drift[0];
   if (drift !== undefined && !allowDrift) throw driftError(history, drift);

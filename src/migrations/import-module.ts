@@ -3,8 +3,8 @@ import { pathToFileURL } from "node:url";
 import { ValueError } from "../internal/value-error.js";
 
 /**
- * Imports a file of the project. TypeScript goes through the project's own `tsx` where there is one, because Node alone
- * does not find `./author.ts` when `./author.js` is imported, as TypeScript has it; else it is left to Node.
+ * Imports a file of the project. TypeScript is loaded with the project's own `tsx` if it is installed, otherwise by
+ * Node.js. Node.js alone does not find `./author.ts` for an import of `./author.js`, which TypeScript allows.
  */
 export async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (isTypeScript(file) && !readsTypeScript(file)) await registerTsx(file);
@@ -20,7 +20,7 @@ export async function importModule(file: string): Promise<Readonly<Record<string
   }
 }
 
-/** What a module exports by name and by default; in one that was compiled to CommonJS all stands in the default. */
+/** The exports of a module, by name and default; in a module compiled to CommonJS all of them are in the default. */
 export function exportsOf(module: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const inner = module["default"];
   const compiled = typeof inner === "object" && inner !== null && "__esModule" in inner;
@@ -35,14 +35,17 @@ export function isTypeScript(file: string): boolean {
   return /\.[mc]?ts$/.test(file);
 }
 
-/** Whether a loader is at work already, or the whole program runs as TypeScript in a Node that strips types. */
+/**
+ * True if a loader for TypeScript is registered, or if the whole program runs as TypeScript in a Node.js that strips
+ * types.
+ */
 function readsTypeScript(file: string): boolean {
   if (createRequire(file).extensions[".ts"] !== undefined) return true;
   const features = process.features as { readonly typescript?: string | false };
   return Boolean(features.typescript) && isTypeScript(process.argv[1] ?? "");
 }
 
-/** A failed import cannot be tried again under the same address: the loader must be there before the first one. */
+/** A failed import cannot be repeated with the same URL: the loader must be registered before the first one. */
 async function registerTsx(file: string): Promise<void> {
   const require = createRequire(file);
   for (const api of ["tsx/esm/api", "tsx/cjs/api"]) {
@@ -52,7 +55,7 @@ async function registerTsx(file: string): Promise<void> {
     } catch {
       return;
     }
-    // What `require` finds registers nothing that works from another folder.
+    // The CommonJS file that `require` finds does not register anything that works from another folder.
     const url = pathToFileURL(path.replace(/\.cjs$/, ".mjs")).href;
     const { register } = (await import(/* @vite-ignore */ url)) as { register(): unknown };
     register();

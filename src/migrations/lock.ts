@@ -4,7 +4,7 @@ import type { Database, Session } from "../engines/db/database.js";
 import { MigrationError } from "./errors.js";
 
 export interface LockOptions {
-  /** What is locked: one runner at a time for each. */
+  /** The name of the lock: one runner at a time for each name. */
   readonly name: string;
   /** Milliseconds to wait for another runner. */
   readonly timeout: number;
@@ -20,8 +20,8 @@ const interval = 200;
 const turns = new WeakMap<Database, Promise<unknown>>();
 
 /**
- * Runs a function after those that this process already runs for the same database: an embedded one has a single
- * connection, and a pool may be small, so that they would give up waiting for a connection.
+ * Runs a function after those that this process already runs for the same database. An embedded database has a single
+ * connection and a pool may be small: they would time out waiting for a connection.
  */
 export async function inTurn<T>(database: Database, options: LockOptions, run: () => Promise<T>): Promise<T> {
   const before = turns.get(database);
@@ -29,7 +29,7 @@ export async function inTurn<T>(database: Database, options: LockOptions, run: (
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  // One that gave up waiting is out of the line, but those before it are not.
+  // A runner that stopped waiting leaves the queue, but those before it are still in it.
   const own = Promise.all([before, ended]);
   turns.set(database, own);
   try {
@@ -42,8 +42,8 @@ export async function inTurn<T>(database: Database, options: LockOptions, run: (
 }
 
 /**
- * Runs a function while no other runner is at work on this database, whichever process or machine it is on. The function
- * gets the very connection that holds the lock: should it break, the work ends with the lock.
+ * Runs a function while no other runner, in any process or machine, works on this database. The function gets the
+ * connection that holds the lock: if it breaks, the work ends together with the lock.
  */
 export function withLock<T>(
   database: Database,
@@ -60,8 +60,8 @@ export function withLock<T>(
 async function locked<T>(session: Session, options: LockOptions, run: (session: Session) => Promise<T>): Promise<T> {
   const key = keyOf(options.name);
   const deadline = performance.now() + options.timeout;
-  // Not pg_advisory_lock: whoever waits in a statement holds a snapshot, for whose end `create index concurrently` of the
-  // other runner would wait in turn.
+  // Not pg_advisory_lock: a runner that waits in a statement holds a snapshot, and `create index concurrently` of the
+  // other runner would wait for the end of that snapshot.
   for (let looks = 0; !(await session.fetchval<boolean>("select pg_try_advisory_lock($1)", [key])); looks++) {
     if (looks === 0) options.onWait();
     if (performance.now() >= deadline) throw timedOut(options);
@@ -70,14 +70,14 @@ async function locked<T>(session: Session, options: LockOptions, run: (session: 
   try {
     return await run(session);
   } finally {
-    // A broken connection has let go already.
+    // A broken connection has already released the lock.
     await session.fetchval("select pg_advisory_unlock($1)", [key]).catch(() => {});
   }
 }
 
 /**
- * A server that is busy with a long statement does not notice by itself that its client was killed, and would keep the lock
- * until the statement ends. Not every system that it runs on can look.
+ * A server busy with a long statement does not notice that its client was killed, and would keep the lock until the
+ * statement ends. Not every operating system of a server can check the connection.
  */
 async function noticeDeath(session: Session): Promise<void> {
   await session.execute("set client_connection_check_interval = 1000").catch(() => {});

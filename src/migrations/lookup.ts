@@ -1,8 +1,8 @@
+/** Functions that read and change states. Users choose the names: a table can be named `constructor`. */
+
 import { didYouMean } from "../internal/suggest.js";
 import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
-
-/** Reading and changing states. Names come from people: `constructor` is a table like any other. */
 
 type Named<T> = Readonly<Record<string, T>>;
 
@@ -20,7 +20,7 @@ export function put<T>(record: Named<T> | undefined, name: string, value: T | un
   return Object.fromEntries(Object.entries(record ?? {}).filter(([each]) => each !== name));
 }
 
-/** The record in which a name is another; it keeps its place. */
+/** The record with one name replaced by another at the same position. */
 export function renameKey<T>(record: Named<T>, from: string, to: string): Named<T> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name === from ? to : name, value]));
 }

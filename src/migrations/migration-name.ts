@@ -8,7 +8,7 @@ const longest = 60;
  */
 export function nameFor(operations: readonly Operation[], options: { readonly first?: boolean } = {}): string {
   if (options.first) return "initial";
-  // Constraints, indexes and comments mostly come along with something that tells more.
+  // Constraints, indexes and comments mostly accompany an operation that describes the migration better.
   const telling = operations.filter((operation) => !isAside(operation));
   const words = [...new Set((telling.length > 0 ? telling : operations).map(wordsFor))].map(asName);
   const [first, second] = words;

@@ -54,7 +54,7 @@ export interface UpOptions {
 export interface DownOptions {
   /** The migration to go back to, which stays applied; null to undo all. */
   readonly to?: string | null;
-  /** How many to undo when no target is given; 1 unless given. */
+  /** The number of migrations to undo if no target is given; 1 by default. */
   readonly steps?: number;
   readonly dryRun?: boolean;
   /** Removes the records of the migrations without undoing them. */
@@ -189,7 +189,10 @@ export class Migrator {
     for (const { name } of graph.adopted) this.#tell({ type: "adopted", name });
   }
 
-  /** Runs a function while nobody else migrates this database; not at all when a look shows that there is nothing to do. */
+  /**
+   * Runs a function while nobody else migrates this database. Does not run it if a check shows that there is nothing to
+   * do.
+   */
   #locked(
     isIdle: (history: History) => boolean,
     run: (session: Session) => Promise<MigrationStep[]>,

@@ -13,7 +13,7 @@ import { createIndex, dropIndex, renameIndex } from "./operations/indexes.js";
 import { run, sql } from "./operations/raw.js";
 import { commentTable, createSchema, createTable, dropTable, renameTable } from "./operations/tables.js";
 
-/** What a migration can do. */
+/** The operations of migrations. */
 export const op = {
   createSchema,
   createTable,

@@ -3,9 +3,9 @@ import { commutes, isBarrier, related } from "./optimize/commute.js";
 import { merge } from "./optimize/merge.js";
 
 /**
- * Fewer operations that do the same to a schema: a table and what is added to it later become one, what is made and
- * dropped again becomes nothing. Operations change places only where neither knows of the other, and none ever passes
- * SQL or a function.
+ * Reduces the operations to fewer with the same effect on a schema: a table and its later additions become one, a thing
+ * that is made and dropped again becomes nothing. Operations change places only if they are independent, and none ever
+ * passes SQL or a function.
  */
 export function optimize(operations: readonly Operation[]): readonly Operation[] {
   const current = [...operations];
@@ -16,7 +16,7 @@ export function optimize(operations: readonly Operation[]): readonly Operation[]
   return current;
 }
 
-/** Merges an operation with the next that it can be merged with, in place; whether there was one. */
+/** Merges an operation with the next one it can be merged with, in place. Returns false if there is none. */
 function mergeInto(operations: Operation[], start: number): boolean {
   const first = operations[start]!;
   let passesRight = true;

@@ -22,7 +22,7 @@ export interface PlannedMigration {
   readonly operations: readonly PlannedOperation[];
 }
 
-/** What leads up to the last migration, or to one that is named. */
+/** The migrations to apply up to the last one, or up to the one that is named. */
 export function chooseUp({ graph, pending }: History, to?: string): Migration[] {
   if (to === undefined) {
     requireOneHead(graph);
@@ -45,11 +45,11 @@ export function planUp(history: History, to?: string): PlannedMigration[] {
 export interface DownTarget {
   /** The one to go back to, which stays; null for none. */
   readonly to?: string | null | undefined;
-  /** How many to undo, when no target is named. */
+  /** The number of migrations to undo if no target is named. */
   readonly steps?: number | undefined;
 }
 
-/** What is to be undone, the last first. */
+/** The migrations to undo, the last first. */
 export function chooseDown(history: History, target: DownTarget): Migration[] {
   const { graph } = history;
   const present = presentOf(history);
@@ -72,7 +72,9 @@ export function planDown(history: History, target: DownTarget): PlannedMigration
   });
 }
 
-/** The way from one migration to another, whatever a database has; `from` null for an empty database. */
+/**
+ * The plan from one migration to another, independent of the state of a database; `from` is null for an empty database.
+ */
 export function planBetween(graph: MigrationGraph, from: string | null, to: string | null): PlannedMigration[] {
   const there = from === null ? new Set<string>() : upTo(graph, from);
   const goal = to === null ? new Set<string>() : upTo(graph, to);
@@ -110,7 +112,9 @@ function statesOf(before: SchemaState, migration: Migration): SchemaState[] {
   return states;
 }
 
-/** `inEffect` operations of it are there: those are left out on the way up, and are all there is to undo on the way down. */
+/**
+ * The first `inEffect` operations are in effect: on the way up they are left out, on the way down only they are undone.
+ */
 function planned(migration: Migration, direction: Direction, before: SchemaState, inEffect: number): PlannedMigration {
   const states = statesOf(before, migration);
   const all = migration.operations.map((operation, index) => ({ operation, index }));
@@ -129,12 +133,12 @@ function upTo(graph: MigrationGraph, to: string): ReadonlySet<string> {
   return new Set([...graph.before(name), name]);
 }
 
-/** What is applied, to the end or not, in order. */
+/** The migrations that are applied, completely or in part, in order. */
 function presentOf({ applied, pending, unfinished }: History): Migration[] {
   return [...applied, ...pending.filter(({ name }) => unfinished.has(name))];
 }
 
-/** Names the place of whatever does not fit. */
+/** Adds the migration and the operation to an error. */
 function inside<T>(migration: Migration, index: number, run: () => T): T {
   try {
     return run();

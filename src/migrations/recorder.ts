@@ -2,7 +2,7 @@ import type { Queries } from "../engines/db/database.js";
 import { checkIdentifier, qualified } from "../orm/identifiers.js";
 import type { Migration } from "./operation.js";
 
-/** What the database knows of a migration. */
+/** The record of a migration in the database. */
 export interface MigrationRecord {
   readonly name: string;
   readonly checksum: string;
@@ -25,7 +25,7 @@ export class Recorder {
     this.table = qualified(schema, checkIdentifier("the table of migrations", name));
   }
 
-  /** Also where no migration was ever applied: the table comes with the first. */
+  /** Works without the table too: it is created by the first migration. */
   async read(db: Queries): Promise<MigrationRecord[]> {
     if ((await db.fetchval("select to_regclass($1)::text", [this.table])) === null) return [];
     return db.fetch<MigrationRecord & object>(
@@ -60,7 +60,10 @@ export class Recorder {
     );
   }
 
-  /** That so many operations of a migration without a transaction are in effect; `checksum` is of those. */
+  /**
+   * Records the number of operations in effect of a migration without a transaction; `checksum` covers those
+   * operations.
+   */
   async unfinished(db: Queries, name: string, checksum: string, operations: number): Promise<void> {
     await db.execute(
       `insert into ${this.table} (name, checksum, applied_at, operations) values ($1, $2, null, $3)

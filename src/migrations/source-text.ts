@@ -1,8 +1,8 @@
+/** Data and operations as source code, in the layout of the formatter. */
+
 import { MigrationError } from "./errors.js";
 import type { Operation } from "./operation.js";
 import { isOperation } from "./operations/define.js";
-
-/** Data and operations as source code, laid out as the formatter would. */
 
 /** Code for an operation that cannot be told as data; undefined for any other. */
 export type CodeOf = (operation: Operation) => string | undefined;
@@ -14,7 +14,7 @@ export interface Place {
   readonly lead: number;
   /** The characters that follow its last one. */
   readonly trail: number;
-  /** How many levels of objects stand on several lines even where one would do. */
+  /** The number of levels of objects that take several lines even if one is enough. */
   readonly tall?: number;
 }
 
@@ -114,7 +114,9 @@ function isOpened(value: unknown): boolean {
   return isObject(value) && !isOperation(value) && Object.keys(value).length > 0;
 }
 
-/** Whether both are lists, or both objects: a formatter then opens neither. */
+/**
+ * True if both are lists or both are objects: then a formatter does not open the last argument on the line of the call.
+ */
 function isObjectLike(value: unknown, other: unknown): boolean {
   return isObject(other) && Array.isArray(value) === Array.isArray(other);
 }

@@ -4,14 +4,17 @@ import type { Migration, Step } from "./operation.js";
 import { type PlannedMigration, planBetween } from "./plan.js";
 import type { Recorder } from "./recorder.js";
 
-/** What a plan would run, as a script for whoever has to read it or to run it by hand; with the records. */
+/** The statements of a plan, those that record it included, as a script to read or to run by hand. */
 export function sqlScript(plan: readonly PlannedMigration[], recorder: Recorder): string {
   if (plan.length === 0) return "";
   const parts = plan.map((planned) => migrationScript(planned, recorder));
   return [`${recorder.createStatement};\n`, ...parts].join("\n");
 }
 
-/** The way from one migration to another, whatever a database has; null stands for an empty one, no `to` for the last. */
+/**
+ * The script from one migration to another, independent of the state of a database. Null stands for an empty database,
+ * an absent `to` for the last migration.
+ */
 export function scriptBetween(
   migrations: readonly Migration[],
   recorder: Recorder,

@@ -1,13 +1,13 @@
+/**
+ * Finds the columns in the SQL of checks, expressions and conditions. It distinguishes strings, comments, quoted names,
+ * functions and casts, which is all that such expressions hold; it is no parser.
+ */
+
 import { literal, quote } from "../orm/identifiers.js";
 import { reservedWords } from "../orm/schema/keywords.js";
 import { typeName } from "../orm/schema/type-names.js";
 
-/**
- * Looks into the SQL of checks, expressions and conditions for the columns that it speaks of. It knows strings, comments,
- * quoted names, functions and casts apart, which is all that such expressions hold; it is no parser.
- */
-
-/** Whether an expression speaks of a column. */
+/** True if an expression mentions a column. */
 export function mentions(sql: string | undefined, column: string): boolean {
   return sql !== undefined && tokensOf(sql).some((token, index, all) => isColumn(token, index, all, column));
 }
@@ -30,12 +30,12 @@ export function renameTypeIn(sql: string, from: string, to: string): string {
   return sql.replace(new RegExp(`::\\s*(?:${spellings.join("|")})(?![\\w$".])`, "g"), () => `::${typeName(to)}`);
 }
 
-/** Whether a value stands in an expression as a string of its own. */
+/** True if an expression contains a value as a whole string literal. */
 export function holdsText(sql: string | undefined, text: string): boolean {
   return sql !== undefined && tokensOf(sql).includes(literal(text));
 }
 
-/** The expression in which a string of its own is another. */
+/** The expression with one whole string literal replaced by another. */
 export function renameTextIn(sql: string, from: string, to: string): string {
   return tokensOf(sql)
     .map((token) => (token === literal(from) ? literal(to) : token))

@@ -1,21 +1,23 @@
 import { MigrationError } from "./errors.js";
 import type { Migration } from "./operation.js";
 
-/** Which migrations count, once it is known what a database has. */
+/** The migrations that count for a database with a given history. */
 export interface Chosen {
   /** Squashed ones name all that they replace, what they replace through another squashed one included. */
   readonly active: readonly Migration[];
   /** Squashed migrations that are applied only because all that they replace is: they are not recorded yet. */
   readonly adopted: readonly Migration[];
-  /** By which names a name stands in `dependsOn`: a squashed migration for those it replaces, or the other way round. */
+  /**
+   * The names that replace a name in `dependsOn`: a squashed migration for those it replaces, or the other way round.
+   */
   standsFor(name: string): readonly string[];
   /** Names that an active squashed migration replaces, those that it replaces through another one included. */
   readonly replaced: ReadonlySet<string>;
 }
 
 /**
- * A squashed migration takes the place of those it replaces, unless a database has applied some of them and not all: that
- * one goes on with the old ones until it has caught up.
+ * A squashed migration replaces its parts, unless a database has applied some of them and not all. Such a database
+ * continues with the parts until all are applied.
  */
 export function chooseActive(all: readonly Migration[], recorded: ReadonlySet<string>): Chosen {
   const byName = new Map(all.map((migration) => [migration.name, migration]));

@@ -5,9 +5,9 @@ export interface WrittenMigration {
   readonly dependsOn?: readonly string[];
   readonly replaces?: readonly string[];
   readonly operations: readonly Operation[];
-  /** False is written by itself where an operation needs it. */
+  /** False is written automatically if an operation needs it. */
   readonly transaction?: boolean;
-  /** Of JavaScript, the first line asks the editor to check the types. */
+  /** In JavaScript, the first line tells the editor to check the types. */
   readonly language?: "ts" | "js";
   /** Code for operations that hold functions, which cannot be written as data. */
   readonly codeOf?: CodeOf;

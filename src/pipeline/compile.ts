@@ -14,15 +14,17 @@ export interface PipelineParts {
   readonly middleware: readonly Middleware[];
   readonly endpoint: Run;
   readonly onError: OnError;
-  /** Whether the body is read before anything that is not `early`. */
+  /** True if the body is read before the first middleware that is not `early`. */
   readonly readBody: boolean;
   /** The body limit of this route, if it has one of its own. */
   readonly bodyLimit: number | null;
-  /** Bounds the time of everything behind the body; null for no bound. */
+  /** Limits the time after the body has been read; null for no limit. */
   readonly deadlines: Deadlines | null;
 }
 
-/** Folds the pipeline of one route into one function, once, at start. What is not enabled is not in it. */
+/**
+ * Folds the pipeline of one route into one function, once, at start. Features that are not enabled are not part of it.
+ */
 export function compile(parts: PipelineParts): Run {
   const { middleware, onError } = parts;
   let firstLate = middleware.findIndex((item) => !item.early);
@@ -93,7 +95,7 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
   return (request) => {
     let inner: Response | Promise<Response> | undefined;
     const next = (): Response | Promise<Response> => (inner ??= run(request));
-    // A middleware that returns nothing stands by the response of what it called.
+    // If a middleware returns nothing, the response of `next` is used.
     const settle = (result: unknown): Response | Promise<Response> => {
       if (result !== undefined) return answer(request, result, 0, onError);
       if (inner !== undefined) return inner;
@@ -114,13 +116,13 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
   };
 }
 
-/** Discards the response of a pipeline whose caller failed, now or when it is there. */
+/** Discards the response of a pipeline whose caller failed, at once or when it arrives. */
 function abandon(response: Response | Promise<Response> | undefined): void {
   if (response instanceof Promise) void response.then(discardBody);
   else if (response !== undefined) discardBody(response);
 }
 
-/** Makes the response from a value; what fails on the way, now or later, becomes an error's response. */
+/** Makes the response from a value. An error, now or later, becomes an error response. */
 export function answer(
   request: Request,
   value: unknown,
@@ -164,7 +166,7 @@ function withBodyLimit(next: Run, limit: number): Run {
   };
 }
 
-/** Answers 504 when what is behind does not answer in time; its late answer is then ignored. */
+/** Responds with 504 if the rest of the pipeline gives no response in time; its late response is discarded. */
 function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
   return (request) => {
     const response = next(request);
@@ -173,7 +175,7 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
       let late = false;
       const entry = deadlines.add(() => {
         late = true;
-        // What the handler still uses is not let go of before it is done.
+        // The handler still runs: its scoped values are disposed after it.
         request.hold();
         const error = httpError("GATEWAY_TIMEOUT");
         request.abort(error);

@@ -6,8 +6,8 @@ export interface DeadlineEntry {
 }
 
 /**
- * Many deadlines of one duration. As all wait equally long they end in the order they began, so a list and one timer
- * serve them all, where a timer for each request would be set and cleared in vain.
+ * Many deadlines of one duration. They end in the order in which they began, so one list and one timer serve all of
+ * them. A timer per request would nearly always be set and cleared in vain.
  */
 export class Deadlines {
   readonly #milliseconds: number;

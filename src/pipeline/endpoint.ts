@@ -4,17 +4,19 @@ import { toResponseSymbol } from "../http/to-response.js";
 import { asPromise, isPromise } from "../internal/is-promise.js";
 import { answer, type OnError, type Run } from "./compile.js";
 
-/** What a handler is given beside the request: validated input and dependencies by name. */
+/** The second argument of a handler: validated input and dependencies by name. */
 export type Injected = Record<string, unknown>;
 
-/** Fills one part of what is injected, before the handler runs. */
+/** Fills one part of the injected values, before the handler runs. */
 export type Step = (request: Request, injected: Injected) => void | Promise<void>;
 
 export type AnyHandler = (request: Request, injected: Injected) => unknown;
 
 const nothing: Injected = Object.freeze({});
 
-/** The innermost part of the pipeline: the steps one after the other, then the handler, then its result made a response. */
+/**
+ * The innermost part of the pipeline: runs the steps in order, then the handler, and makes a response from its result.
+ */
 export function endpoint(handler: AnyHandler, steps: readonly Step[], status: number, onError: OnError): Run {
   const settle = (request: Request, result: unknown): Response | Promise<Response> => {
     if (!isPromise(result) || toResponseSymbol in result) return answer(request, result, status, onError);

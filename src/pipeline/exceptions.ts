@@ -5,7 +5,7 @@ import { ValueError } from "../internal/value-error.js";
 export type ErrorClass<E = unknown> = abstract new (...args: any[]) => E;
 export type ExceptionHandler<E = unknown> = (request: Request, error: E) => unknown;
 
-/** Handlers of exceptions by class; the nearest ancestor of what was thrown wins. */
+/** Exception handlers by class; the handler of the nearest ancestor of the thrown value is used. */
 export class ExceptionHandlers {
   readonly #handlers = new Map<unknown, ExceptionHandler>();
 
@@ -25,7 +25,7 @@ export class ExceptionHandlers {
         if (handler) return handler;
       }
     } catch {
-      // What was thrown may throw itself when it is asked for its class: a getter, a proxy.
+      // The thrown value can throw when its class is read: a getter, a proxy.
     }
     return undefined;
   }

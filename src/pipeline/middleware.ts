@@ -5,55 +5,56 @@ import type { StoreSource } from "./shared-stores.js";
 /** A compiled piece of the pipeline. It never throws and never rejects. */
 export type Run = (request: Request) => Response | Promise<Response>;
 
-/** Turns what was thrown into a response; never throws itself. */
+/** Turns a thrown value into a response; never throws itself. */
 export type OnError = (request: Request, error: unknown, handler: "sync" | "async") => Response | Promise<Response>;
 
 /** Runs the rest of the pipeline. It always gives a response: errors have become one by then (see `request.error`). */
 export type Next = () => Response | Promise<Response>;
 
-/** The familiar form: does something, calls `next`, does something with the response. */
+/** The function form: runs code before and after `next`. */
 export type MiddlewareFunction = (request: Request, next: Next) => unknown;
 
-/** The cheap form: no closure and no promise unless one of the two returns one. */
+/** The object form, which is cheaper: no closure, and no promise unless `before` or `after` returns one. */
 export interface Middleware {
   readonly name?: string;
   /**
-   * Looks at no more than the head of the request, so it may run before the body is read: a request it refuses is never
-   * buffered.
+   * True if it reads only the head of the request. It then runs before the body is read, so that a refused request is
+   * never buffered.
    */
   readonly early?: boolean;
-  /** The place among the framework's own; what users add stands at "user", in the order added. */
+  /** The position in the pipeline. Middleware of users is at "user", in the order added. */
   readonly slot?: Slot;
-  /** Returns a response to answer at once; nothing to go on. */
+  /** Returns a response to send at once, or nothing to go on. */
   before?(request: Request): unknown;
-  /** Returns a response to send in place of the one given; nothing to send that one. */
+  /** Returns a response to send instead of the given one, or nothing to send that one. */
   after?(request: Request, response: Response): unknown;
-  /** The whole thing as a function, for what must hold the call in its hands. */
+  /** The middleware as one function, for code that must run around the call of `next`. */
   around?: MiddlewareFunction;
   /**
-   * @internal Called once at start with the rest of the pipeline, for what runs it with a request of its own, or must
-   * keep something between the way in and the way out without a closure per request.
+   * @internal Called once at start with the rest of the pipeline. For middleware that runs it with another request, or
+   * that keeps a value between the way in and the way out without a closure per request.
    */
   wrap?(next: Run, onError: OnError): Run;
   /** Called once at start, before the pipeline is compiled: the place to ask for a shared store. */
   prepare?(stores: StoreSource): void;
-  /** Called once per route at start: gives the middleware as that route needs it, or null to leave it out. */
+  /** Called once per route at start: returns the middleware for that route, or null to leave it out. */
   forRoute?(route: RouteInfo): Middleware | null;
 }
 
-/** A route as middleware may know it when the pipeline is compiled. */
+/** The description of a route that middleware gets when the pipeline is compiled. */
 export interface RouteInfo {
-  /** The pattern; null for requests that no route answers. */
+  /** The pattern; null for requests that match no route. */
   readonly pattern: string | null;
   readonly methods: readonly string[];
   readonly websocket: boolean;
   readonly options: Readonly<Record<string, unknown>>;
-  /** A route of the framework's own that only has what stands before `firstForUsers`. */
+  /** True for a route of the framework that only has the middleware before `firstForUsers`. */
   readonly internal: boolean;
 }
 
 /**
- * The order of the pipeline from the outside in, whatever order things are enabled in. docs/lifecycle.md explains it.
+ * The order of the pipeline from the outside in, independent of the order in which features are enabled.
+ * docs/lifecycle.md explains it.
  */
 export const slots = [
   "request-id",
@@ -77,7 +78,7 @@ export const slots = [
 
 export type Slot = (typeof slots)[number];
 
-/** From here on in, things are for users: they are limited, remembered, authenticated. */
+/** The first slot for requests of users: rate limits, sessions and authentication start here. */
 const firstForUsers: Slot = "rate-limit";
 
 /** The middleware of one route, in the order in which it runs. */

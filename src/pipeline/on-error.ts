@@ -16,8 +16,9 @@ export interface ErrorSettings {
 }
 
 /**
- * The one place where a thrown value becomes a response: by a registered handler, whose result has the status of the error
- * unless it is a response itself, else by the table of errors. `page` makes the page that a browser gets while debug is on.
+ * The only place where a thrown value becomes a response: by a registered handler, else by the table of errors. The
+ * result of a handler gets the status of the error, unless it is a response itself. `page` makes the page that a
+ * browser gets in debug mode.
  */
 export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings, page: ErrorPage | null): OnError {
   return (request, error, handler) => {

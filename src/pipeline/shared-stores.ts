@@ -1,6 +1,7 @@
 /**
  * State that several workers and machines may have to share: counts of a rate limit, cached responses, circuits,
- * sessions, revoked tokens. Whoever keeps such state asks for a store by its kind and never decides alone where it lives.
+ * sessions, revoked tokens. A feature with such state requests a store by its kind and never decides alone where the
+ * state lives.
  */
 
 /** The kinds of shared stores. A feature adds its kind by merging into this interface. */

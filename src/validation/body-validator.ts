@@ -19,7 +19,7 @@ export type BodyResult<Output> =
 export const jsonSchemaSymbol: unique symbol = Symbol.for("stoa.jsonSchema");
 
 export interface DescribedSchema {
-  /** The schema of what is taken or of what is given, and the name under which documents share it. */
+  /** The schema of the input or of the output, and the name under which documents share it. */
   [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema;
 }
 

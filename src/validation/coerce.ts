@@ -3,19 +3,19 @@ import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 import { acceptedTypes, isSchema, itemsOf, objectShape, resolve } from "./schema-walk.js";
 import type { StandardSchema } from "./standard-schema.js";
 
-/** Makes numbers, booleans and lists of the strings in an object, in place, where its schema wants them. */
+/** Converts strings in an object to the numbers, booleans and lists of its schema, in place. */
 export type Coerce = (input: Record<string, unknown>) => void;
 
-/** Turns one value; what cannot be turned stays a string, for the schema to refuse. */
+/** Converts one value. A value that cannot be converted stays a string, and the schema refuses it. */
 type Turn = (value: unknown) => unknown;
 
 /** The form of a list: a name that is repeated (query, form), or one text with commas (header, path). */
 export type Lists = "repeated" | "commas";
 
 /**
- * What paths, queries, headers and forms carry is text. Where a schema says that a property is a number, a boolean or a
- * list, and not a string, its text is turned into that before the schema sees it. Null when there is nothing to turn:
- * the schema takes strings, or its library tells no JSON Schema.
+ * Converts text to the types of a schema: paths, queries, headers and forms carry text only. A property that the schema
+ * declares as a number, a boolean or a list, and not as a string, is converted before validation. Null if there is
+ * nothing to convert: the schema takes strings, or its library gives no JSON Schema.
  */
 export function coercion(schema: StandardSchema, lists: Lists): Coerce | null {
   const root = jsonSchemaOf(schema, "input");
@@ -74,7 +74,7 @@ function scalarTurn(types: ReadonlySet<string>): Turn | null {
   return (value) => {
     if (typeof value !== "string") return value;
     if (takesNumber && decimal.test(value)) return finite(value);
-    // Beyond 2^53 a number would be another integer than the one that was sent.
+    // Beyond 2^53 the number could differ from the integer in the request.
     if (takesInteger && integer.test(value)) return Number.isSafeInteger(Number(value)) ? Number(value) : value;
     const lower = value.toLowerCase();
     if (takesBoolean && Object.hasOwn(booleans, lower)) return booleans[lower];

@@ -29,8 +29,8 @@ const readers: Readonly<Record<Exclude<TextPlace, "headers">, Read>> = {
 };
 
 /**
- * The headers that the schema names, spelled as it spells them: it could not be strict if it saw what every client and
- * proxy adds. All of them, in lower case, when it names none or takes others too.
+ * The headers that the schema names, in its spelling. A strict schema would refuse the headers that every client and
+ * proxy adds, so the others are left out. All headers, in lower case, if the schema names none or allows others.
  */
 function headerReader(schema: StandardSchema): Read {
   const root = jsonSchemaOf(schema, "input");

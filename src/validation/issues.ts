@@ -22,7 +22,7 @@ export class ValidationError extends HttpError {
 /** The most mistakes that a response lists: a long list of wrong items must not become a response many times its size. */
 const maxIssues = 1000;
 
-/** A schema library's issues in our form; `place` is where the input came from. */
+/** The issues of a schema library in the framework's form; `place` is the source of the input. */
 export function toIssues(place: string, issues: readonly SchemaIssue[], input: unknown): Issue[] {
   const found: Issue[] = [];
   const texts = new Map<unknown, readonly string[]>();

@@ -9,8 +9,8 @@ export interface JsonSchema {
 export type Direction = "input" | "output";
 
 /**
- * The JSON Schema of a schema, by the library's own word; undefined when it has none to give. A schema in `names` is
- * told by `$ref: "#/$defs/<name>"` wherever it occurs, where the library can do that.
+ * The JSON Schema that the library gives for a schema; undefined if it gives none. A schema in `names` is written as
+ * `$ref: "#/$defs/<name>"` wherever it occurs, if the library supports that.
  */
 export function jsonSchemaOf(
   schema: StandardSchema,
@@ -31,7 +31,9 @@ const noNames: ReadonlyMap<unknown, string> = new Map();
 
 type LibraryOptions = (names: ReadonlyMap<unknown, string>, direction: Direction) => Record<string, unknown>;
 
-/** Asks each library for the most it can tell: a part without JSON Schema becomes one that allows anything. */
+/**
+ * Options for the most complete result of each library: a part without JSON Schema becomes one that allows anything.
+ */
 const optionsOf: Readonly<Record<string, LibraryOptions>> = {
   zod: (names, direction) => ({
     unrepresentable: ({ zodSchema }: ZodContext) => asJson[zodSchema._zod.def.type] ?? "any",
@@ -63,8 +65,9 @@ const wellKnownFormats: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * A plain object takes further properties and drops them, so "none" is no part of its contract: it would tell input and
- * output apart for nothing. Neither the range of safe integers nor the pattern of a format is news to a reader.
+ * A plain object accepts further properties and drops them, so `additionalProperties: false` is not part of its
+ * contract and would make input and output differ for no reason. The range of safe integers and the pattern of a known
+ * format are left out too.
  */
 function tidy(context: ZodContext & { jsonSchema: Record<string, unknown> }, direction: Direction): void {
   const { zodSchema, jsonSchema } = context;

@@ -1,9 +1,9 @@
 import type { SchemaIssue } from "./standard-schema.js";
 
-/** Replaces a message that holds what the client sent. */
+/** Replaces a message that contains input of the client. */
 const vague = "Invalid value";
 
-/** What libraries add to the standard's issue that helps to take the input out of their messages. */
+/** The properties that libraries add to the standard's issue. They help to remove the input from the messages. */
 interface LibraryIssue extends SchemaIssue {
   /** valibot: the input as the message shows it. */
   readonly received?: unknown;
@@ -12,9 +12,9 @@ interface LibraryIssue extends SchemaIssue {
 }
 
 /**
- * A library's message without the input. valibot and arktype quote what they were given, and so may any message that a
- * schema's author wrote; a response or a log must not show somebody's password. `texts` keeps the texts of values that
- * several issues are about: a thousand issues may be about one object with a hundred thousand keys.
+ * A library's message without the input. valibot and arktype quote the input, and a message written by a schema's
+ * author may do so too; a response or a log must not show a password. `texts` caches the texts of values that several
+ * issues are about: a thousand issues may be about one object with a hundred thousand keys.
  */
 export function safeMessage(issue: SchemaIssue, input: unknown, texts: Map<unknown, readonly string[]>): string {
   const message = withoutQuotation(issue);
@@ -45,7 +45,7 @@ function valueAt(input: unknown, path: NonNullable<SchemaIssue["path"]>): unknow
   return value;
 }
 
-/** Enough to find what a message quotes: no message tells a thousand values. */
+/** The largest number of texts to compare: no message quotes a thousand values. */
 const maxTexts = 1000;
 
 /** The texts and numbers in a value, as many as are needed. Its depth is bounded: it was JSON, or flat. */
@@ -60,8 +60,8 @@ function textsIn(value: unknown, found: string[] = []): string[] {
 }
 
 /**
- * True if a message holds a text: in quotation marks, or bare where that is hardly a coincidence. A short word may be one
- * of the message's own ("taken"), a short number the very bound it names.
+ * True if a message contains a text: in quotation marks, or without them if that is hardly a coincidence. A short word
+ * may be one of the message's own ("taken"), a short number the limit that it names.
  */
 function mentions(message: string, text: string): boolean {
   if (text === "" || text.length > message.length) return false;

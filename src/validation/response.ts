@@ -13,9 +13,8 @@ import { ResponseValidationError } from "./response-error.js";
 import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
 /**
- * The handler of a route with a `response` schema. It returns what the schema makes of the result, and no property that
- * the schema does not declare. A result that does not fit is an error in every mode: sent as it is, it could hold what
- * the schema was written to keep back.
+ * The handler of a route with a `response` schema. It returns the output of the schema without undeclared properties. A
+ * result that does not fit is an error in every mode: it could contain data that the schema must keep back.
  */
 export function respondingTo(handler: AnyHandler, schema: unknown, owner: string): AnyHandler {
   const check = isStandardSchema(schema) ? schemaCheck(schema, owner) : describedCheck(schema, owner);
@@ -58,7 +57,7 @@ function pruneOf(schema: StandardSchema): (value: unknown) => unknown {
   return json ? declaredOnly(json) : (value) => value;
 }
 
-/** A model tells which properties a response has. Its instances and querysets are written by the model itself. */
+/** A model determines the properties of a response. Its instances and querysets are written by the model itself. */
 function describedCheck(schema: unknown, owner: string): ResultCheck {
   if (!isDescribed(schema)) {
     throw new ValueError(`'response' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./json-schema.js";
 
-/** `$ref` upon `$ref`, alternatives within alternatives: deeper than this nobody writes by hand. */
+/** The limit on nested `$ref` and alternatives: nobody writes deeper ones by hand. */
 const maxDepth = 16;
 
 type SchemaNode = JsonSchema | boolean;
@@ -25,7 +25,7 @@ export function resolve(root: JsonSchema, schema: JsonSchema): JsonSchema {
   return current;
 }
 
-/** The JSON types that a schema lets through; null when it lets any through. */
+/** The JSON types that a schema accepts; null if it accepts any. */
 export function acceptedTypes(root: JsonSchema, node: unknown, depth = 0): ReadonlySet<string> | null {
   if (node === false) return new Set();
   if (!isSchema(node) || depth > maxDepth) return null;

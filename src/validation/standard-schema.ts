@@ -10,7 +10,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** Either may throw when a schema cannot be told as JSON Schema. */
+/** Both functions may throw if a schema cannot be expressed as JSON Schema. */
 export interface JsonSchemaConverter {
   readonly input: (options: JsonSchemaOptions) => Record<string, unknown>;
   readonly output: (options: JsonSchemaOptions) => Record<string, unknown>;

@@ -40,7 +40,7 @@ export function validationStep(options: Schemas & { readonly stream?: boolean },
         if (outcome instanceof Promise) waiting = true;
       }
     } catch (error) {
-      // Nobody waits for these any more, and one that fails must not end the process.
+      // These are no longer awaited: a rejection must not end the process.
       if (waiting) void Promise.allSettled(outcomes);
       throw error;
     }

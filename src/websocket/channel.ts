@@ -10,7 +10,7 @@ import { Outbox, type OutboxLimits } from "./outbox.js";
 import { OPEN, type RawSocket } from "./ws.js";
 
 export interface ChannelLimits extends OutboxLimits {
-  /** Bytes of received messages that may wait to be taken before the peer is not read from. */
+  /** Bytes of received messages that may wait; with more, reading from the peer is paused. */
   readonly maxQueued: number;
   readonly maxMessageSize: number;
   /** Milliseconds between pings; 0 for none. */
@@ -34,7 +34,7 @@ class BaseChannel implements AsyncIterable<Message> {
   #failure: CloseInfo | null = null;
   #closeInfo: CloseInfo | null = null;
 
-  /** `wire` is what the socket speaks on, where messages can be written to it directly. */
+  /** `wire` is the stream of the socket, if messages can be written to it directly. */
   constructor(raw: RawSocket, limits: ChannelLimits, wire: Writable | null = null) {
     this.#raw = raw;
     const inbox = new Inbox(raw, limits.maxQueued);
@@ -96,8 +96,8 @@ class BaseChannel implements AsyncIterable<Message> {
   }
 
   /**
-   * Sends a text message. What it returns resolves when the system has taken the data, so that awaiting it keeps the
-   * pace of the peer, and rejects when the peer has gone. It need not be awaited.
+   * Sends a text message. The promise resolves when the system has taken the data, so that a sender that awaits it is
+   * no faster than the peer. It rejects if the peer has gone. It need not be awaited.
    */
   sendText(text: string): Promise<void> {
     if (typeof text !== "string") throw new ValueError(`sendText takes a string, not ${show(text)}`);
@@ -127,7 +127,7 @@ class BaseChannel implements AsyncIterable<Message> {
     return new MessageIterator(this.#inbox);
   }
 
-  /** Ends the connection in order. Messages that come after it are thrown away. Resolves when it has ended. */
+  /** Closes the connection. Messages that arrive later are discarded. Resolves when the connection has ended. */
   close(code: number = 1000, reason: string = ""): Promise<CloseInfo> {
     checkClose(code, reason);
     this.#inbox.discard();
@@ -154,8 +154,8 @@ class BaseChannel implements AsyncIterable<Message> {
   }
 
   /**
-   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with answers. RFC 6455 section
-   * 5.5.3 lets us answer the latest alone.
+   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with pongs. RFC 6455 section
+   * 5.5.3 allows a pong for the latest ping alone.
    */
   #answerPing(data: Buffer): void {
     if (this.#pong) {
@@ -170,7 +170,7 @@ class BaseChannel implements AsyncIterable<Message> {
   }
 }
 
-/** A WebSocket, whichever side it is on: sends and receives messages, each way at the pace of the slower. */
+/** A WebSocket on either side: sends and receives messages, in each direction at the pace of the slower side. */
 export class Channel extends BaseChannel {}
 export interface Channel extends SnakeMembers<BaseChannel, "sendText" | "sendBytes" | "sendJson", Channel> {}
 addSnakeNames(BaseChannel.prototype, ["sendText", "sendBytes", "sendJson"]);

@@ -1,4 +1,4 @@
-/** Something was to be sent to a peer that is not there any more. */
+/** A message cannot be sent because the connection has ended. */
 export class WebSocketClosedError extends Error {
   override name = "WebSocketClosedError";
 }

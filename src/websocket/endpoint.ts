@@ -15,8 +15,8 @@ import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsMod
 export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
 
 /**
- * The innermost part of a WebSocket route. It answers 101, so that middleware and guards have run by then, and gives the
- * connection to the handler once the transport lets go of it.
+ * The innermost part of a WebSocket route. It responds with 101, so middleware and guards have run by then. The handler
+ * gets the connection when the transport has released it.
  */
 export function websocketEndpoint(
   handler: (...args: never[]) => unknown,

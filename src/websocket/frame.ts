@@ -8,8 +8,8 @@ const BINARY = 0x82;
 const maxJoined = 16 * 1024;
 
 /**
- * Writes a whole message of the server as one frame (RFC 6455 section 5.2), for a connection without extensions. `ws` would
- * write head and message apart, which costs a message of a few bytes a tenth more.
+ * Writes a whole message of the server as one frame (RFC 6455 section 5.2), for a connection without extensions. `ws`
+ * would write head and message separately, which makes a message of a few bytes a tenth more expensive.
  */
 export function writeFrame(wire: Writable, data: string | Uint8Array, done: (error?: Error | null) => void): void {
   const size = typeof data === "string" ? Buffer.byteLength(data) : data.length;

@@ -7,8 +7,8 @@ import { normalized, type Origins, type SocketSettings } from "./options.js";
 const keyPattern = /^[+/0-9A-Za-z]{21}[AQgw]==$/;
 
 /**
- * Checks a request to speak WebSocket (RFC 6455 section 4.2.1) and gives the fields that `ws` shall see of it: `ws` also
- * takes the draft version 8, and chooses a subprotocol that nobody named.
+ * Checks an opening handshake (RFC 6455 section 4.2.1) and returns the header fields for `ws`. Not all of them: `ws`
+ * also accepts the draft version 8, and chooses a subprotocol that nobody named.
  */
 export function checkHandshake(request: Request, settings: SocketSettings): Record<string, string> {
   const { source } = request;
@@ -32,14 +32,17 @@ export function checkHandshake(request: Request, settings: SocketSettings): Reco
   return fields;
 }
 
-/** RFC 9110 section 15.5.22: the answer names the protocol to upgrade to. */
+/** RFC 9110 section 15.5.22: the response names the protocol to upgrade to. */
 function upgradeRequired(detail?: string): HttpError {
   return httpError("UPGRADE_REQUIRED", detail, {
     headers: { Upgrade: "websocket", Connection: "Upgrade", "Sec-WebSocket-Version": "13" },
   });
 }
 
-/** The first of the client's that is spoken here; none is chosen when none is known, which the client may refuse. */
+/**
+ * The first protocol of the client's that the server knows. If there is none, none is chosen, which the client may
+ * refuse.
+ */
 function chooseProtocol(offered: string | undefined, known: readonly string[]): string | undefined {
   if (offered === undefined) return undefined;
   const names = offered.split(",").map((name) => name.trim());
@@ -47,7 +50,7 @@ function chooseProtocol(offered: string | undefined, known: readonly string[]): 
   return names.find((name) => known.includes(name));
 }
 
-/** A browser sends Origin and lets no page change it; a WebSocket is not covered by CORS, so that this is all there is. */
+/** A browser sends Origin and no page can change it. CORS does not cover WebSockets, so this is the only protection. */
 function isOriginAllowed(request: Request, origins: Origins | null): boolean {
   const origin = request.source.header("origin");
   // Only `true` counts: a promise must not let everybody through.
@@ -57,13 +60,13 @@ function isOriginAllowed(request: Request, origins: Origins | null): boolean {
   return origins.includes("*") || origins.includes(normalized(origin));
 }
 
-/** The host that the client used; through a trusted proxy, the one that the proxy tells of. */
+/** The host that the client used; behind a trusted proxy, the host that the proxy reports. */
 function authorityOf(request: Request): string {
   const [, , host = ""] = request.url.split("/", 3);
   return host;
 }
 
-/** The scheme does not count: a proxy in front may speak another one to the client than to us. */
+/** The scheme is ignored: a proxy may use another one with the client than with this server. */
 function isSameHost(origin: string, host: string): boolean {
   try {
     const url = new URL(origin);

@@ -1,15 +1,18 @@
 import type { RawSocket } from "./ws.js";
 
-/** What a heartbeat asks of the socket that it watches. */
+/** The parts of a socket that its heartbeat uses. */
 export interface Watched {
-  /** Whether we ourselves have not read, now or at any time since this was last asked: an answer may lie unread. */
+  /** True if reading is paused, or was paused since the last call: a pong may wait unread. */
   wasPaused(): boolean;
   /** Grows with every message handed to the system. */
   readonly sent: number;
   giveUp(reason: string): void;
 }
 
-/** Pings the peer at every beat. One that is not heard of until the next, by a pong or anything else, is given up. */
+/**
+ * Pings the peer at every beat. A peer that sends nothing until the next beat, neither a pong nor anything else, is
+ * given up.
+ */
 export class Heartbeat {
   readonly #raw: RawSocket;
   readonly #watched: Watched;
@@ -42,7 +45,7 @@ export class Heartbeat {
     const paused = this.#watched.wasPaused();
     if (!this.#waiting || paused) this.#ping(this.#beat);
     else if (this.#isLost()) {
-      // After a time in which the process did not run, the answer lies there unread: it is read before this.
+      // If the process was suspended, the pong waits unread: it is read before this callback.
       setImmediate(() => {
         if (this.#waiting) this.#watched.giveUp("the peer did not answer a ping");
       });
@@ -60,8 +63,8 @@ export class Heartbeat {
   }
 
   /**
-   * A ping that waits behind a long message cannot have been answered: then it counts whether the output moves. One
-   * that left late has the whole of the next beat.
+   * A ping behind a long message has not reached the peer yet: then the peer is alive if the output moves. A ping that
+   * left late has the whole of the next beat.
    */
   #isLost(): boolean {
     if (this.#sentIn === -1) return this.#watched.sent === this.#sentBefore;

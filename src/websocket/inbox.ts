@@ -9,7 +9,9 @@ export interface Flow {
   resume(): void;
 }
 
-/** Messages received and not yet taken. When too much waits, the peer is not read from until some of it is taken. */
+/**
+ * Messages received and not yet taken. If too many bytes wait, reading from the peer is paused until some are taken.
+ */
 export class Inbox {
   readonly #flow: Flow;
   readonly #limit: number;
@@ -25,7 +27,7 @@ export class Inbox {
     this.#limit = limit;
   }
 
-  /** Bytes that wait, all told. More than the limit by what had arrived already when reading was paused. */
+  /** The bytes that wait. They can exceed the limit by those that had arrived when reading was paused. */
   get cost(): number {
     return this.#cost;
   }
@@ -59,7 +61,7 @@ export class Inbox {
     return this.takeAs(itself);
   }
 
-  /** What `as` makes of it: a promise less than with `then`. */
+  /** The next message, converted by `as`: one promise less than with `then`. */
   takeAs<T>(as: (message: Message | null) => T): Promise<T> {
     const next = this.#messages.shift();
     if (next) {
@@ -77,7 +79,7 @@ export class Inbox {
     for (const taker of this.#takers.splice(0)) taker(null);
   }
 
-  /** Nobody wants what waits or comes: it is thrown away, so that the peer's closing frame can be read. */
+  /** Discards all messages, waiting and future, so that the close frame of the peer can be read. */
   discard(): void {
     this.#messages.length = 0;
     this.#cost = 0;
@@ -91,7 +93,7 @@ export class Inbox {
   }
 }
 
-/** The messages as a loop takes them. A generator would make three promises of each, in place of one. */
+/** An iterator of messages. A generator would make three promises for each message instead of one. */
 export class MessageIterator implements AsyncIterableIterator<Message> {
   readonly #inbox: Inbox;
   #left = false;

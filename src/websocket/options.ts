@@ -3,22 +3,22 @@ import type { Request } from "../http/request.js";
 import { type Checks, checkOption, is } from "../internal/options.js";
 import type { ChannelLimits } from "./channel.js";
 
-/** Which pages may open a WebSocket: a list of origins, any, or what a function says (true lets through). */
+/** The pages that may open a WebSocket: a list of origins, any, or a function that returns true for accepted ones. */
 export type Origins = readonly string[] | "*" | ((origin: string | undefined, request: Request) => boolean);
 
 /** The options of a WebSocket route. */
 export interface SocketOptions {
-  /** Default: pages of the same host. A client that sends no Origin is no browser, and passes a list too. */
+  /** Default: pages of the same host. A client that sends no Origin is not a browser and is accepted by a list too. */
   readonly origins?: Origins;
-  /** The subprotocols spoken here; of those the client offers, the first that is among them is chosen. */
+  /** The supported subprotocols. The first one of the client's list that is supported is chosen. */
   readonly protocols?: readonly string[];
   /** Bytes of one message; a longer one ends the connection with 1009. Default 1 MiB. */
   readonly maxMessageSize?: number;
-  /** Bytes of received messages that wait for `recv` before the peer is not read from. Default 1 MiB. */
+  /** Bytes of received messages that may wait for `recv`; with more, reading from the peer is paused. Default 1 MiB. */
   readonly maxQueued?: number;
   /** Bytes sent that may wait for the peer to take them. Default 1 MiB. */
   readonly maxBuffered?: number;
-  /** Seconds without the peer taking a message while more than `maxBuffered` waits. Default 30. */
+  /** Seconds in which the peer may take no message while more than `maxBuffered` waits. Default 30. */
   readonly sendTimeout?: number;
   /** Seconds between pings; a peer that is silent from one to the next is given up. 0 for none. Default 30. */
   readonly heartbeat?: number;
@@ -54,7 +54,7 @@ export interface SocketSettings {
 
 const mebibyte = 1024 * 1024;
 
-/** Takes what concerns the socket from the options of a route. Seconds become milliseconds. */
+/** Reads the socket options of a route. Seconds become milliseconds. */
 export function socketSettings(given: SocketOptions): SocketSettings {
   for (const name of Object.keys(socketOptionChecks) as (keyof SocketOptions)[]) {
     if (given[name] !== undefined) checkOption("a WebSocket route", name, given[name], socketOptionChecks[name]);
@@ -75,7 +75,7 @@ export function socketSettings(given: SocketOptions): SocketSettings {
   };
 }
 
-/** An origin as a browser writes it: lower case, without the port that goes without saying. */
+/** An origin as a browser writes it: lower case, without the default port. */
 export function normalized(origin: string): string {
   if (!/^https?:/i.test(origin)) return origin.toLowerCase();
   try {

@@ -5,7 +5,7 @@ import { OPEN, type RawSocket } from "./ws.js";
 
 /** The cost of a waiting frame beside its bytes. */
 const overhead = 128;
-/** How many times the limit may wait, where sends are not awaited, before the peer is given up. */
+/** The multiple of the limit that may wait, if sends are not awaited, before the peer is given up. */
 const maxOver = 4;
 
 export interface OutboxLimits {
@@ -27,11 +27,11 @@ const taken: Promise<void> = Promise.resolve();
 /** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
 export class Outbox {
   readonly #raw: RawSocket;
-  /** What messages can be written to as they are; null where `ws` has to make the frames. */
+  /** The stream for frames that are made here; null if `ws` has to make them. */
   readonly #wire: Writable | null;
   readonly #limits: OutboxLimits;
   readonly #giveUp: (reason: string) => void;
-  /** In the order in which they were sent, which is that of their ends. */
+  /** In the order in which they were sent; they complete in the same order. */
   readonly #sendings: Sending[] = [];
   #waiting = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -45,7 +45,7 @@ export class Outbox {
     this.#giveUp = giveUp;
   }
 
-  /** Resolves when the data has been handed to the system. Not to await it is fine: a failure then goes unnoticed. */
+  /** Resolves when the data has been handed to the system. It need not be awaited: a failure is then not reported. */
   send(data: string | Uint8Array): Promise<void> {
     if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
       this.#giveUp("the peer takes messages slower than they are sent; await each send");
@@ -67,7 +67,7 @@ export class Outbox {
     }
     if (this.#wire !== null) {
       writeFrame(this.#wire, data, this.#done);
-      // What the system took at once needs no promise of its own.
+      // A message that the system took at once needs no promise of its own.
       if (this.#wire.writableLength === 0 && this.#wire.errored === null) {
         this.#sendings.push({ cost, resolve: null, reject: null });
         return taken;
@@ -78,7 +78,7 @@ export class Outbox {
     return quietly(sending);
   }
 
-  /** The first of those on their way has been taken, or never will be. */
+  /** The first waiting message has been taken, or has failed. */
   readonly #done = (error?: Error | null): void => {
     const { cost, resolve, reject } = this.#sendings.shift()!;
     this.#waiting -= cost;
@@ -91,14 +91,14 @@ export class Outbox {
 
   #late(): void {
     const { sent } = this;
-    // After a time in which the process did not run, what the peer has taken becomes known before this.
+    // If the process was suspended, the messages that the peer took meanwhile are counted before this callback.
     setImmediate(() => {
       if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
     });
   }
 }
 
-/** A failure need not be looked at. */
+/** Marks a rejection as handled. */
 function quietly(sending: Promise<void>): Promise<void> {
   sending.catch(() => {});
   return sending;

@@ -13,7 +13,7 @@ export class WebSocketRegistry {
     return this.#open.size;
   }
 
-  /** No more are taken: the application is about to end. */
+  /** True if new sockets are refused: the application is shutting down. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -28,8 +28,8 @@ export class WebSocketRegistry {
   }
 
   /**
-   * Closes every socket; one whose peer has not answered after `grace` seconds is cut off. Resolves when all are closed
-   * and their handlers have returned, or the time is up. New ones are refused from now on.
+   * Closes every socket; one whose peer has not replied after `grace` seconds is terminated. Resolves when all are
+   * closed and their handlers have returned, or the time is up. New sockets are refused from now on.
    */
   async closeAll(code: number = 1001, reason: string = "", grace: number = 2): Promise<void> {
     checkClose(code, reason);

@@ -1,6 +1,6 @@
 /**
- * The part of the `ws` package that is used here, in our own words: its types do not become part of ours, and the
- * package is loaded when the first client comes: it takes as long as a quarter of a start.
+ * The declarations of the `ws` package that are used here. Its types do not become part of the framework's types. The
+ * package is loaded when the first client connects: loading takes a quarter of the start time.
  */
 import type { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
@@ -28,11 +28,11 @@ export interface RawSocket {
 /** As `ws` numbers the states of a socket. */
 export const OPEN = 1;
 
-/** What `ws` looks at of a request to upgrade, and what we add to its answer. */
+/** The parts of an upgrade request that `ws` reads, and the fields that are added to its response. */
 export interface UpgradeRequest {
   readonly method: "GET";
   readonly headers: Readonly<Record<string, string>>;
-  /** Field lines for the head of the answer. */
+  /** Field lines for the head of the response. */
   readonly fieldLines: readonly string[];
 }
 

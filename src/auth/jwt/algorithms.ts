@@ -15,7 +15,7 @@ export type JwtAlgorithm =
   | "ES512"
   | "EdDSA";
 
-/** How an algorithm of RFC 7518 (and RFC 8037) is done with node:crypto. */
+/** An algorithm of RFC 7518 (or RFC 8037) in the terms of node:crypto. */
 export interface Algorithm {
   readonly name: JwtAlgorithm;
   /** `kty` of its keys in a JWK. */
@@ -26,7 +26,7 @@ export interface Algorithm {
   readonly accepts: readonly string[];
   /** The curve, where the algorithm prescribes one. */
   readonly curve: string | null;
-  /** What `sign` and `verify` are told beside the key. */
+  /** Options of `sign` and `verify` beside the key. */
   readonly parameters: {
     readonly dsaEncoding?: "ieee-p1363";
     readonly padding?: number;

@@ -12,7 +12,7 @@ export interface JwtClaims {
   readonly [claim: string]: unknown;
 }
 
-/** Seconds by which an issuer's clock may be ahead: `iat` tells the age of a token, not when it begins to be valid. */
+/** Seconds by which an issuer's clock may be ahead: `iat` gives the age of a token, not the start of its validity. */
 const clockSkew = 60;
 
 /** The times of a token whose other claims have been accepted. */
@@ -22,7 +22,7 @@ export interface Times {
   readonly iat: number;
 }
 
-/** The times by which a token is judged anew each time; null when a claim is not acceptable at any time. */
+/** The times of a token, which are checked at each use; null if a claim is never acceptable. */
 export function acceptClaims(claims: JwtClaims, config: JwtConfig): Times | null {
   const exp = claims.exp;
   const nbf = timeOrNone(claims.nbf);

@@ -22,7 +22,7 @@ export interface JwtOptions extends KeySources {
   readonly keyId?: string;
   /** The accepted issuers (`iss`). Tokens made here have the first one. */
   readonly issuer?: string | readonly string[];
-  /** For whom a token must be (`aud`): one of these; tokens made here carry them. */
+  /** The accepted audiences (`aud`): a token must have one of these. Tokens made here have all of them. */
   readonly audience?: string | readonly string[];
   /** Seconds by which clocks may differ. Default 0. */
   readonly leeway?: number;
@@ -96,7 +96,7 @@ export class JwtConfig extends BaseJwtConfig {
 export interface JwtConfig extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit", never> {}
 addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit"]);
 
-/** A `typ` to compare: RFC 7515 section 4.1.9 lets "application/" be left out. */
+/** A `typ` in the form used for comparison: RFC 7515 section 4.1.9 allows "application/" to be omitted. */
 export function mediaType(typ: string): string {
   const lower = typ.toLowerCase();
   return lower.startsWith("application/") ? lower.slice("application/".length) : lower;

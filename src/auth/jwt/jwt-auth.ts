@@ -39,7 +39,7 @@ class BaseJwtAuth extends SchemeAuth {
     this.revocations = this.#config.revocations ?? new MemoryRevocations();
   }
 
-  /** Takes the store that all workers share, unless the config names one. */
+  /** Uses the store that all workers share, unless the config names one. */
   override prepare(stores: StoreSource): void {
     const own = this.revocations;
     const given = own instanceof MemoryRevocations && this.#config.revocations === null ? null : own;

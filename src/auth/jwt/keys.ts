@@ -6,7 +6,7 @@ import type { Algorithm } from "./algorithms.js";
 /** A key as it may be given: PEM text or bytes, a JWK, or a `KeyObject`. */
 export type KeyInput = string | Uint8Array | JsonWebKey | KeyObject;
 
-/** Signatures are base64url throughout; `input` is header and payload as they stand in the token. */
+/** A key that verifies. Signatures are base64url; `input` is the header and the payload of the token, as received. */
 export interface VerificationKey {
   verifies(input: string, signature: string): boolean;
 }
@@ -24,7 +24,8 @@ export function hmacKey(algorithm: Algorithm, secret: KeyObject): VerificationKe
   const mac = (input: string): string => nodeCrypto().createHmac(hash, secret).update(input).digest("base64url");
   return {
     sign: mac,
-    // Compared as text: of the last character of a MAC not every bit counts, and only one spelling is the right one.
+    // Compared as text: some bits of the last character of a MAC are unused, and only the canonical encoding is
+    // accepted.
     verifies(input, signature) {
       const expected = Buffer.from(mac(input));
       const given = Buffer.from(signature);
@@ -101,7 +102,10 @@ function importable(given: KeyInput): Importable {
   return { key: given, format: "jwk" };
 }
 
-/** A key of another kind than the algorithm's would make every token invalid, or a weak one any token valid. */
+/**
+ * Refuses keys that do not fit the algorithm: with another kind of key every token would be invalid, with a weak key
+ * anybody could make valid ones.
+ */
 function checkKey(algorithm: Algorithm, option: string, key: KeyObject): void {
   const kind = key.asymmetricKeyType ?? "secret";
   const details = key.asymmetricKeyDetails;

@@ -5,13 +5,13 @@ import { type JwtConfig, mediaType } from "./config.js";
 import type { VerificationKey } from "./keys.js";
 import { detached, revocationId, TokenMemory, type VerifiedToken } from "./verified-token.js";
 
-/** Characters of a token: what is longer is not looked at. */
+/** The largest number of characters in a token; longer ones are refused unread. */
 const maxLength = 8192;
-/** Headers remembered. An issuer has one per key. */
+/** The number of cached headers. An issuer has one per key. */
 const maxHeaders = 64;
 const base64url = /^[\w-]+$/;
 
-/** Reads tokens of one configuration. An invalid token gives null, whatever the reason. */
+/** Reads tokens of one configuration. Any invalid token gives null. */
 export class TokenReader {
   readonly #config: JwtConfig;
   readonly #memory: TokenMemory;
@@ -23,7 +23,7 @@ export class TokenReader {
     this.#memory = new TokenMemory(config.cache);
   }
 
-  /** The token when its signature and claims are sound; its time and revocation are not looked at. */
+  /** The token if its signature and claims are valid. Its times and its revocation are not checked here. */
   read(token: string): VerifiedToken | null {
     if (token.length > maxLength) return null;
     const first = token.indexOf(".");
@@ -34,7 +34,7 @@ export class TokenReader {
     return this.#memory.find(input, signature) ?? this.#verify(input, signature, first);
   }
 
-  /** Lets go of a token that is of no use any more. */
+  /** Removes a token from the cache. */
   forget(token: string): void {
     this.#memory.delete(token.slice(0, token.lastIndexOf(".")));
   }
@@ -54,8 +54,9 @@ export class TokenReader {
   }
 
   /**
-   * The key for a token with this header. What the header says of keys (`jwk`, `jku`, `x5c`, `x5u`) is not looked at:
-   * `kid` may choose among ours and no more. Extensions that must be understood (`crit`, and `b64` of RFC 7797) are not.
+   * The key for a token with this header. Keys in the header (`jwk`, `jku`, `x5c`, `x5u`) are ignored: `kid` may only
+   * choose among the configured keys. Tokens with extensions that must be understood (`crit`, and `b64` of RFC 7797)
+   * are refused.
    */
   #keyFor(segment: string): VerificationKey | null {
     const header = decode(segment);
@@ -87,7 +88,7 @@ function decode(segment: string): Record<string, unknown> | null {
   }
 }
 
-/** One request must not change what the next one with the same token sees. */
+/** Frozen, so that a request cannot change the claims for the next request with the same token. */
 function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null) {
     for (const member of Object.values(value)) frozen(member);

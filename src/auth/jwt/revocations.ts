@@ -3,7 +3,7 @@ import { perProcess } from "../../pipeline/shared-stores.js";
 /** Keeps the ids of tokens that must not be accepted any more. A key-value store shares them between processes. */
 export interface RevocationStore {
   has(id: string): boolean | Promise<boolean>;
-  /** Keeps an id until a time in seconds since 1970; false when it is there already. */
+  /** Keeps an id until a time in seconds since 1970; false if the id was already revoked. */
   add(id: string, until: number): boolean | Promise<boolean>;
 }
 
@@ -13,7 +13,7 @@ export class MemoryRevocations implements RevocationStore {
   readonly [perProcess] = true;
   readonly #until = new Map<string, number>();
   readonly #limit: number;
-  /** The size at which it is worth while to look for expired ids. */
+  /** The size at which expired ids are removed. */
   #sweepAt = 1024;
 
   constructor(limit = 100_000) {
@@ -31,7 +31,7 @@ export class MemoryRevocations implements RevocationStore {
   add(id: string, until: number): boolean {
     if (this.#until.has(id)) return false;
     if (this.#until.size >= Math.min(this.#sweepAt, this.#limit)) this.#sweep();
-    // Forgetting one would let a token in that was revoked.
+    // Removing one of them would accept a revoked token.
     if (this.#until.size >= this.#limit) throw new Error(`more than ${this.#limit} tokens are revoked at once`);
     this.#until.set(id, until);
     return true;

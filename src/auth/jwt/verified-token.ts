@@ -1,18 +1,18 @@
 import { nodeCrypto } from "../../internal/node-modules.js";
 import type { JwtClaims, Times } from "./claims.js";
 
-/** A token whose signature and claims have been accepted; whether it is in time and not revoked is asked each time. */
+/** A token whose signature and claims have been accepted. Its times and its revocation are checked at each use. */
 export interface VerifiedToken {
   readonly claims: JwtClaims;
   readonly times: Times;
-  /** By which it is revoked. */
+  /** The id for revocation. */
   readonly id: string;
 }
 
 /**
- * Verified tokens by header and payload, so that the same token is not verified again and again. The signature is what
- * makes a token one, and it is compared in constant time here too. Only tokens with a valid signature get in, so that
- * nobody without one can push others out.
+ * A cache of verified tokens by header and payload, so that the same token is not verified again. The signature is
+ * compared in constant time here too. Only tokens with a valid signature are cached, so that nobody without one can
+ * evict others.
  */
 export class TokenMemory {
   readonly #entries = new Map<string, { readonly signature: Buffer; readonly token: VerifiedToken }>();
@@ -46,12 +46,12 @@ export class TokenMemory {
   }
 }
 
-/** A copy that stands for itself: a slice of a header would keep the whole head of its request in memory. */
+/** A copy with memory of its own: a slice of a header would keep the whole head of its request in memory. */
 export function detached(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** The token's own id, or one made of what is signed: a signature can sometimes be written in another way. */
+/** The token's own id, or one derived from the signed text: some signatures have more than one valid encoding. */
 export function revocationId(claims: JwtClaims, input: string): string {
   return typeof claims.jti === "string" && claims.jti !== ""
     ? claims.jti

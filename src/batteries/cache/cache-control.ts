@@ -1,7 +1,7 @@
 /** Directives by name in lower case; the argument without its quotes, null where there is none. */
 export type Directives = ReadonlyMap<string, string | null>;
 
-/** Larger ages mean "for ever" (RFC 9111 section 1.2.2), and all of them the same. */
+/** Ages from here on mean "forever" (RFC 9111 section 1.2.2) and are treated alike. */
 const maxDelta = 2_147_483_648;
 
 /**
@@ -26,7 +26,7 @@ export function parseCacheControl(text: string): Directives | null {
   return directives;
 }
 
-/** A number of seconds in milliseconds; undefined when the directive is not there, and NaN when its argument is none. */
+/** A number of seconds in milliseconds; undefined if the directive is absent, NaN if its argument is not a number. */
 export function deltaOf(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);
   if (argument === undefined) return undefined;

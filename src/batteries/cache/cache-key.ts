@@ -13,7 +13,7 @@ export function cacheKey(method: string, request: Request, owner = "", body = ""
   return boundedText(`${method}\n${originOf(request)}\n${normalized(request.path)}\n${query}\n${owner}\n${body}`);
 }
 
-/** The tag of all responses of one address, whatever their query; `\n` separates it from those of users. */
+/** The tag of all responses of one address, with any query; `\n` separates it from the tags of users. */
 export function addressTag(origin: string, path: string): string {
   return boundedText(`\n${origin.slice(origin.indexOf("//"))}${normalized(path)}`);
 }

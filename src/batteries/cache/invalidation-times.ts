@@ -1,8 +1,9 @@
 const places = 4096;
 
 /**
- * The time of the last invalidation of each tag, in a table of fixed size: tags come from clients too, as addresses. Tags
- * that share a place share their time, so that a response may count as outdated that is not; never the other way round.
+ * The time of the last invalidation of each tag, in a table of fixed size: some tags, those of addresses, come from
+ * clients. Tags that share a place share their time, so a valid response may count as outdated; never the other way
+ * round.
  */
 export class InvalidationTimes {
   readonly #times = new Float64Array(places);

@@ -1,7 +1,7 @@
 import type { Request } from "../../http/request.js";
 import { deltaOf, parseCacheControl } from "./cache-control.js";
 
-/** The wishes of a client to a cache (RFC 9111 section 5.2.1). Times are in milliseconds. */
+/** The cache directives of a request (RFC 9111 section 5.2.1). Times are in milliseconds. */
 export interface RequestControl {
   readonly noStore: boolean;
   readonly noCache: boolean;

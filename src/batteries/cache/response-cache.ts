@@ -137,7 +137,7 @@ export class ResponseCache {
     return this.#store.find(key, (name) => request.source.header(name));
   }
 
-  /** A response to GET answers HEAD, too; never the other way round. */
+  /** A response to GET is also used for HEAD; never the other way round. */
   #findForHead(search: Search, owner: string): CacheEntry | undefined | Promise<CacheEntry | undefined> {
     const isFresh = (entry: CacheEntry | undefined): boolean =>
       entry !== undefined && usability(entry, search.control, cacheTime()) === "fresh";
@@ -354,7 +354,7 @@ function isPlain(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** True if the whole body is there: it is not in a route with `stream: true`. */
+/** True if the whole body has been read: not in a route with `stream: true`. */
 function isRead(request: Request): boolean {
   return request.bytesRead !== null || (request.source.body?.received ?? null) !== null;
 }

@@ -19,8 +19,8 @@ export class MemoryBreaker implements Breaker {
   readonly #clock: () => number;
   #state: BreakerState = "closed";
   /**
-   * What is let through carries the number of the state it was let through in, so that what comes back late, after the
-   * state has changed, has no say in it.
+   * Each admitted call carries the number of the state in which it was admitted. A report that arrives after the state
+   * has changed is ignored.
    */
   #pass: Admission = { ticket: 1, waitMs: 0 };
   #failures = 0;

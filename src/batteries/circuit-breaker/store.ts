@@ -42,6 +42,6 @@ export interface Breaker {
 
 /** A store of the state of circuits: in this process, or shared by all workers. */
 export interface BreakerStore {
-  /** `onChange` is told of every change of the state that this process makes. */
+  /** `onChange` is called for every change of the state that this process makes. */
   breaker(policy: BreakerPolicy, onChange: (state: BreakerState) => void): Breaker;
 }

@@ -1,4 +1,4 @@
-/** Types whose bytes are compressed already, so that compressing them again is work for nothing. */
+/** Types whose bytes are already compressed: compressing them again gains nothing. */
 const compressed = new Set([
   "application/epub+zip",
   "application/gzip",
@@ -17,11 +17,11 @@ const compressed = new Set([
   "application/zstd",
   "font/woff",
   "font/woff2",
-  // Each open stream would hold a compressor of 256 KiB, and what stands in between would hold events back.
+  // Each open stream would hold a compressor of 256 KiB, and proxies in between would hold events back.
   "text/event-stream",
 ]);
 
-/** Images, bitmaps and drawings in text aside. */
+/** Images that are not compressed: bitmaps and drawings in text. */
 const plainImages = new Set(["image/bmp", "image/svg+xml", "image/vnd.adobe.photoshop", "image/x-icon"]);
 
 /** True if a body of this Content-Type is worth compressing. */

@@ -52,7 +52,7 @@ export function compression(options: Required<CompressionOptions>): Middleware {
   };
 }
 
-/** Bytes of the body; infinite for a stream of unknown length, and -1 where that is below `minSize` at a glance. */
+/** Bytes of the body; infinite for a stream of unknown length, and -1 if the body is clearly below `minSize`. */
 function sizeOf(request: Request, response: Response, minSize: number): number {
   const body = response.body;
   if (typeof body === "string") {
@@ -101,7 +101,10 @@ function recode(response: Response, coding: ContentCoding, body: Uint8Array | Bo
   response.body = body;
 }
 
-/** A strong tag stands for the very bytes (RFC 9110 section 8.8.1), so the compressed form cannot have the plain one's. */
+/**
+ * A strong tag identifies the exact bytes (RFC 9110 section 8.8.1), so the compressed form cannot have the tag of the
+ * plain one.
+ */
 function weakenTag(fields: string[]): void {
   for (let i = 0; i < fields.length; i += 2) {
     if (isSameName(fields[i]!, "ETag") && fields[i + 1]!.startsWith('"')) fields[i + 1] = `W/${fields[i + 1]}`;

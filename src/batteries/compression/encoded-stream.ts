@@ -8,8 +8,9 @@ export interface Encoder extends Transform {
 const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /**
- * A body compressed while it is made: takes a piece when one is asked for, so the client's pace is the source's. The
- * compressor is made with the first piece and freed at the end, on an error and on `return`, whatever is waited for.
+ * A body that is compressed while it is produced. A piece of the source is read when one is requested, so the client
+ * sets the pace. The compressor is made with the first piece and freed at the end, on an error and on `return`, at any
+ * point.
  */
 export class EncodedStream implements AsyncIterableIterator<Uint8Array> {
   readonly #source: AsyncIterator<Uint8Array | string>;
@@ -21,7 +22,7 @@ export class EncodedStream implements AsyncIterableIterator<Uint8Array> {
   #error: Error | null = null;
   #wake: (() => void) | null = null;
 
-  /** `flush` is how the compressor is told to give out each piece; null to let it wait for more. */
+  /** `flush` makes the compressor emit each piece; null lets it wait for more. */
   constructor(source: AsyncIterable<Uint8Array | string>, open: () => Encoder, flush: number | null) {
     this.#source = source[Symbol.asyncIterator]();
     this.#open = open;
@@ -82,7 +83,7 @@ export class EncodedStream implements AsyncIterableIterator<Uint8Array> {
     return encoder;
   }
 
-  /** Waits until the compressor is done with what it is told to do, or there is no more use in waiting. */
+  /** Waits until the compressor has finished an operation, or the stream has ended. */
   async #until(tell: (done: () => void) => void): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = resolve;

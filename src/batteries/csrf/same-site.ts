@@ -6,9 +6,9 @@ export function isSafe(method: string): boolean {
 }
 
 /**
- * True if a page of another origin made the browser send this request. Browsers tell by Sec-Fetch-Site, on HTTPS and
- * localhost, and by Origin everywhere; a page can change neither. A client that sends neither of the two is no browser,
- * and nobody's cookies are at its hand.
+ * True if a page of another origin made the browser send this request. Browsers send Sec-Fetch-Site on HTTPS and
+ * localhost, and Origin everywhere; a page can change neither. A client that sends neither of the two is no browser,
+ * and has nobody else's cookies.
  */
 export function isFromElsewhere(request: Request): boolean {
   const site = request.source.header("sec-fetch-site");
@@ -17,12 +17,12 @@ export function isFromElsewhere(request: Request): boolean {
   return origin !== undefined && !isOwnHost(origin, request);
 }
 
-/** The scheme does not count: a proxy in front may speak another one to the client than to us. */
+/** The scheme is ignored: a proxy may use another one with the client than with this server. */
 function isOwnHost(origin: string, request: Request): boolean {
   try {
     const given = new URL(origin);
     const own = new URL(request.url);
-    // The port that goes without saying depends on the scheme.
+    // The default port depends on the scheme.
     own.protocol = given.protocol;
     return given.origin === origin && /^https?:$/.test(given.protocol) && given.host === own.host;
   } catch {

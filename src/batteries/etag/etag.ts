@@ -15,7 +15,7 @@ export interface EtagOptions {
 const checks: Checks<EtagOptions> = { maxSize: is.integer(0) };
 
 /**
- * Adds an ETag to bodies, and answers 304 to clients that have the body already, by its tag or by its Last-Modified.
+ * Adds an ETag to bodies, and responds with 304 if the client already has the body, by its tag or by its Last-Modified.
  * Streams have a tag only if the handler sets one.
  */
 export function etag(options: unknown): Middleware {
@@ -28,7 +28,7 @@ export function etag(options: unknown): Middleware {
   };
 }
 
-/** Largest body that a route remembers with its tag: a comparison is ten times cheaper than a hash. */
+/** Largest body that is cached per route with its tag: a comparison is ten times cheaper than a hash. */
 const maxRemembered = 8 * 1024;
 
 class RouteEtag implements Middleware {

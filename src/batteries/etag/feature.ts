@@ -4,7 +4,10 @@ import { is } from "../../internal/options.js";
 import { type EtagOptions, etag } from "./etag.js";
 
 export interface EtagFeature {
-  /** Adds an ETag to responses, and answers 304 if If-None-Match or If-Modified-Since says that the client has the body. */
+  /**
+   * Adds an ETag to responses. Responds with 304 if If-None-Match or If-Modified-Since says that the client has the
+   * body.
+   */
   enableEtag(options?: EitherSpelling<EtagOptions>): this;
 }
 

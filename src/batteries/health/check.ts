@@ -16,7 +16,7 @@ export interface HealthCheckOptions {
   readonly timeout?: number;
   /** False if the application works without this part: it is then DEGRADED, not DOWN. Default true. */
   readonly critical?: boolean;
-  /** The probes that ask it. Default `["ready"]`. */
+  /** The probes that run it. Default `["ready"]`. */
   readonly on?: readonly HealthProbe[];
 }
 
@@ -34,11 +34,11 @@ const checks: Checks<HealthCheckOptions> = {
 
 /** Settings of all checks. */
 export interface CheckSettings {
-  /** Seconds for which an outcome is given again. */
+  /** Seconds for which an outcome is cached. */
   readonly cacheSeconds: number;
   /** True if the errors of checks may be shown: a message may hold an address, a name or a query. */
   readonly showErrors: boolean;
-  /** Told when a check fails that did not before, and when it is well again. */
+  /** Called when a check starts to fail, and when it passes again. */
   readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;
 }
 

@@ -4,13 +4,13 @@ import { ValueError } from "../../internal/value-error.js";
 import { parsePattern } from "../../routing/pattern.js";
 
 export interface HealthOptions {
-  /** The path of the full report; the probes stand below it. Default "/health". */
+  /** The path of the full report; the probes are below it. Default "/health". */
   readonly basePath?: string;
   /** Adds details of the machine and the process to reports. Default false. */
   readonly includeSystemInfo?: boolean;
-  /** The application's version, to stand in the reports. */
+  /** The application's version, shown in the reports. */
   readonly version?: string;
-  /** Seconds for which the outcome of a check is given again. Default 0. */
+  /** Seconds for which the outcome of a check is cached. Default 0. */
   readonly cacheSeconds?: number;
 }
 

@@ -39,7 +39,7 @@ export async function healthReport(
   };
 }
 
-/** DEGRADED still serves: a probe must not take it away. */
+/** DEGRADED gets 200: the application still serves, and a probe must not remove it. */
 export function healthResponse(report: HealthReport): Response {
   const response = Response.json(report, report.status === "DOWN" ? 503 : 200);
   response.addField("Cache-Control", "no-store");

@@ -6,7 +6,7 @@ export interface ChecksOutcome {
   readonly checks: Readonly<Record<string, CheckOutcome>>;
 }
 
-/** Runs the checks of a probe, or all of them, side by side. Takes no longer than the most patient of them. */
+/** Runs the checks of a probe, or all of them, in parallel. Takes no longer than the longest timeout. */
 export async function runChecks(
   registered: Iterable<RegisteredCheck>,
   probe: HealthProbe | null,

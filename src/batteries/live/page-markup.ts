@@ -73,7 +73,7 @@ function card(id: string, title: string, unit: string, lines: readonly string[])
 </article>`;
 }
 
-/** Three columns under a roof. */
+/** The logo: three columns under a roof. */
 const columns = `<path d="M12 2 22 7v2H2V7z"/><path d="M4.5 10.5h3v8h-3zm6 0h3v8h-3zm6 0h3v8h-3zM2 20h20v2H2z"/>`;
 const logo = `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true">${columns}</svg>`;
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="#b4532a">${columns}</svg>`;

@@ -55,7 +55,7 @@ export class Pulse {
   add(status: number, ms: number): void {
     this.#requests++;
     if (status >= 500) this.#errors++;
-    // Of more than can be kept each has the same chance to be.
+    // If there are more values than can be kept, each has the same chance.
     if (this.#times.length < maxTimes) this.#times.push(ms);
     else if (Math.random() < maxTimes / this.#requests) this.#times[Math.floor(Math.random() * maxTimes)] = ms;
   }

@@ -6,14 +6,14 @@ import { addressOf, hostName, isLocalhost, isNearby } from "../trusted-hosts/hos
 // A page of another site can make a developer's browser request the live page and its events: by the address, which CORS
 // may allow to all, or under a name of its own that leads to this machine (DNS rebinding).
 
-/** Refuses requests that a page of another origin makes, whatever CORS allows. */
+/** Refuses requests of pages of another origin, even if CORS allows them. */
 export function checkOrigin(request: Request): void {
   const origin = request.source.header("origin");
   if (origin !== undefined && !isOwn(origin, request))
     throw new ForbiddenError("The live page is not for other sites.");
 }
 
-/** Refuses requests that a page of another site makes, by the word of the browser. */
+/** Refuses requests of pages of another site, as reported by the browser. */
 export function checkSite(request: Request): void {
   const site = request.source.header("sec-fetch-site");
   if (site !== undefined && site !== "same-origin" && site !== "none") {

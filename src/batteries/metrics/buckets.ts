@@ -27,7 +27,7 @@ export class Buckets {
     return new Float64Array(this.bounds.length + 1);
   }
 
-  /** Buckets are counted apart and shown, as the format has it, with all smaller ones in each. */
+  /** Buckets are counted separately. In the samples each one includes all smaller ones, as the format requires. */
   samples(labels: string, counts: Float64Array): Sample[] {
     const before = labels === "" ? "" : `${labels},`;
     let below = 0;

@@ -13,7 +13,7 @@ export function textFormat(families: readonly Family[]): string {
   return text;
 }
 
-/** OpenMetrics 1.0: a counter's family goes without the ending that its samples have, and the text says where it ends. */
+/** OpenMetrics 1.0: the name of a counter's family lacks the suffix of its samples, and the text ends with a mark. */
 export function openMetricsFormat(families: readonly Family[]): string {
   let text = "";
   for (const { name, help, type, samples } of families) {

@@ -1,6 +1,6 @@
 /**
- * One metric with all its series at one moment: what is rendered for a scrape, and what workers tell each other, so it
- * must survive JSON.
+ * One metric with all its series at one moment. It is rendered for a scrape and sent between workers, so it must
+ * survive JSON.
  */
 export interface Family {
   readonly name: string;
@@ -23,7 +23,7 @@ export function mergeFamilies(workers: readonly (readonly Family[])[]): Family[]
   for (const family of workers.flat()) {
     let entry = merged.get(family.name);
     if (!entry) merged.set(family.name, (entry = { family, values: new Map() }));
-    // Of two programs that disagree about a name, as during a rolling change of the code, the first is believed.
+    // If two programs disagree about a name, as during a rolling update of the code, the first one is used.
     if (entry.family.type !== family.type) continue;
     for (const [series, value] of family.samples) {
       const values = entry.values.get(series);

@@ -9,7 +9,7 @@ export interface PromRegistry {
 interface PromMetric {
   readonly name: string;
   readonly help: string;
-  /** A word, or a member of an enumeration that stands for it. */
+  /** The type as a string, or as a member of an enumeration. */
   readonly type: unknown;
   readonly aggregator?: string;
   readonly values?: readonly PromValue[];

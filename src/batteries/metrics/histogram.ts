@@ -25,7 +25,7 @@ export class Histogram<Label extends string = never> {
     else this.#series.find().observe(first);
   }
 
-  /** Starts a clock; what it returns stops it and counts the seconds. */
+  /** Starts a timer and returns a function that stops it and observes the seconds. */
   startTimer(labels?: Labels<Label>): () => number {
     return this.#series.find(labels).startTimer();
   }
@@ -55,7 +55,7 @@ export class HistogramSeries {
   }
 
   observe(value: number): void {
-    // Anything else would spoil the sum for good.
+    // Any other value would make the sum wrong forever.
     if (Number.isFinite(value)) observe(this.#bounds, this.counts, value);
   }
 

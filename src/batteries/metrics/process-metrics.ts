@@ -7,8 +7,8 @@ import { label } from "./names.js";
 const resolution = 10;
 
 /**
- * Metrics of the process, under the names that dashboards for Node.js know (those of prom-client). Of several
- * workers, what adds up is added, and of the rest the worst is shown.
+ * Metrics of the process, under the names that dashboards for Node.js know (those of prom-client). With several
+ * workers, sums are shown where they make sense, otherwise the worst value.
  */
 export class ProcessMetrics {
   readonly #delay = monitorEventLoopDelay({ resolution });
@@ -94,7 +94,7 @@ const versionLabels = `{${[
   label("patch", patch),
 ].join(",")}}`;
 
-/** Only Linux tells. */
+/** Available on Linux only. */
 async function countOpenFds(): Promise<number | undefined> {
   try {
     // Reading the folder takes a descriptor of its own.

@@ -8,13 +8,14 @@ export interface SeriesOptions {
   readonly name: string;
   readonly labels: readonly string[];
   readonly maxSeries: number;
-  /** Told once, when there are more series than allowed. */
+  /** Called once, when there are more series than allowed. */
   readonly onOverflow: (message: string) => void;
 }
 
 /**
- * The series of one metric by the values of its labels. Their number is bounded, since values may come from outside and
- * every series costs memory here and in what stores them: beyond the bound all share one whose labels say "other".
+ * The series of one metric by the values of its labels. Their number is bounded, because values may come from outside
+ * and every series costs memory here and in the metrics database. Beyond the bound all share one series with the label
+ * value "other".
  */
 export class SeriesSet<State> {
   readonly #options: SeriesOptions;
@@ -26,7 +27,7 @@ export class SeriesSet<State> {
     checkLabelNames(options.name, options.labels, reserved);
     this.#options = options;
     this.#create = create;
-    // A series that is there from the start lets its first increase be seen.
+    // A series must exist from the start: otherwise its first increase is not visible.
     if (options.labels.length === 0) this.#series.set("", create());
   }
 

@@ -18,12 +18,12 @@ export interface WorkerMetricsOptions {
 /** A worker, as the others know it. */
 interface Worker {
   readonly pid: number;
-  /** When it was started, in milliseconds since 1970. */
+  /** The time of its start, in milliseconds since 1970. */
   readonly since: number;
 }
 
 interface Message extends Worker {
-  /** The question that this message is, or that it answers. */
+  /** The identifier of a request for metrics: `ask` in the request, `reply` in the replies to it. */
   readonly ask?: string;
   readonly reply?: string;
   readonly families: readonly Family[];
@@ -33,15 +33,17 @@ interface Message extends Worker {
 
 const topic = "metrics";
 const maxInherited = 500;
-/** Milliseconds for which the workers keep what a round has gathered, whichever of them has asked. */
+/** Milliseconds for which all workers keep the result of a round, no matter which of them started it. */
 const keptFor = 1000;
-/** The same after a round in which a worker did not answer: each question waits for it in the supervisor's memory. */
+/**
+ * The same after a round in which a worker did not reply: each request to that worker waits in the supervisor's memory.
+ */
 const keptLonger = 5000;
 
 /**
- * Merges the metrics of all workers. The worker that is scraped asks the others, and all of them hear every reply. A
- * counter must never fall, or it is taken for a restart and counted anew; so the last counts of a dead worker are added
- * to those of the oldest one that lives, and between two rounds all workers show what was said in the last one.
+ * Merges the metrics of all workers. The worker that is scraped asks the others, and all of them receive every reply. A
+ * counter must never fall: that would be taken for a restart and counted anew. So the last counts of a dead worker are
+ * added to those of the oldest living one, and between two rounds all workers show the result of the last one.
  */
 export class WorkerMetrics {
   readonly #options: WorkerMetricsOptions;
@@ -52,12 +54,12 @@ export class WorkerMetrics {
   #asked = 0;
   #waiting: { readonly ask: string; readonly heard: Set<string>; readonly done: () => void } | null = null;
   #round: Promise<Family[]> | null = null;
-  /** The end of the time for which the last round is kept, and the metrics that this worker told in it. */
+  /** The end of the time for which the last round is kept, and the metrics that this worker sent in it. */
   #keptUntil = Number.NEGATIVE_INFINITY;
   #told: readonly Family[] = [];
-  /** Everything told and heard so far, merged; null when something new was told or heard. */
+  /** All metrics sent and received so far, merged; null after something new was sent or received. */
   #merged: Family[] | null = null;
-  /** True while the last message is not on its way: a supervisor that does not read must not be sent more. */
+  /** True while the last message has not been sent: a supervisor that does not read must not be sent more. */
   #sending = false;
   #sent: Promise<void> = Promise.resolve();
   #unsubscribe: (() => void) | null = null;
@@ -71,7 +73,7 @@ export class WorkerMetrics {
     const { channel, patience } = this.#options;
     if (!channel.open) return;
     this.#unsubscribe = channel.subscribe(topic, (message) => void this.#hear(message as Message));
-    // A new worker learns what the others know, once the supervisor has noticed that it serves.
+    // A new worker gets the metrics of the others once the supervisor has noticed that it serves.
     this.#hello = setTimeout(() => void this.gather(), patience).unref();
   }
 
@@ -110,7 +112,7 @@ export class WorkerMetrics {
   #merge(heard?: ReadonlySet<string>): Family[] {
     if (this.#merged !== null) return this.#merged;
     const others = [...this.#others].map(([key, { pid, families }]) => {
-      // The last word of a worker that is too busy to answer still holds; of a dead one only the counts do.
+      // The last reply of a worker that is too busy to reply is still valid; of a dead worker only the counts are.
       return heard?.has(key) || this.#isAlive(pid) ? families : countsOf(families);
     });
     return (this.#merged = mergeFamilies([this.#told, ...others]));
@@ -162,7 +164,7 @@ export class WorkerMetrics {
     return this.#inheritance.length === 0 ? [...families] : mergeFamilies([families, this.#inheritance]);
   }
 
-  /** The oldest has heard all that was said since the others came, so it is the one to inherit. */
+  /** The oldest worker has received all messages since the others started, so it inherits. */
   #inherit(): void {
     const living = [...this.#others.values()].filter(({ pid }) => this.#isAlive(pid));
     if (living.some((other) => isOlder(other, this.#self))) return;
@@ -196,7 +198,7 @@ function countsOf(families: readonly Family[]): Family[] {
   return families.filter(({ type, merge }) => (type === "counter" || type === "histogram") && merge === "sum");
 }
 
-/** JSON has null for what is no finite number. */
+/** JSON writes null for numbers that are not finite. */
 function restored(family: Family): Family {
   return { ...family, samples: family.samples.map(([series, value]): Sample => [series, value ?? Number.NaN]) };
 }

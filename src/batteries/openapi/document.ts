@@ -74,7 +74,7 @@ function pathsOf(routes: readonly RouteDefinition[], around: Surroundings): Reco
   );
   for (const route of http) {
     for (const method of route.methods) {
-      // `/files/{id}` and `/files/{rest:*}` are one template to OpenAPI: what is left to the second is not told.
+      // `/files/{id}` and `/files/{rest:*}` are the same template in OpenAPI: the second is left out.
       if (isRest(route) && single.has(key(route.path, method))) continue;
       paths.add(route.path, method, operationOf(route, method, around));
     }

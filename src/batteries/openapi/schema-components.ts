@@ -123,7 +123,7 @@ function refersToItself(root: JsonSchema): boolean {
   return found;
 }
 
-/** A library's own name of what it could not tell inline (`__schema0`) says nothing. */
+/** A name that a library generated for a part it could not inline (`__schema0`) is meaningless. */
 function soundName(key: string, hint: string): string {
   return /^__schema\d+$/.test(key) ? `${hint}Part` : key.replace(/[^A-Za-z0-9._-]/g, "_");
 }

@@ -70,7 +70,7 @@ function withTag(body: string, type: string): Tagged {
   return { body, type, etag: `"${nodeCrypto().createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
 }
 
-/** Kept by the client, and asked for again each time: it may have changed with the next start of the server. */
+/** The client caches it and revalidates it each time: it may change with the next start of the server. */
 function send(request: Request, { body, type, etag }: Tagged): Response {
   const verdict = evaluateConditions(request.method, (name) => request.source.header(name), {
     etag,

@@ -10,9 +10,9 @@ interface Window {
 const maxGroups = 64;
 
 /**
- * Never more than `limit` requests in any stretch of the window. Each is remembered by its time while limits are small.
- * Beyond 64, requests of one 64th of the window are remembered together by the end of that part: a window then costs no
- * more memory, and a request waits longer than it had to by that part at most.
+ * Never more than `limit` requests in any period of the window's length. While limits are small, the time of each
+ * request is stored. Beyond 64, the requests of one 64th of the window are stored together with the end of that part: a
+ * window then costs no more memory, and a request waits longer than necessary by that part at most.
  */
 export class SlidingWindows implements RateLimiter {
   readonly #windowMs: number;

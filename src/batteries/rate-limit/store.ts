@@ -10,7 +10,7 @@ export interface RateVerdict {
 }
 
 export interface RatePolicy {
-  /** Tells the policies of an application apart; the same in every worker. */
+  /** Identifies the policy within an application; the same in every worker. */
   readonly name: string;
   readonly kind: "token_bucket" | "sliding_window";
   readonly windowMs: number;

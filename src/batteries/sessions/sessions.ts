@@ -22,7 +22,7 @@ export class Sessions {
   readonly #secure: () => boolean;
   readonly #opened = new WeakMap<Request, Opened>();
 
-  /** `secure` tells whether the cookie is for HTTPS alone where the options do not say so. */
+  /** `secure` returns true if the cookie is for HTTPS alone; used if the options do not set it. */
   constructor(settings: SessionSettings, secure: () => boolean) {
     this.settings = settings;
     this.#keeper = settings.store ? storeKeeper(settings.store) : cookieKeeper(settings);
@@ -94,7 +94,7 @@ export class Sessions {
     return isPromise(kept) ? (kept as Promise<string | null>).then(add) : add(kept);
   }
 
-  /** The Set-Cookie that the client needs; null when what it has is right. */
+  /** The Set-Cookie that the client needs; null if its cookie is already right. */
   #keep(outcome: SessionOutcome): string | null | Promise<string | null> {
     const { kind, previous } = outcome;
     if (kind === "nothing") return null;

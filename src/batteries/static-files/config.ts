@@ -66,7 +66,7 @@ class BaseConfig {
   }
 }
 
-/** Which files are served, and where. */
+/** The directory that is served, the path prefix and the headers of its files. */
 export class StaticFilesConfig extends BaseConfig {
   /** Takes a config, its fields, or the contract's positional arguments. */
   static from(given: readonly unknown[]): StaticFilesConfig {

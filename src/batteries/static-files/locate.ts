@@ -7,8 +7,8 @@ export interface Location {
 }
 
 /**
- * Takes a request's path apart, as received, behind the first `depth` segments. Null for what can be no file's: each
- * segment is decoded by itself, so that nothing in it can be a separator, lead upwards, or be hidden.
+ * Splits the path of a request, as received, without its first `depth` segments. Null for a path that cannot be a
+ * file's. Each segment is decoded by itself, so that nothing in it can be a separator, lead upwards, or be hidden.
  */
 export function locate(path: string, depth: number, dotfiles: "allow" | "deny"): Location | null {
   const segments = path.split("/").slice(depth + 1);

@@ -3,7 +3,7 @@ import type { Question } from "../../migrations/autodetector.js";
 import type { OptionSpecs, OptionValues } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 
-/** Options that answer what `make` would ask. */
+/** Options that answer the questions of `make`. */
 export const answerOptions = {
   rename: {
     kind: "list",
@@ -41,7 +41,7 @@ export class Answerer {
     return ask(this.#terminal, question);
   }
 
-  /** Options that answered nothing are most likely mistyped. */
+  /** Refuses options that answered no question: they are most likely mistyped. */
   refuseUnused(): void {
     for (const [flag, names] of [
       ["--rename", this.#renames.keys()],
@@ -77,7 +77,7 @@ export class Answerer {
   }
 }
 
-/** What a question is about, as the options name it. */
+/** The name of the thing that a question is about, as the options spell it. */
 function nameIn(question: Question): string {
   switch (question.kind) {
     case "renameTable":
@@ -94,7 +94,7 @@ function nameIn(question: Question): string {
   }
 }
 
-/** Whether two names lie in the same table or enum, or are both tables. */
+/** True if two names are in the same table or enum, or if neither has an owner. */
 function besides(one: string, other: string): boolean {
   const owner = (name: string): string => name.slice(0, name.lastIndexOf(".") + 1);
   return owner(one) === owner(other);

@@ -26,7 +26,7 @@ export function nextName(existing: readonly { readonly name: string }[], subject
   return `${String(highest + 1).padStart(4, "0")}_${slug}`;
 }
 
-/** How new files end: like those that are there, or like the modules of the models. */
+/** The extension of new files: that of the last migration, or else that of the modules of the models. */
 export async function fileExtension(
   existing: readonly LoadedMigration[],
   folder: string,
@@ -49,7 +49,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Whether the nearest package.json says that `.js` files are modules. */
+/** True if the nearest package.json declares `.js` files as modules. */
 async function isModulePackage(folder: string): Promise<boolean> {
   for (let each = folder; ; each = dirname(each)) {
     const manifest = await readFile(join(each, "package.json"), "utf8").catch(() => null);

@@ -63,7 +63,9 @@ export function shownPath(cwd: string, path: string): string {
   return short === "" ? "." : short.startsWith("..") ? path : short;
 }
 
-/** What was done is the result of the command; everything else is about what is going on. */
+/**
+ * Finished migrations are the result of the command and go to standard output. All other events go to standard error.
+ */
 function show(terminal: Terminal, event: MigrationEvent): void {
   if (event.type === "done" || event.type === "adopted") terminal.print(lineOf(event));
   else terminal.note(lineOf(event));

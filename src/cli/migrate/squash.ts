@@ -62,7 +62,7 @@ that it replaces is applied, it counts as applied. Then delete them; after the n
   },
 });
 
-/** What lies between two migrations, those included, in order. */
+/** The migrations between two, both included, in order. */
 function chosen(graph: MigrationGraph, from: string | null, to: string): Migration[] {
   const last = graph.find(to).name;
   const within = new Set([...graph.before(last), last]);
@@ -74,7 +74,7 @@ function chosen(graph: MigrationGraph, from: string | null, to: string): Migrati
   return range;
 }
 
-/** What the squashed migration depends on. None of it may come after a part of it. */
+/** The dependencies of the squashed migration. None of them may depend on one of its parts. */
 function outsideOf(graph: MigrationGraph, range: readonly Migration[]): string[] {
   const names = new Set(range.map(({ name }) => name));
   const outside = new Set(range.flatMap(({ name }) => [...graph.parents(name)]).filter((name) => !names.has(name)));
@@ -101,7 +101,7 @@ function squashed(graph: MigrationGraph, range: readonly Migration[], functions:
   return operations;
 }
 
-/** On a database that is still empty nobody is kept out: an index needs not be built beside running work. */
+/** On an empty database nobody is blocked: an index need not be built concurrently. */
 function inTransaction(operation: Operation): Operation {
   const [kind, ...args] = operation.source;
   if (operation.transactional) return operation;

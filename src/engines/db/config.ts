@@ -73,7 +73,7 @@ const checks: Checks<DatabaseOptions> = {
   host: is.text,
   port: is.integer(1, 65_535),
   user: is.text,
-  // Checked apart: the message of a failed check shows the value.
+  // Checked separately: the message of a failed check shows the value.
   password: is.anything,
   database: is.text,
   targetSessionAttrs: is.oneOf("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),

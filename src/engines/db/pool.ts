@@ -19,8 +19,8 @@ const shortestBackoff = 50;
 const longestBackoff = 1000;
 
 /**
- * The connections to a database. A single statement goes to the connection with the least to do, behind what is under
- * way there; a transaction gets a connection for itself.
+ * The connections to a database. A single statement goes to the connection with the least work, after the statements
+ * under way there; a transaction gets a connection for itself.
  */
 export class Pool implements ConnectionOwner {
   readonly #options: PoolOptions;

@@ -47,7 +47,7 @@ const pem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefin
 const milliseconds = is.integer(1, 2_147_483_647);
 
 const checks: Checks<KvStoreOptions> = {
-  // Checked apart, like the password: the message of a failed check shows the value.
+  // Checked separately, like the password: the message of a failed check shows the value.
   url: is.anything,
   poolSize: is.integer(1, 1000),
   clusterMode: is.boolean,

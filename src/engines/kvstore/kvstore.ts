@@ -117,7 +117,7 @@ export class KvStore extends KvCommands {
     return { connections: this.#pool.size, ready: this.#pool.readyCount, blocking: this.#blocking.size };
   }
 
-  /** Tells a meter of every call from now on. @internal */
+  /** @internal Reports every call to a meter from now on. */
   measure(meter: CallMeter): void {
     this.#runner.meter = meter;
   }

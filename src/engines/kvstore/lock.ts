@@ -86,7 +86,7 @@ class Held {
   readonly #ttlMs: number;
   readonly #owner = nodeCrypto().randomUUID();
   readonly #lost = new AbortController();
-  /** Until then nobody else can have taken it, by our clock. */
+  /** The time, by this process's clock, until which nobody else can have taken the lock. */
   #safeUntil = 0;
   #timer: NodeJS.Timeout | undefined;
   #freed = false;
@@ -115,7 +115,7 @@ class Held {
       if (left <= 0) {
         throw new KvStoreError("LOCKED", `the lock ${show(this.#key)} is held by somebody else`);
       }
-      // Random, so that those who wait do not ask all at once.
+      // Random, so that waiting processes do not all retry at once.
       await sleep(Math.min(left, 25 + Math.random() * 75), undefined, signal === undefined ? {} : { signal });
     }
   }

@@ -8,7 +8,7 @@ import { type Code, listCode, objectCode } from "./source.js";
 /** The maker of fields for a type of the database, and what it is given. */
 export interface TypeSource {
   readonly maker: MakerName;
-  /** What stands before the options: the items of an array, the values of an enum. */
+  /** The arguments before the options: the items of an array, the values of an enum. */
   readonly before: readonly Code[];
   /** Options that belong to the type. */
   readonly options: readonly (readonly [name: string, value: Code])[];

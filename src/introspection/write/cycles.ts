@@ -1,6 +1,6 @@
 /**
- * Whether a mention of one class in another lies on a circle of mentions. The compiler does not follow those that stand in a
- * getter; all others must not lead back.
+ * Returns a function that is true if a mention of one class in another is part of a cycle of mentions. Such a mention
+ * must stand in a getter, because the compiler does not follow getters.
  */
 export function circles(mentions: ReadonlyMap<string, ReadonlySet<string>>): (from: string, to: string) => boolean {
   const reached = new Map<string, ReadonlySet<string>>();

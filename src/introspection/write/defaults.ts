@@ -4,8 +4,8 @@ import { escaped } from "../names.js";
 import type { TypeSource } from "./column-type.js";
 
 /**
- * The value that a default is, as code; undefined when it is more than a value, or when the value would come back from the
- * database in other words than those that are there now.
+ * The code of a default that is a plain value. Undefined if it is an expression, or if the database would write the
+ * value differently from the present default.
  */
 export function defaultValueCode(
   { default: sql, type }: ColumnState,

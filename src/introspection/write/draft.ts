@@ -6,19 +6,19 @@ import { legible, shown } from "../names.js";
 import { choicesOf } from "./choices.js";
 import { type EnumSources, enumSource, type TypeSource, typeSource, valuesCode } from "./column-type.js";
 
-/** What can be said of a table without looking at the others. */
+/** The parts of a model that depend on its own table alone. */
 export interface Draft {
   /** As in the state: `shop.lines`. */
   readonly table: string;
   readonly state: TableState;
   readonly columns: ReadonlyMap<string, DraftColumn>;
-  /** The columns of the primary key, or what is taken for one. */
+  /** The columns of the primary key, or those that are treated as one. */
   readonly key: readonly string[];
   /** False: a view, or a table without a primary key. */
   readonly managed: boolean;
-  /** What a reader should know, each a line of a comment. */
+  /** Notes for the reader, each a line of a comment. */
   readonly notes: readonly string[];
-  /** Constraints and indexes that fields speak for. */
+  /** The names of constraints and indexes that fields already express. */
   readonly spoken: Set<string>;
 }
 
@@ -85,7 +85,7 @@ const autoMakers = new Map([
   ["bigint", "bigAuto"],
 ] as const) as ReadonlyMap<string, "auto" | "bigAuto">;
 
-/** A model needs a key. Where the database has none, one is taken that is likely, and the model is not managed. */
+/** A model needs a key. If the database has none, a likely one is chosen, and the model is not managed. */
 function keyOf(
   state: TableState | UnmanagedTable,
   columns: ReadonlyMap<string, DraftColumn>,

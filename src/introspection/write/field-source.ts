@@ -11,7 +11,7 @@ import { type Code, objectCode } from "./source.js";
 
 export type Options = (readonly [name: string, value: Code])[];
 
-/** The field of a column that refers to nothing. What it says of constraints and indexes is noted as spoken for. */
+/** The field of a column without a foreign key. The constraints and indexes that it expresses are added to `spoken`. */
 export function columnCode(draft: Draft, column: string, property: string, typed: boolean): Code {
   const drafted = draft.columns.get(column)!;
   const { state, source, auto } = drafted;
@@ -62,7 +62,7 @@ export function toOneCode(
   return call(one ? "field.oneToOne" : "field.foreignKey", [`() => ${targetClass}`], options);
 }
 
-/** Whether the field itself says that it is the key; a composite key is said by the table. */
+/** True if the field itself declares the primary key. The options of the table declare a composite key. */
 export function isSingleKey({ key, columns }: Draft, column: string): boolean {
   if (key.length !== 1 || key[0] !== column) return false;
   // field.auto always takes itself for the key.
@@ -79,7 +79,7 @@ function yes(name: string): Options {
 }
 
 function nullOption({ key, columns }: Draft, column: string): Options {
-  // What is merely taken for a key may be null as far as the database knows.
+  // A column that is only treated as a key can be nullable in the database.
   return columns.get(column)!.state.nullable && !key.includes(column) ? yes("null") : [];
 }
 

@@ -5,13 +5,13 @@ import { shown } from "../names.js";
 import { defaultValueCode } from "./defaults.js";
 import type { Draft } from "./draft.js";
 
-/** A foreign key that a field can say. */
+/** A foreign key that a field can express. */
 export interface ToOne {
   readonly column: string;
   readonly target: Draft;
   /** The column referred to. */
   readonly to: string;
-  /** No other row has the same. */
+  /** True if the column is unique: one-to-one. */
   readonly one: boolean;
   readonly key: ForeignKeyState;
   readonly notes: readonly string[];
@@ -20,7 +20,7 @@ export interface ToOne {
 export interface ForeignKeys {
   /** By column. */
   readonly toOne: ReadonlyMap<string, ToOne>;
-  /** About those that no field can say. */
+  /** Notes about foreign keys that no field can express. */
   readonly notes: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function foreignKeysOf(draft: Draft, drafts: ReadonlyMap<string, Draft>):
   return { toOne, notes };
 }
 
-/** Why a field cannot say it and have the same column. */
+/** The reason why no field can express the foreign key with the same column. */
 function reasonAgainst(draft: Draft, key: ForeignKeyState, target: Draft | undefined): string | undefined {
   if (key.columns.length !== 1) return "a model's have one column";
   if (target === undefined) return "there is no model of its table";

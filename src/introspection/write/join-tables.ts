@@ -8,7 +8,7 @@ export interface JoinTable {
   readonly draft: Draft;
   readonly source: ToOne;
   readonly target: ToOne;
-  /** Whether the relation makes the very same table by itself, so that no class is needed for it. */
+  /** True if the relation makes exactly this table by itself, so that it needs no class. */
   readonly automatic: boolean;
 }
 

@@ -1,3 +1,5 @@
+/** Names for classes and fields. They are always plain identifiers, for any name in the database. */
+
 import { didYouMean } from "../../internal/suggest.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkFieldName } from "../../orm/model/field-names.js";
@@ -5,9 +7,10 @@ import { camelWords, pascalCase, singularWords, wordsOf } from "../../orm/model/
 import { splitName } from "../../orm/schema/names.js";
 import { shown } from "../names.js";
 
-/** Names for classes and fields. Whatever a database calls its things, these are plain identifiers. */
-
-/** What a class must not hide in the module that is written, or cannot be called. */
+/**
+ * Names that no class gets: globals and imports that it would hide in the written module, and words that the language
+ * reserves.
+ */
 const takenByLanguage = new Set([
   ...Object.getOwnPropertyNames(globalThis),
   ..."Model field Json any boolean never number object string symbol undefined unknown bigint".split(" "),

@@ -40,7 +40,7 @@ export function wayBackNames(table: string, via: string, one: boolean, ambiguous
   return ambiguous ? [precise] : [base, precise];
 }
 
-/** What the rows of a table are called together. */
+/** The plural name for the rows of a table. */
 export function pluralName(table: string): string {
   return camelWords(pluralWords(wordsOf(splitName(table).name)));
 }

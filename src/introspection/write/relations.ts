@@ -27,7 +27,7 @@ export interface Models {
   readonly joins: readonly JoinTable[];
 }
 
-/** Whether the mention of one table's class in another's must stand in a getter. */
+/** Returns a function that is true if one table's class must be mentioned in a getter of the other's. */
 export function gettersOf({ drafts, foreignKeys, joins }: Models): (from: string, to: string) => boolean {
   const mentions = new Map([...drafts.keys()].map((table) => [table, new Set<string>()]));
   for (const [table, { toOne }] of foreignKeys) {
@@ -77,7 +77,7 @@ function wayBack(
   const name = models.properties.get(to)!.names.take(wayBackNames(from, via, one, ambiguous));
   const target = `() => ${models.classes.get(from)}`;
   const code = call(one ? "field.reverseOne" : "field.reverse", [target, escaped(via)], []);
-  // It leads back by its very nature.
+  // A reverse relation always closes a cycle.
   return { name, code, getter: true };
 }
 
@@ -86,7 +86,9 @@ function isRepeated(joins: readonly JoinTable[], { source, target }: JoinTable):
   return joins.filter((other) => same(other.source, source) && same(other.target, target)).length > 1;
 }
 
-/** After what the table between adds to the name of the first, else after the rows it leads to. */
+/**
+ * Named after the words that the join table adds to the name of the first table, else after the rows that it leads to.
+ */
 function manyToManyName({ properties }: Models, { draft, source, target }: JoinTable): string {
   const [table, first] = [splitName(draft.table).name, splitName(source.target.table).name];
   const rest = table.startsWith(`${first}_`) ? [camelWords(wordsOf(table.slice(first.length + 1)))] : [];

@@ -7,7 +7,10 @@ import type { Draft } from "./draft.js";
 import { isSingleKey, type Options } from "./field-source.js";
 import { type Code, listCode, objectCode } from "./source.js";
 
-/** What the third argument of `Model` says, after the fields have spoken for their part; and what it cannot say. */
+/**
+ * The third argument of `Model`, without the parts that the fields already express; `notes` name the parts that it
+ * cannot express.
+ */
 export function tableOptions(
   draft: Draft,
   properties: ReadonlyMap<string, string>,
@@ -101,7 +104,7 @@ function indexCode(
   return isShort ? subjects.fields : objectCode(options);
 }
 
-/** Fields, then expressions. Where a column stands behind an expression, it is written as one. */
+/** Fields, then expressions. A column after an expression is written as an expression. */
 function subjectsOf(
   parts: readonly IndexPart[],
   properties: ReadonlyMap<string, string>,

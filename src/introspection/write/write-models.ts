@@ -58,7 +58,10 @@ export function writeModels(state: WritableState, options: WriteModelsOptions): 
   );
 }
 
-/** What the models have to do with one another. */
+/**
+ * The class names, the foreign keys, the join tables and the properties of all models. Join tables that a relation
+ * makes by itself get no class.
+ */
 function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, string>>): Models {
   const classes = classNames([...all.keys()], names);
   const foreignKeys = new Map([...all].map(([table, draft]) => [table, foreignKeysOf(draft, all)]));
@@ -123,12 +126,12 @@ function fieldSource(
   return `${notes.map(comment(space)).join("")}${field}`;
 }
 
-/** Nothing in it can end the line: what follows would be code. */
+/** A comment line. The text must not end the line: the rest would be code. */
 function comment(indent: string): (note: string) => string {
   return (note) => `${indent}// ${legible(note)}\n`;
 }
 
-/** The values of an enum that several columns have stand in a constant, so that they stay the same. */
+/** The values of an enum that several columns use are written once, as a constant. */
 function enumSources(
   enums: SchemaState["enums"],
   tables: Readonly<Record<string, TableState>>,

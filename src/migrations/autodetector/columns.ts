@@ -8,8 +8,8 @@ import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 
 /**
- * Drops computed columns that are gone, and those that are computed otherwise from a column of another type: nothing is
- * lost, and they stand in the way of changes to the columns they are computed from.
+ * Drops computed columns that are gone, and those that change together with a column they are computed from. No data is
+ * lost. They would block changes to the columns that they are computed from.
  */
 export function dropComputedColumns(journal: Journal, to: SchemaState): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
@@ -31,8 +31,8 @@ export function dropComputedColumns(journal: Journal, to: SchemaState): void {
 }
 
 /**
- * Adds and alters columns. Those that are no longer computed come first, since they stand in the way of those they were
- * computed from; those that are come last, when what they are computed from is there.
+ * Adds and alters columns. Columns that are no longer computed come first, because they would block changes to their
+ * source columns. Computed columns come last, when their source columns are there.
  */
 export function changeColumns(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
@@ -47,7 +47,7 @@ export function changeColumns(journal: Journal, to: SchemaState, ask: Asker): vo
   }
 }
 
-/** The primary keys. One that a column leaves in order to be null has to go before. */
+/** Drops a changed primary key if one of its columns becomes nullable: PostgreSQL would refuse that. */
 export function dropPrimaryKeys(journal: Journal, to: SchemaState): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     if (isDeepStrictEqual(table.primaryKey, wanted.primaryKey)) continue;
@@ -63,7 +63,10 @@ export function setPrimaryKeys(journal: Journal, to: SchemaState): void {
   }
 }
 
-/** The values of a dropped column are lost: undone, a column that must hold one needs `fill` for the rows there are. */
+/**
+ * The values of a dropped column are lost. To undo the drop of a column that is not nullable, existing rows need
+ * `fill`.
+ */
 export function dropColumns(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     for (const [column, state] of Object.entries(table.columns)) {
@@ -103,7 +106,7 @@ function alterColumn(
   journal.add(op.alterColumn(table, name, changesOf(from, to), fill === undefined ? {} : { fill }));
 }
 
-/** What differs; null for what is gone. */
+/** The properties that differ; null for one that is gone. */
 function changesOf(from: ColumnState, to: ColumnState): ColumnChanges {
   const text = <K extends "default" | "generated" | "collation" | "comment">(key: K) =>
     from[key] === to[key] ? {} : { [key]: to[key] ?? null };

@@ -17,7 +17,7 @@ export function dropEnums(journal: Journal, to: SchemaState): void {
   for (const name of Object.keys(journal.state.enums)) if (!has(to.enums, name)) journal.add(op.dropEnum(name));
 }
 
-/** Values that are added are added; anything else, and a value that is used at once, makes the type anew. */
+/** Adds new values to the type. For any other change, and for a value that is used at once, the type is made anew. */
 export function changeEnums(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const [name, values] of Object.entries(to.enums)) {
     const old = own(journal.state.enums, name);

@@ -28,7 +28,10 @@ export function addForeignKeys(journal: Journal, to: SchemaState): void {
   }
 }
 
-/** A foreign key goes with its table, and with a column of it; unless a new constraint takes its name before. */
+/**
+ * True if the foreign key is dropped together with its table or with one of its columns; false if a new constraint
+ * takes its name before.
+ */
 function goesByItself(
   table: TableState,
   wanted: TableState | undefined,
@@ -43,7 +46,10 @@ function goesByItself(
   return dropped && !reused;
 }
 
-/** Whether what it refers to is changed so that PostgreSQL, or the other end of it, would object. */
+/**
+ * True if a column at either end, or the key that it refers to, changes so that PostgreSQL would refuse the change
+ * while the foreign key is there.
+ */
 function isInTheWay(before: SchemaState, to: SchemaState, name: string, foreignKey: ForeignKeyState): boolean {
   const old = own(before.tables, foreignKey.table);
   const target = own(to.tables, foreignKey.table);
@@ -64,7 +70,7 @@ function isMadeAnother(old: TableState["columns"][string], now: TableState["colu
   return now !== undefined && (!sameFamily(old.type, now.type) || old.generated !== now.generated);
 }
 
-/** Whether a constraint or an index on which a foreign key may rest is dropped or made anew. */
+/** True if a constraint or an index that can carry a foreign key is dropped or made anew. */
 function losesKey(old: TableState, now: TableState, columns: readonly string[]): boolean {
   const alone = (part: Partial<TableState>): boolean => isUnique({ columns: old.columns, ...part }, columns);
   if (alone({ primaryKey: old.primaryKey ?? [] }) && !isDeepStrictEqual(old.primaryKey, now.primaryKey)) return true;

@@ -21,7 +21,7 @@ export function dropParts(journal: Journal, to: SchemaState): void {
   }
 }
 
-/** Adds unique constraints, checks and indexes to tables that were there already, and tells their comments. */
+/** Adds unique constraints, checks and indexes to existing tables, and sets comments of tables. */
 export function addParts(journal: Journal, to: SchemaState): void {
   for (const [name, wanted] of Object.entries(to.tables)) {
     const table = own(journal.state.tables, name);

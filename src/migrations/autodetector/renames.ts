@@ -1,3 +1,5 @@
+/** Renames the things that stay to their names in the new state. After that a name means the same on both sides. */
+
 import { isDeepStrictEqual } from "node:util";
 import { primaryKeyName } from "../../orm/schema/names.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
@@ -7,8 +9,6 @@ import { has, own } from "../lookup.js";
 import { op } from "../operations.js";
 import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
-
-/** Brings the names of what stays to those of the new state; afterwards a name means the same on both sides. */
 
 export function renameEnums(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const [name, values] of Object.entries(to.enums)) {
@@ -21,7 +21,7 @@ export function renameEnums(journal: Journal, to: SchemaState, ask: Asker): void
   }
 }
 
-/** A value in whose place another stands may have been renamed. */
+/** A value may have been renamed if another one has its position. */
 export function renameEnumValues(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const [name, values] of Object.entries(to.enums)) {
     const old = own(journal.state.enums, name);
@@ -103,8 +103,8 @@ export function renameParts(journal: Journal, to: SchemaState): void {
 }
 
 /**
- * Follows the former names that models give, as long as one fits: the new name is not there and an old one is. A hint
- * whose rename was made long ago says nothing any more. In a chain (a to b, b to c) the last comes first.
+ * Follows the former names that models give while they apply: the new name does not exist and the old one does. A hint
+ * whose rename was made long ago has no effect. In a chain (a to b, b to c) the last comes first.
  */
 function followHints(
   names: readonly string[],
@@ -124,8 +124,8 @@ function followHints(
 }
 
 /**
- * Refuses names that were exchanged (a to b, b to a). The hints stay in the models, and after the migration nothing would
- * tell that the exchange was made already.
+ * Refuses names that were exchanged (a to b, b to a). The hints stay in the models, and after the migration nothing
+ * would show that the exchange was already made.
  */
 function refuseCircles(names: readonly string[], hintsFor: (name: string) => readonly string[] | undefined): void {
   for (const start of names) {
@@ -155,7 +155,10 @@ function followTargets(current: TableState, wanted: TableState, rename: (from: s
   }
 }
 
-/** The first that the answers agree to. The first that has none is asked about; the others wait for that answer. */
+/**
+ * The first name whose rename was confirmed. Undefined as long as a question before it has no answer: the later ones
+ * wait for that answer.
+ */
 function firstAgreed(names: readonly string[], renamed: (name: string) => boolean | undefined): string | undefined {
   for (const name of names) {
     const answer = renamed(name);
@@ -164,7 +167,7 @@ function firstAgreed(names: readonly string[], renamed: (name: string) => boolea
   return undefined;
 }
 
-/** Which part of the columns two tables have in common. */
+/** The share of columns that two tables have in common, from 0 to 1. */
 function likeness(a: TableState, b: TableState): number {
   const names = Object.keys(a.columns);
   const common = names.filter((name) => a.columns[name]!.type === own(b.columns, name)?.type);

@@ -29,7 +29,7 @@ export function dropTables(journal: Journal, to: SchemaState): void {
   for (const name of order) journal.add(op.dropTable(name));
 }
 
-/** Whether the foreign key of a new table can be made together with it. */
+/** True if the foreign key of a new table can be made together with it. */
 function isThere(state: SchemaState, to: SchemaState, name: string, key: ForeignKeyState): boolean {
   if (key.table === name || !has(to.tables, key.table)) return true;
   const target: TableState | undefined = own(state.tables, key.table);

@@ -73,7 +73,7 @@ function alterStatements(alteration: Alteration): string[] {
   const { table, name, before, after } = alteration;
   const [old, now] = [findTable(before, table), findTable(after, table)];
   const [from, to] = [findColumn(table, old, name), findColumn(table, now, name)];
-  // What a computed column holds follows from the others: it is made anew, which every PostgreSQL can do.
+  // The values of a computed column follow from the others: the column is made anew, which every PostgreSQL can do.
   if (to.generated !== undefined && (from.generated !== to.generated || from.type !== to.type)) {
     const rest = withoutColumn(table, old, name);
     return [...rest.statements, ...restoreStatements(table, rest.table, now)];
@@ -119,7 +119,7 @@ function nullabilityStatements({ table, name, fill, before }: Alteration, alter:
   return [...(fill === undefined ? [] : [update, ...checked]), `${alter} SET NOT NULL`];
 }
 
-/** Lets the numbers of a column go on after the largest that is there. */
+/** Sets the sequence of a column to continue after its largest value. */
 function countOnSql(table: string, column: string): string {
   const sequence = `pg_get_serial_sequence(${literal(sqlName(table))}, ${literal(column)})`;
   return `SELECT setval(${sequence}, coalesce(max(${quote(column)}), 0) + 1, false) FROM ${sqlName(table)}`;

@@ -1,7 +1,7 @@
+/** Conversions of values from one column type to another. */
+
 import { quote } from "../../orm/identifiers.js";
 import { baseType } from "../../orm/schema/type-names.js";
-
-/** How values of one type become those of another. */
 
 const families: readonly (readonly string[])[] = [
   ["text", "varchar", "char", "bpchar", "citext", "name"],
@@ -13,15 +13,17 @@ const families: readonly (readonly string[])[] = [
 ];
 
 /**
- * Whether PostgreSQL itself turns one type into the other, checking every value: an explicit cast would cut a text that is
- * too long for the new type without a word.
+ * True if PostgreSQL itself converts one type to the other and checks every value. An explicit cast would silently cut
+ * a text that is too long for the new type.
  */
 export function convertsByItself(from: string, to: string): boolean {
   if (isArray(from) !== isArray(to)) return !isArray(to) && isText(to);
   return sameFamily(from, to) || (!isArray(to) && isText(to));
 }
 
-/** Whether the two compare with one another, so that expressions and foreign keys over them keep their meaning. */
+/**
+ * True if values of the two types can be compared, so that expressions and foreign keys over them keep their meaning.
+ */
 export function sameFamily(from: string, to: string): boolean {
   if (isArray(from) !== isArray(to)) return false;
   const [old, now] = [baseType(from), baseType(to)];

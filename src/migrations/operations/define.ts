@@ -1,7 +1,7 @@
 import type { SchemaState } from "../../orm/schema/state.js";
 import type { Operation, Step } from "../operation.js";
 
-/** What an operation is made of: the statements are asked for with the states on both sides of it. */
+/** The parts of an operation. The functions for its statements get the states before and after it. */
 export interface Parts {
   readonly source: readonly [name: string, ...args: unknown[]];
   readonly description: string;
@@ -24,14 +24,14 @@ export function define(parts: Parts): Operation {
   };
 }
 
-/** True for what `op` makes: migrations are modules that anybody can write. */
+/** True for operations made by `op`. Migrations are modules, so a list can contain anything. */
 export function isOperation(value: unknown): value is Operation {
   if (typeof value !== "object" || value === null) return false;
   const { apply, up, down, source } = value as Partial<Operation>;
   return [apply, up, down].every((each) => typeof each === "function") && Array.isArray(source);
 }
 
-/** Without arguments at the end that say nothing. */
+/** Removes absent arguments at the end. */
 function withoutAbsent(source: Parts["source"]): Parts["source"] {
   const [name, ...args] = source;
   while (args.length > 0 && isAbsent(args.at(-1))) args.pop();

@@ -157,7 +157,7 @@ export function alterEnum(name: string, values: readonly string[], options: Repl
   });
 }
 
-/** A value that took the place of another and was not there before becomes that other again. */
+/** A replacement that is new in the type is replaced by the old value again. */
 function wayBack(old: readonly string[], replace: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(
     Object.entries(replace)

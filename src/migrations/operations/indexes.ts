@@ -70,7 +70,7 @@ export function renameIndex(table: string, from: string, to: string): Operation 
   });
 }
 
-/** What an earlier attempt left behind when it failed half-way is an index that nothing uses: it goes first. */
+/** An earlier attempt that failed half-way leaves an index that nothing uses: it is dropped first. */
 function createStatements(table: string, name: string, index: IndexState, options: Concurrently): string[] {
   const create = createIndexSql(table, name, index, options);
   return options.concurrently ? [dropIndexSql(table, name, { ...options, ifExists: true }), create] : [create];

@@ -1,3 +1,5 @@
+/** Reads the arguments in migration files: checks them key by key and brings them into the form of states. */
+
 import { type Check, type Checks, is, isPlainObject, readOptions, required, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkIdentifier } from "../../orm/identifiers.js";
@@ -20,8 +22,6 @@ import {
   tidyTable,
   tidyUnique,
 } from "../../orm/schema/tidy.js";
-
-/** What is written in a migration file, checked key by key and brought into the form of states. */
 
 export function readName(owner: string, given: unknown): string {
   return checkIdentifier(owner, given);

@@ -1,9 +1,12 @@
+/**
+ * Renames of enums and their values. PostgreSQL refers to both by number, so that columns and expressions follow a
+ * rename; the states must follow it too.
+ */
+
 import type { ColumnState, TableState } from "../../orm/schema/state.js";
 import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
 import { baseType, typeName } from "../../orm/schema/type-names.js";
 import { mentions, renameTextIn, renameTypeIn } from "../sql-text.js";
-
-/** PostgreSQL knows types and their values by number, so that all that speaks of them follows a rename: so do states. */
 
 export function renameEnumIn(table: TableState, from: string, to: string): TableState {
   const [old, now] = [typeName(from), typeName(to)];

@@ -27,8 +27,8 @@ export interface PartRename {
 }
 
 /**
- * What else is renamed when a table or a column is. `after` has its new name and columns, and its constraints and indexes
- * still under the names of before.
+ * The constraints and indexes that are renamed together with a table or a column. `after` has the new name and columns;
+ * its constraints and indexes still have the old names.
  */
 export function partRenames(before: NamedTable, after: NamedTable): PartRename[] {
   const taken = new Set([...constraintNames(before.name, before.table), ...Object.keys(before.table.indexes ?? {})]);

@@ -1,3 +1,5 @@
+/** Removes a part of a table together with everything that depends on it, and restores the parts that are missing. */
+
 import { quote } from "../../orm/identifiers.js";
 import { partOf, primaryKeyName, sqlName } from "../../orm/schema/names.js";
 import {
@@ -17,16 +19,14 @@ import { tidyTable } from "../../orm/schema/tidy.js";
 import { put } from "../lookup.js";
 import { mentions } from "../sql-text.js";
 
-/** Taking something from a table together with all that hangs on it, and putting back what is missing. */
-
 export interface Taken {
   readonly table: TableState;
   readonly statements: readonly string[];
 }
 
 /**
- * A table without a column. PostgreSQL drops the constraints and indexes that name it along with it; those that only
- * speak of it in an expression are dropped by their names, so that the database has for certain what the state says.
+ * A table without a column. PostgreSQL drops the constraints and indexes on it together with it. Those that only
+ * mention it in an expression are dropped by name, so that the database certainly matches the state.
  */
 export function withoutColumn(name: string, table: TableState, column: string): Taken {
   const { table: rest, statements } = withoutMentions(name, table, column);
@@ -63,7 +63,7 @@ export function withoutMentions(name: string, table: TableState, column: string)
   };
 }
 
-/** A table without what stands in the way of another type of a column: computed columns, and expressions if `all`. */
+/** A table without the parts that block a change of a column's type: computed columns, and expressions if `all`. */
 export function withoutDependents(name: string, table: TableState, column: string, all: boolean): Taken {
   let taken: Taken = all ? withoutMentions(name, table, column) : { table, statements: [] };
   for (const computed of computedFrom(table, column)) {

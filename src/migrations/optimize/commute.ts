@@ -1,32 +1,32 @@
+/** Decides if two operations can change places. In doubt they cannot. */
+
 import type { ColumnState, ForeignKeyState, IndexState, TableState } from "../../orm/schema/state.js";
 import { baseType } from "../../orm/schema/type-names.js";
 import { has } from "../lookup.js";
 import type { Operation } from "../operation.js";
 
-/** Which operations can change places. Where it is not certain they cannot. */
-
-/** Whether `second`, which follows `first`, could as well come before it. */
+/** True if `second`, which follows `first`, can also come before it. */
 export function commutes(first: Operation, second: Operation): boolean {
   const [a, b] = [touchedBy(first), touchedBy(second)];
   if (a === "everything" || b === "everything") return false;
-  // What follows may use the value; the value itself may always be there earlier.
+  // A later operation can use the value, so it stays behind. The value itself can always be added earlier.
   if (first.source[0] === "addEnumValue") return false;
   if (a.some((one) => b.some((other) => conflict(one, other)))) return false;
   return !(releases(first) && releases(second));
 }
 
-/** Whether they are about the same thing: others have nothing to merge. */
+/** True if both touch the same table or type: other pairs have nothing to merge. */
 export function related(first: Operation, second: Operation): boolean {
   const [a, b] = [touchedBy(first), touchedBy(second)];
   return a !== "everything" && b !== "everything" && a.some((one) => b.some((other) => one.thing === other.thing));
 }
 
-/** Whether no operation may pass it. */
+/** True if no operation may move past it. */
 export function isBarrier(operation: Operation): boolean {
   return touchedBy(operation) === "everything";
 }
 
-/** What an operation reads or changes: a type, or a part of a table. */
+/** A thing that an operation reads or changes: a type, or a part of a table. */
 interface Touched {
   /** `table books`, `type mood`. */
   readonly thing: string;
@@ -123,8 +123,8 @@ function typeThing(type: string): string {
 }
 
 /**
- * What takes something away may have to wait until another has taken away what needed it: a foreign key goes before the
- * table it leads to.
+ * True if the operation removes something. It may have to wait until another has removed what needed that: a foreign
+ * key is dropped before the table it leads to.
  */
 function releases({ source: [name, , , changes] }: Operation): boolean {
   if (name === "alterColumn") return has(changes as object as Record<string, unknown>, "type");

@@ -11,14 +11,14 @@ import type { FillOptions } from "../operations/columns.js";
 import type { ColumnChanges } from "../operations/read.js";
 import { op } from "../operations.js";
 
-/** What two operations amount to when the one follows the other directly; undefined when they stay two. */
+/** The operations that replace two adjacent ones; undefined if the two cannot be merged. */
 export function merge(first: Operation, second: Operation): readonly Operation[] | undefined {
   return (
     mergeTables(first, second) ?? mergeEnums(first, second) ?? mergeParts(first, second) ?? mergeColumns(first, second)
   );
 }
 
-/** A table that is made takes all that follows into itself; one that is dropped needs nothing of what went before. */
+/** A new table includes the changes that follow; a dropped table makes the changes before it unnecessary. */
 function mergeTables(first: Operation, second: Operation): readonly Operation[] | undefined {
   const [name, table, to] = first.source as [string, string, string];
   const [next, other] = second.source as [string, string];
@@ -107,7 +107,7 @@ function mergeColumns(first: Operation, second: Operation): readonly Operation[]
   }
 }
 
-/** The rows that are there get the value of the new column once: two ways to make it are not put together. */
+/** Existing rows get the value of the new column once: two ways to make the value are not merged. */
 function addAltered(first: Operation, second: Operation): readonly Operation[] | undefined {
   const [, table, column, state, options] = first.source as [string, string, string, ColumnState, FillOptions?];
   const changes = second.source[3] as ColumnChanges;

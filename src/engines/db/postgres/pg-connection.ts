@@ -222,7 +222,7 @@ export class PgConnection implements Connection, JobCarrier {
       return;
     }
     if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
-    // The server takes no changes, as one that was demoted: the next connection may find the one that does.
+    // The server refuses writes, for example because it was demoted: the next connection may reach the primary.
     if (error.code === readOnlyServer && !job.readOnly) this.retired = true;
     const aboutName = isAboutName(job, error);
     const again = this.#mayRunAgain(job, error, aboutName);

@@ -8,7 +8,7 @@ import type { Link } from "./link.js";
 import type { LinkPool } from "./pool.js";
 import { type Argument, invoke } from "./raw-client.js";
 
-/** Is told of every call, but not of those that wait: they say nothing of the server's time. */
+/** Called for every call except blocking ones: their time says nothing about the server. */
 export interface CallMeter {
   settled(call: string, seconds: number, error: KvStoreError | null): void;
 }

@@ -29,7 +29,7 @@ export class LinkPool {
     return this.#links.filter((link) => link.ready).length;
   }
 
-  /** All servers that are known: those of the config, and those that a cluster has told. */
+  /** All known servers: those of the config, and those that a cluster reported. */
   servers(): ServerAddress[] {
     const known = new Map(this.#config.servers.map((server) => [`${server.host}:${server.port}`, server]));
     for (const { options } of this.#links[0]?.client.nodes?.("all") ?? []) {

@@ -1,6 +1,7 @@
+/** Cache entries as bytes: the length of the head in four bytes, the head as JSON, the body unchanged. */
+
 import type { CacheEntry } from "../../../batteries/cache/store.js";
 
-/** The length of the head in four bytes, the head as JSON, the body as it is. */
 const headLength = 4;
 
 /** An entry as bytes. */

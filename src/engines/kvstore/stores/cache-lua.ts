@@ -6,6 +6,7 @@
  *
  * KEYS[1] is the root, from which a script makes further keys: all lie on one server. KEYS[2] is the hash of the entry.
  */
+
 const now = `
 local time = redis.call('TIME')
 local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])

@@ -7,7 +7,7 @@ import { beginLua, findLua, invalidateLua, putLua, removeLua } from "./cache-lua
 
 /** Parts of the cache in a cluster: each lies on one server, so that its scripts see all their keys. */
 const clusterParts = 32;
-/** Keys whose varying fields are remembered, to find an entry in one round trip. */
+/** The number of keys whose varying fields are cached, to find an entry in one round trip. */
 const maxHints = 10_000;
 /** The fields by which entries of a key vary may change while we ask. */
 const maxRounds = 3;

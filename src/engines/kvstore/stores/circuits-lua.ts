@@ -4,6 +4,7 @@
  * holds the probes with the time at which each counts as lost. Epochs are times in microseconds, so that they never
  * come again, even where the hash has expired.
  */
+
 const begin = `
 local time = redis.call('TIME')
 local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])

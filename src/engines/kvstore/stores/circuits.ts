@@ -112,7 +112,8 @@ class KvBreaker implements Breaker {
   async #admit(): Promise<Admission> {
     const id = nodeCrypto().randomUUID();
     const start = performance.now();
-    // Those that come while one asks share its reply, unless each needs a place of its own.
+    // Callers that arrive while a request to the store is under way share its reply, unless each needs a probe of its
+    // own.
     const isOwn = this.#asking === null;
     this.#asking ??= this.#ask(id);
     const reply = await this.#asking;
@@ -131,7 +132,8 @@ class KvBreaker implements Breaker {
       return { ticket: 0, waitMs };
     }
     if (waitMs < 0) return { ticket: 0, waitMs: probesBusyMs };
-    // The place is that of the one who asked; as often as there are places, then all are busy.
+    // The probe belongs to the caller that started this request. Another caller asks again, at most once per probe,
+    // then all probes are busy.
     if (!isOwn) return this.#admit();
     const ticket = --this.#lastProbe;
     this.#probes.set(ticket, { epoch, id });

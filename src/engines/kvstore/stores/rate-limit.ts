@@ -28,7 +28,7 @@ interface Refusal {
 class KvRateLimiter implements RateLimiter {
   readonly #script: KvScript<Reply>;
   readonly #policy: RatePolicy;
-  /** Clients that are refused without asking: until then no request of theirs could be allowed, whoever counts it. */
+  /** Clients that are refused without asking the store: until `retryAt` no worker could allow a request of theirs. */
   readonly #refused: RecentMap<Refusal>;
 
   constructor(script: KvScript<Reply>, policy: RatePolicy) {
