@@ -63,6 +63,31 @@ describe("the published package", { timeout: 120_000 }, () => {
     await expectSuccess(join(root, "node_modules/typescript/bin/tsc"), "-p", config);
   });
 
+  it("shows no internal member in its types, and no machinery on an application", async () => {
+    const published = join(folder, "node_modules", manifest.name, "dist");
+    for (const name of await readdir(published, { recursive: true })) {
+      if (name.endsWith(".d.ts"))
+        expect(await readFile(join(published, name), "utf8"), name).not.toContain("@internal");
+    }
+    const code = `
+      import { App } from "stoa";
+      const names = new Set();
+      for (let o = new App(); o !== Object.prototype; o = Object.getPrototypeOf(o)) {
+        for (const name of Object.getOwnPropertyNames(o)) names.add(name);
+      }
+      console.log(JSON.stringify([...names].filter((name) => !/_|^enable|^constructor$/.test(name)).sort()));
+    `;
+    const { stdout } = await node("--input-type=module", "--eval", code);
+    expect(JSON.parse(stdout)).toEqual(
+      (
+        "addGrpcService addGuard circuitBreakers database debug delete env exceptionHandler fetch get head healthCheck " +
+        "invalidateCache kvstore logger metrics nodeListener onEvent openapi options override patch phase post put " +
+        "registerBlueprint registerScoped registerSingleton registerTransient request route run start state stop " +
+        "trustProxy trustedHosts use websocket"
+      ).split(" "),
+    );
+  });
+
   it("passes publint", async () => {
     const { messages } = await publint({ pkgDir: join(folder, "node_modules", manifest.name), strict: true });
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
