@@ -1,11 +1,11 @@
 import type { TestClient } from "stoa/testing";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
 import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
 import { decodeEntry, encodeEntry } from "../../../src/engines/kvstore/stores/cache-entry.js";
 import { service } from "../../support/service.js";
 import { twoClients } from "./apps.js";
-import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { serverOfTest } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 const noField = (): undefined => undefined;
@@ -215,20 +215,14 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
   });
 
   it("makes responses anew while the store is away", async () => {
-    const folder = await temporaryFolder();
-    const port = await freePort();
-    const server = await startServer(port, folder.path);
-    onTestFinished(async () => {
-      await server.kill();
-      await folder.remove();
-    });
+    const server = await serverOfTest();
     let made = 0;
     const [one] = await twoClients(
       (app) => {
         app.enableCaching();
         app.get("/books", () => ({ made: ++made }));
       },
-      { url: `redis://127.0.0.1:${port}` },
+      { url: server.url },
     );
     await one.get("/books");
     expect((await one.get("/books")).headers.get("x-cache")).toBe("HIT");

@@ -1,10 +1,10 @@
 import type { KvStore } from "stoa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Admission, Breaker, BreakerState } from "../../../src/batteries/circuit-breaker/store.js";
 import { KvBreakerStore } from "../../../src/engines/kvstore/stores/circuits.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
-import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { serverOfTest } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 interface Circuit {
@@ -128,19 +128,13 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
   });
 
   it("let requests pass while the store is away", async () => {
-    const folder = await temporaryFolder();
-    const port = await freePort();
-    const server = await startServer(port, folder.path);
-    onTestFinished(async () => {
-      await server.kill();
-      await folder.remove();
-    });
+    const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {
         app.enableCircuitBreaker();
         app.get("/", () => "ok");
       },
-      { url: `redis://127.0.0.1:${port}` },
+      { url: server.url },
     );
     await server.kill();
     expect((await one.get("/")).status).toBe(200);

@@ -4,7 +4,7 @@ import { KvRevocations } from "../../../src/engines/kvstore/stores/revocations.j
 import { KvSessionStore } from "../../../src/engines/kvstore/stores/sessions.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
-import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { freePort, serverOfTest, startServer, temporaryFolder } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 const secret = "a secret of tokens with at least 32 bytes";
@@ -56,19 +56,13 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
   });
 
   it("answer 503 to requests that bring one while the store is away, and others pass", async () => {
-    const folder = await temporaryFolder();
-    const port = await freePort();
-    const server = await startServer(port, folder.path);
-    onTestFinished(async () => {
-      await server.kill();
-      await folder.remove();
-    });
+    const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {
         app.enableSessions();
         app.get("/", () => "ok");
       },
-      { url: `redis://127.0.0.1:${port}` },
+      { url: server.url },
     );
     await server.kill();
     expect((await one.get("/")).status).toBe(200);

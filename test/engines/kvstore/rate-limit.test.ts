@@ -1,9 +1,9 @@
 import { RateLimitConfig } from "stoa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { KvRateLimitStore } from "../../../src/engines/kvstore/stores/rate-limit.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
-import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { serverOfTest } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => {
@@ -119,19 +119,13 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     ["allow", 200],
     ["refuse", 503],
   ] as const)("follows onStoreError while the store is away: %s", async (onStoreError, status) => {
-    const folder = await temporaryFolder();
-    const port = await freePort();
-    const server = await startServer(port, folder.path);
-    onTestFinished(async () => {
-      await server.kill();
-      await folder.remove();
-    });
+    const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {
         app.enableRateLimit(RateLimitConfig.tokenBucket(1000, 60, { onStoreError }));
         app.get("/", () => "ok");
       },
-      { url: `redis://127.0.0.1:${port}` },
+      { url: server.url },
     );
     expect((await one.get("/")).headers.get("ratelimit-limit")).toBe("1000");
     await server.kill();

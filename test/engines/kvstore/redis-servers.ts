@@ -5,6 +5,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
 import { until } from "./store.js";
 
 const run = promisify(execFile);
@@ -47,6 +48,18 @@ export async function startServer(
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "stoa-kv-"));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A server of the current test alone, which may kill it. */
+export async function serverOfTest(): Promise<RedisServer & { readonly url: string }> {
+  const folder = await temporaryFolder();
+  const port = await freePort();
+  const server = await startServer(port, folder.path);
+  onTestFinished(async () => {
+    await server.kill();
+    await folder.remove();
+  });
+  return { ...server, url: `redis://127.0.0.1:${port}` };
 }
 
 export interface RedisCluster {
