@@ -1,5 +1,5 @@
 /**
- * Every error the framework itself answers with: its code, its status and what it tells the client. The problem's `type`
+ * Every error that the framework itself sends: its code, its status and its text for the client. The problem's `type`
  * is made from the code; docs/errors.md lists the table, and a test holds the two together.
  */
 export const errorTable = {
@@ -15,7 +15,7 @@ export const errorTable = {
   ORIGIN_NOT_ALLOWED: [403, "This origin is not allowed."],
   NOT_FOUND: [404, "There is nothing at this address."],
   METHOD_NOT_ALLOWED: [405, "This method is not allowed at this address."],
-  NOT_ACCEPTABLE: [406, "No acceptable form of the answer exists."],
+  NOT_ACCEPTABLE: [406, "No acceptable form of the response exists."],
   REQUEST_TIMEOUT: [408, "The request took too long to arrive."],
   CONFLICT: [409, "The request conflicts with the state of the resource."],
   LENGTH_REQUIRED: [411, "The length of the body must be given."],
@@ -29,11 +29,11 @@ export const errorTable = {
   UPGRADE_REQUIRED: [426, "This address speaks WebSocket only."],
   TOO_MANY_REQUESTS: [429, "Too many requests."],
   HEADERS_TOO_LARGE: [431, "The header fields are larger than allowed."],
-  INTERNAL_SERVER_ERROR: [500, "The server failed to answer the request."],
+  INTERNAL_SERVER_ERROR: [500, "The server failed to handle the request."],
   NOT_IMPLEMENTED: [501, "The server does not support this method."],
-  SERVICE_UNAVAILABLE: [503, "The server cannot answer now."],
+  SERVICE_UNAVAILABLE: [503, "The server cannot handle the request now."],
   CIRCUIT_OPEN: [503, "This part of the service has failed repeatedly and is given a pause."],
-  GATEWAY_TIMEOUT: [504, "The request took too long to answer."],
+  GATEWAY_TIMEOUT: [504, "The request took too long to handle."],
   HTTP_VERSION_NOT_SUPPORTED: [505, "Only HTTP/1.1 and HTTP/1.0 are supported."],
 } as const satisfies Record<string, readonly [status: number, detail: string]>;
 

@@ -46,7 +46,7 @@ interface CoreHttpOptions {
   readonly openapi?: Readonly<Record<string, unknown>>;
   /** Status of a result that is not a Response. Default 200. */
   readonly status?: number;
-  /** Seconds until the request is answered with 504; 0 for no limit. */
+  /** Seconds until the client gets 504; 0 for no limit. */
   readonly timeout?: number;
   /** Runs the handler before the body is read; `request.stream()` and `request.parts()` read it. Default false. */
   readonly stream?: boolean;

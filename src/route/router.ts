@@ -87,7 +87,7 @@ export let sinkOf: (router: unknown) => RouteSink | undefined;
 
 /** Takes routes, middleware and guards: the common part of App and Blueprint. */
 export abstract class Router<Prefix extends string = ""> {
-  /** Registers a GET route. HEAD requests are answered by it too. */
+  /** Registers a GET route. It handles HEAD requests too. */
   declare readonly get: RouteMethod<Prefix, this>;
   /** Registers a POST route. */
   declare readonly post: RouteMethod<Prefix, this>;
@@ -97,7 +97,7 @@ export abstract class Router<Prefix extends string = ""> {
   declare readonly patch: RouteMethod<Prefix, this>;
   /** Registers a DELETE route. */
   declare readonly delete: RouteMethod<Prefix, this>;
-  /** Registers an OPTIONS route. CORS preflight requests are answered by `enableCors()`. */
+  /** Registers an OPTIONS route. `enableCors()` handles CORS preflight requests. */
   declare readonly options: RouteMethod<Prefix, this>;
   /** Registers a HEAD route. */
   declare readonly head: RouteMethod<Prefix, this>;

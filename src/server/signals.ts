@@ -28,7 +28,7 @@ export function onStopSignal(callback: (signal: StopSignal, count: number) => vo
 
 /**
  * Calls back when the parent process says so, by SIGTERM. Ctrl+C reaches every process of a terminal: a child leaves it
- * to its parent. Returns a function that lets go.
+ * to its parent. Returns a function that removes the listeners.
  */
 export function onParentSignal(callback: () => void): () => void {
   const ignore = (): void => {};

@@ -12,7 +12,7 @@ export interface TestServerOptions extends TestSettings, Partial<ServerLimits> {
 export interface TestServer extends AsyncDisposable {
   readonly address: ListenAddress;
   readonly url: string;
-  /** Drains: requests in flight are answered, WebSockets closed with 1001, the shutdown hooks run. */
+  /** Drains: requests in flight are completed, WebSockets closed with 1001, the shutdown hooks run. */
   close(): Promise<void>;
 }
 

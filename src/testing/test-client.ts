@@ -105,7 +105,7 @@ export class TestClient implements AsyncDisposable {
     return response;
   }
 
-  /** Opens a WebSocket; rejects with a `WebSocketRefusedError` when the application answers anything but 101. */
+  /** Opens a WebSocket; rejects with a `WebSocketRefusedError` if the response has another status than 101. */
   async websocket(path: string, init: TestSocketInit = {}): Promise<TestSocket> {
     await this.#app.start();
     this.#transport ??= createNetTransport(hostOf(this.#app).dispatch, {

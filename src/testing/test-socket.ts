@@ -16,7 +16,7 @@ export class TestSocket extends Channel {
   }
 }
 
-/** The server did not open the WebSocket; `response` is what it answered. */
+/** The server did not open the WebSocket; `response` is its response. */
 export class WebSocketRefusedError extends Error {
   override name = "WebSocketRefusedError";
   readonly response: globalThis.Response;
@@ -47,7 +47,7 @@ export async function connect(
       perMessageDeflate: false,
     });
     raw.once("error", reject);
-    // Made here and not when it is open: a message may come with the same bytes as the answer.
+    // Made here and not when it is open: a message may come with the same bytes as the response.
     raw.once("upgrade", (answer: IncomingMessage) => {
       const socket = new TestSocket(raw, headersOf(answer));
       raw.once("open", () => resolve(socket));

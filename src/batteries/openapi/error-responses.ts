@@ -72,7 +72,7 @@ const kinds = {
   ValidationFailed: [422, "ValidationErrors", "The input breaks its schema; all that is wrong with it is listed."],
   TooManyRequests: [429, "Problem", "Too many requests."],
   InternalServerError: [500, "ServerError", "The server failed to answer."],
-  ServiceUnavailable: [503, "Problem", "The server cannot answer now."],
+  ServiceUnavailable: [503, "Problem", "The server cannot handle the request now."],
 } as const satisfies Record<string, readonly [status: number, schema: keyof typeof schemas, description: string]>;
 
 /** The error responses that a document shares. */
