@@ -230,6 +230,21 @@ describe("a handler that throws a response", () => {
   });
 });
 
+describe("a thrown response that cannot be sent", () => {
+  it("is a 500, and the error is logged", async () => {
+    const logged: string[] = [];
+    const app = new App();
+    app.logger = { ...app.logger, error: (message) => void logged.push(message) };
+    app.get("/", async () => {
+      const used = new globalThis.Response("once");
+      await used.text();
+      throw used;
+    });
+    expect((await app.request("/")).status).toBe(500);
+    expect(logged).toEqual(["GET / failed"]);
+  });
+});
+
 describe("the result of an exception handler", () => {
   class Broken extends Error {}
 

@@ -1,4 +1,4 @@
-import { App, JwtAuth, MemorySessionStore } from "stoa";
+import { App, Blueprint, JwtAuth, MemorySessionStore } from "stoa";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
@@ -145,6 +145,14 @@ describe("state that is kept per process", () => {
     const app = new App();
     app.get("/", { middleware: [jwt()] }, () => "");
     expect(await warningsOf(app, 2)).toEqual([
+      "each of the 2 workers has its own revoked tokens: enable a key-value store to share",
+    ]);
+  });
+
+  it("is found in middleware of blueprints too", async () => {
+    const blueprint = new Blueprint("/api").use(jwt());
+    blueprint.get("/", () => "");
+    expect(await warningsOf(new App().registerBlueprint(blueprint), 2)).toEqual([
       "each of the 2 workers has its own revoked tokens: enable a key-value store to share",
     ]);
   });

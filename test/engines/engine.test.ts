@@ -1,4 +1,6 @@
+import { App } from "stoa";
 import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
 import { currentHealth } from "../../src/batteries/health/feature.js";
 import { metricsFeature } from "../../src/batteries/metrics/feature.js";
@@ -79,6 +81,24 @@ describe("an engine", () => {
     dead.client.alive = false;
     expect((await currentHealth(dead.host))?.checks["probe"]).toMatchObject({ status: "DOWN" });
     expect(client.alive).toBe(true);
+  });
+
+  it("is measured only where metrics are enabled, and its gauges are read at each scrape", async () => {
+    const measured: string[] = [];
+    const change: Partial<Declaration> = {
+      gauges: (client) => ({ opened: { help: "Openings.", read: () => client.opened } }),
+      measure: (_client, meter) => void measured.push(meter.named("probe_calls_total")),
+    };
+    await hostWith(change).host.start();
+    expect(measured).toEqual([]);
+    const app = new App().enableMetrics();
+    const probe = engine<string, Client>({ ...declaration, ...change });
+    probe.enable(hostOf(app), "config");
+    await probe.stages.prepare(hostOf(app));
+    await probe.stages.open(hostOf(app));
+    expect(measured).toEqual(["framework_probe_calls_total"]);
+    expect(await (await app.request("/metrics")).text()).toContain("\nframework_probe_opened 1\n");
+    await app.stop();
   });
 
   it("records spans only where something exports them", async () => {
