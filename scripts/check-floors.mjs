@@ -27,6 +27,8 @@ export const floors = [
   ["orm"], // models and queries
   ["migrations"], // changes of a schema, and the files that hold them
   ["introspection"], // models from a schema
+  ["patterns"], // outbox, event store, commands, sagas and jobs, on a database
+  ["apis"], // GraphQL and gRPC
   ["app"], // App, its host and the list of features
   ["testing", "cli"], // helpers for tests; the command line
   ["faces"], // the entry points of the package, each named index.ts: for users, so nothing inside imports them
