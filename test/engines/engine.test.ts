@@ -52,7 +52,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("an engine", () => {
-  it("is opened at the start and closed at the end", async () => {
+  it("An engine is opened at the start and closed at the end", async () => {
     const { host, client } = hostWith();
     expect(client.opened).toBe(0);
     await host.start();
@@ -61,18 +61,18 @@ describe("an engine", () => {
     expect(client.closed).toBe(1);
   });
 
-  it("that does not open in time ends the start with its name, and is closed", async () => {
+  it("An engine that does not open in time ends the start with its name, and is closed", async () => {
     const { host, client } = hostWith({ open: () => new Promise(() => {}), openWithin: () => 0.01 });
     await expect(host.start()).rejects.toThrow("the probe did not open within 0.01 s");
     expect(client.closed).toBe(1);
   });
 
-  it("that fails to open ends the start with its own error", async () => {
+  it("An engine that fails to open ends the start with its own error", async () => {
     const { host } = hostWith({ open: () => Promise.reject(new Error("refused by 10.0.0.1")) });
     await expect(host.start()).rejects.toThrow("refused by 10.0.0.1");
   });
 
-  it("is part of the application's health", async () => {
+  it("An engine is part of the application's health", async () => {
     const { host, client } = hostWith();
     await host.start();
     expect((await currentHealth(host))?.checks["probe"]).toMatchObject({ status: "UP" });
@@ -83,7 +83,7 @@ describe("an engine", () => {
     expect(client.alive).toBe(true);
   });
 
-  it("is measured only where metrics are enabled, and its gauges are read at each scrape", async () => {
+  it("An engine is measured only if metrics are enabled, and its gauges are read at each scrape", async () => {
     const measured: string[] = [];
     const change: Partial<Declaration> = {
       gauges: (client) => ({ opened: { help: "Openings.", read: () => client.opened } }),
@@ -101,7 +101,7 @@ describe("an engine", () => {
     await app.stop();
   });
 
-  it("records spans only where something exports them", async () => {
+  it("An engine records spans only if an exporter is present", async () => {
     const traced: unknown[] = [];
     const trace = (_client: Client, tracer: unknown): void => void traced.push(tracer);
     const plain = hostWith({ trace });
@@ -114,7 +114,7 @@ describe("an engine", () => {
     expect(traced).toEqual([tracer]);
   });
 
-  it("is drained before it is closed", async () => {
+  it("An engine is drained before it is closed", async () => {
     const order: string[] = [];
     const { host } = hostWith({
       drain: async () => void order.push("drain"),
@@ -127,7 +127,7 @@ describe("an engine", () => {
 });
 
 describe("a lost connection", () => {
-  it("is opened again until that succeeds; meanwhile the engine is not healthy, and the log says so once", async () => {
+  it("A lost connection is opened again until that succeeds; meanwhile the engine is unhealthy, and one line is logged", async () => {
     let refusals = 0;
     const { host, client, lines } = hostWith({
       async open(opened) {
@@ -152,7 +152,7 @@ describe("a lost connection", () => {
     await host.stop();
   });
 
-  it("is not opened again once the application ends", async () => {
+  it("A lost connection is not opened again once the application ends", async () => {
     const { host, client } = hostWith({
       onLost(opened, lost) {
         opened.lost = lost;
@@ -165,7 +165,7 @@ describe("a lost connection", () => {
     expect(client.opened).toBe(1);
   });
 
-  it("that opens after the application has ended is closed", async () => {
+  it("A connection that opens after the application has ended is closed", async () => {
     let arrive = (): void => {};
     const { host, client, lines } = hostWith({
       open: (opened) => (++opened.opened === 1 ? Promise.resolve() : new Promise((resolve) => (arrive = resolve))),
@@ -183,7 +183,7 @@ describe("a lost connection", () => {
     expect(lines).not.toContain("the probe is connected again");
   });
 
-  it("is opened again when one attempt has no end", async () => {
+  it("A lost connection is opened again if one attempt never ends", async () => {
     let seconds = 60;
     const { host, client, lines } = hostWith({
       open: (opened) => (++opened.opened === 2 ? new Promise(() => {}) : Promise.resolve()),
@@ -202,7 +202,7 @@ describe("a lost connection", () => {
 });
 
 describe("the logger of an engine", () => {
-  it("is that of the application, also if it is set after the engine is enabled", () => {
+  it("The logger of an engine is the application's, also if that is set after the engine is enabled", () => {
     let given: AppHost["logger"] | null = null;
     const { host, lines } = hostWith({
       create(_config, logger) {

@@ -44,13 +44,16 @@ const failure = async (options: Partial<DatabaseOptions>): Promise<OperationalEr
 };
 
 describe("isLoopback", () => {
-  it.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])("%s is", (address) => {
+  it.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])("%s is a loopback address", (address) => {
     expect(loopback.isLoopback(address)).toBe(true);
   });
 
-  it.each(["10.0.0.1", "::ffff:10.0.0.1", "1127.0.0.1", "::2", "127.0.0.1.example", ""])("%s is not", (address) => {
-    expect(loopback.isLoopback(address)).toBe(false);
-  });
+  it.each(["10.0.0.1", "::ffff:10.0.0.1", "1127.0.0.1", "::2", "127.0.0.1.example", ""])(
+    "%s is not a loopback address",
+    (address) => {
+      expect(loopback.isLoopback(address)).toBe(false);
+    },
+  );
 });
 
 const message = (type: string, ...parts: readonly (Buffer | number | string)[]): Buffer => {
@@ -138,23 +141,26 @@ describe("a server without TLS", () => {
       vi.mocked(loopback.isLoopback).mockReturnValue(false);
     });
 
-    it.each(["prefer", "allow", "disable"] as const)("does not get a password in clear text (%s)", async (sslmode) => {
-      fake.question = clearText;
-      fake.answers = [() => ready];
-      const error = await failure({ url: fake.url, password, sslmode });
-      expect(error.message).toContain("asks for the password in clear text, but the connection is not encrypted");
-      expect(error.sqlstate).toBe("28000");
-      expect(fake.received).toBe("");
-    });
+    it.each(["prefer", "allow", "disable"] as const)(
+      "A remote server without TLS does not get the password in clear text (sslmode %s)",
+      async (sslmode) => {
+        fake.question = clearText;
+        fake.answers = [() => ready];
+        const error = await failure({ url: fake.url, password, sslmode });
+        expect(error.message).toContain("asks for the password in clear text, but the connection is not encrypted");
+        expect(error.sqlstate).toBe("28000");
+        expect(fake.received).toBe("");
+      },
+    );
 
-    it("does not get one where requireAuth names it either", async () => {
+    it("A remote server without TLS does not get the password in clear text even if requireAuth names it", async () => {
       fake.question = clearText;
       fake.answers = [() => ready];
       await failure({ url: fake.url, password, requireAuth: "password" });
       expect(fake.received).toBe("");
     });
 
-    it("gets an MD5 hash only where requireAuth names it", async () => {
+    it("A remote server without TLS gets an MD5 hash of the password only if requireAuth names it", async () => {
       fake.question = md5;
       fake.answers = [() => ready];
       expect((await failure({ url: fake.url, password })).message).toContain("asks for an MD5 hash");
@@ -164,7 +170,7 @@ describe("a server without TLS", () => {
     });
   });
 
-  it("does not get a password after the authentication", async () => {
+  it("A server that asks for a password after the authentication does not get it", async () => {
     fake.answers = [() => clearText];
     const db = await open({ url: fake.url, password });
     await expect(db.fetchval("select 1")).rejects.toThrow("asks for authentication again");
@@ -172,14 +178,14 @@ describe("a server without TLS", () => {
     expect(fake.received).not.toContain(password);
   });
 
-  it("on this machine gets a password in clear text", async () => {
+  it("A server on this machine gets the password in clear text without TLS", async () => {
     fake.question = clearText;
     fake.answers = [() => ready];
     await open({ url: fake.url, password });
     expect(fake.received).toContain(password);
   });
 
-  it("must prove in SCRAM that it knows the password", async () => {
+  it("A server that uses SCRAM must prove that it knows the password", async () => {
     fake.question = sasl("SCRAM-SHA-256");
     fake.answers = [
       (first) => message("R", 11, Buffer.from(`r=${/r=(.+)$/.exec(first)![1]}server,s=c2FsdA==,i=4096`)),
@@ -189,7 +195,7 @@ describe("a server without TLS", () => {
     expect(error.message).toContain("did not prove that it knows the password");
   });
 
-  it("gets no flag for channel binding", async () => {
+  it("A server without TLS gets no flag for channel binding in SCRAM", async () => {
     fake.question = sasl("SCRAM-SHA-256");
     await failure({ url: fake.url, password, connectTimeout: 3000 });
     expect(fake.received).toContain("n,,n=");
@@ -201,7 +207,7 @@ describe("a server without TLS", () => {
     ["scram-sha-256,none", "password", clearText, "asks for the password in clear text"],
     ["!password,!md5", "md5", md5, "asks for an MD5 hash of the password"],
     ["none", "scram-sha-256", sasl("SCRAM-SHA-256"), "asks for SCRAM"],
-  ])("is refused by requireAuth %s when it asks for %s", async (requireAuth, _, question, reason) => {
+  ])("The setting requireAuth %s refuses a server that asks for %s", async (requireAuth, _, question, reason) => {
     fake.question = question;
     fake.answers = [() => ready];
     const error = await failure({ url: fake.url, password, requireAuth });
@@ -213,7 +219,7 @@ describe("a server without TLS", () => {
     ["none,password", ready],
     ["!password", ready],
     ["password", clearText],
-  ])("is accepted by requireAuth %s", async (requireAuth, question) => {
+  ])("The setting requireAuth %s accepts the server", async (requireAuth, question) => {
     fake.question = question;
     fake.answers = [() => ready];
     await open({ url: `${fake.url}?require_auth=${requireAuth}`, password });
@@ -287,24 +293,24 @@ describe.skipIf(server === "")("a server with TLS and SCRAM", () => {
     return socket;
   };
 
-  it("authenticates with channel binding", async () => {
+  it("A connection with TLS and SCRAM authenticates with channel binding", async () => {
     const db = await open({ url, ...login, channelBinding: "require", requireAuth: "scram-sha-256" });
     expect(await db.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()")).toBe(true);
   });
 
-  it("authenticates without channel binding where that is disabled", async () => {
+  it("A connection with TLS authenticates without channel binding if that is disabled", async () => {
     const db = await open({ url, ...login, channelBinding: "disable" });
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("is refused without TLS, or without a password, where channel binding is required", async () => {
+  it("A required channel binding refuses a connection without TLS or without a password", async () => {
     const plain = await failure({ url, ...login, sslmode: "disable", channelBinding: "require" });
     expect(plain.message).toContain("channel binding needs TLS");
     const trusting = await failure({ url: server, sslmode: "require", channelBinding: "require" });
     expect(trusting.message).toContain("asks for no authentication, but channelBinding is 'require'");
   });
 
-  it("does not accept a client that is connected through a server in the middle", async () => {
+  it("Channel binding refuses a connection through a server in the middle", async () => {
     const through = await listen(async (socket) => {
       const client = await impersonate(socket);
       const raw = upstream();
@@ -321,7 +327,7 @@ describe.skipIf(server === "")("a server with TLS and SCRAM", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("gets a request to cancel only if its certificate is checked as that of the session", async () => {
+  it("A request to cancel is sent only to a server whose certificate passes the check of the session", async () => {
     let cancelled = "";
     let ended = false;
     const through = await listen(async (socket, count) => {

@@ -4,7 +4,7 @@ import { DatabaseConfig } from "../../../src/engines/db/config.js";
 import { ValueError } from "../../../src/internal/value-error.js";
 
 describe("DatabaseConfig", () => {
-  it("reads a URL", () => {
+  it("DatabaseConfig reads a URL", () => {
     expect(new DatabaseConfig("postgres://ada:s%40crét@db.example:6543/my%20books")).toMatchObject({
       engine: "postgres",
       host: "db.example",
@@ -20,7 +20,7 @@ describe("DatabaseConfig", () => {
     expect(new DatabaseConfig("postgres:///x?host=/tmp")).toMatchObject({ host: "/tmp", database: "x" });
   });
 
-  it("reads the parameters of a URL by libpq's names and by its own", () => {
+  it("DatabaseConfig reads the parameters of a URL by libpq's names and by its own", () => {
     const query = "sslmode=verify-full&sslrootcert=ca.pem&application_name=shop&connect_timeout=3&pool_size=4";
     expect(new DatabaseConfig(`postgres://h/x?${query}&statement_timeout=250&prepared_statements=false`)).toMatchObject(
       {
@@ -36,7 +36,7 @@ describe("DatabaseConfig", () => {
     expect(new DatabaseConfig("postgres://h/x?pgbouncer=true").preparedStatements).toBe(false);
   });
 
-  it("reads several hosts", () => {
+  it("DatabaseConfig reads several hosts", () => {
     const config = new DatabaseConfig("postgres://u:p%2C@a:1,[::1]:2,%2Ftmp,c/x?target_session_attrs=primary");
     expect(config).toMatchObject({ host: "a", port: 1, user: "u", password: "p,", targetSessionAttrs: "primary" });
     expect(config.hosts).toEqual([
@@ -55,12 +55,12 @@ describe("DatabaseConfig", () => {
     expect(new DatabaseConfig("postgres://a/x").hosts).toEqual([{ host: "a", port: 5432 }]);
   });
 
-  describe("reads libpq's variables", () => {
+  describe("libpq's variables", () => {
     afterEach(() => {
       vi.unstubAllEnvs();
     });
 
-    it("as defaults for the fields and the URL", () => {
+    it("The variables of libpq are the defaults for fields and URL", () => {
       vi.stubEnv("PGHOST", "env.example");
       vi.stubEnv("PGPORT", "6543");
       vi.stubEnv("PGUSER", "env");
@@ -86,7 +86,7 @@ describe("DatabaseConfig", () => {
       expect(new DatabaseConfig("pglite:").user).toBeUndefined();
     });
 
-    it("and names an invalid one", () => {
+    it("An invalid variable of libpq is refused with an error that names it", () => {
       vi.stubEnv("PGPORT", "many");
       expect(() => new DatabaseConfig({ host: "h" })).toThrow("option 'PGPORT' in the environment must be an integer");
     });
@@ -97,12 +97,12 @@ describe("DatabaseConfig", () => {
     ["acquire_timeout", "acquireTimeout"],
     ["idle_timeout", "idleTimeout"],
     ["statement_timeout", "statementTimeout"],
-  ] as const)("reads %s and %s in a URL as numbers", (snake, camel) => {
+  ] as const)("The URL parameters %s and %s are read as numbers", (snake, camel) => {
     for (const name of [snake, camel]) expect(new DatabaseConfig(`postgres://h/x?${name}=7`)[camel]).toBe(7);
     expect(() => new DatabaseConfig(`postgres://h/x?${camel}=`)).toThrow(camel);
   });
 
-  it("takes fields in either spelling, and in the contract's order", () => {
+  it("DatabaseConfig accepts fields in either spelling, and arguments in the contract's order", () => {
     expect(new DatabaseConfig({ host: "h", database: "x", pool_size: 3 }).poolSize).toBe(3);
     expect(new DatabaseConfig({ host: "h", poolSize: 3 }).pool_size).toBe(3);
     expect(new DatabaseConfig("postgres://h/x", 7, "require", "ca.pem")).toMatchObject({
@@ -112,7 +112,7 @@ describe("DatabaseConfig", () => {
     });
   });
 
-  it("prefers a field to the same in the URL", () => {
+  it("A field of DatabaseConfig takes precedence over the same value in the URL", () => {
     expect(new DatabaseConfig({ url: "postgres://a:b@h/x?pool_size=1", poolSize: 2, password: "c" })).toMatchObject({
       user: "a",
       password: "c",
@@ -128,7 +128,7 @@ describe("DatabaseConfig", () => {
     ["pglite:/var/data", "/var/data"],
     ["pglite:///var/data", "/var/data"],
     ["pglite:my%20data?acquire_timeout=9", "my data"],
-  ])("%s is embedded, in %s", (url, folder) => {
+  ])("The URL %s selects the embedded database in the folder %s", (url, folder) => {
     expect(new DatabaseConfig(url)).toMatchObject({ engine: "pglite", folder });
   });
 
@@ -160,12 +160,12 @@ describe("DatabaseConfig", () => {
     [{ url: "postgres://h/x?require_auth=all" }, "option 'require_auth' in the query of the database URL"],
     [{ channelBinding: "yes" }, "option 'channelBinding' in DatabaseConfig must be one of"],
     [{ statementTimeout: -1 }, "option 'statementTimeout'"],
-  ])("refuses %o", (options, message) => {
+  ])("DatabaseConfig refuses %o", (options, message) => {
     expect(() => new DatabaseConfig(options as object)).toThrow(ValueError);
     expect(() => new DatabaseConfig(options as object)).toThrow(message);
   });
 
-  it("shows neither the password nor the URL that holds it", () => {
+  it("A printed DatabaseConfig shows neither the password nor the URL that contains it", () => {
     const config = new DatabaseConfig("postgres://ada:hunter2@h/x");
     expect(inspect(config) + JSON.stringify(config) + String(Object.values(config))).not.toContain("hunter2");
     expect(config.address).toBe("h:5432/x");

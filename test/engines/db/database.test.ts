@@ -64,12 +64,12 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     throw new Error("the statement did not fail");
   };
 
-  it("names its engine", () => {
+  it("A database names its engine", () => {
     expect(db.engine).toBe(name);
   });
 
   describe("calls", () => {
-    it("fetch gives all rows as objects", async () => {
+    it("fetch() returns all rows as objects", async () => {
       expect(await db.fetch("select x, x * 2 as twice from generate_series(1, 3) x")).toEqual([
         { x: 1, twice: 2 },
         { x: 2, twice: 4 },
@@ -77,32 +77,32 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ]);
     });
 
-    it("fetchrow gives the first row, or null", async () => {
+    it("fetchrow() returns the first row, or null", async () => {
       expect(await db.fetchrow("select $1::int as a, $2::text as b", [1, "two"])).toEqual({ a: 1, b: "two" });
       expect(await db.fetchrow("select * from authors")).toBeNull();
     });
 
-    it("fetchval gives the first value, or null", async () => {
+    it("fetchval() returns the first value, or null", async () => {
       expect(await db.fetchval("select x from generate_series(5, 9) x")).toBe(5);
       expect(await db.fetchval("select null")).toBeNull();
       expect(await db.fetchval("select id from authors")).toBeNull();
     });
 
-    it("fetchArrays gives rows as lists with the names of the columns", async () => {
+    it("fetchArrays() returns rows as lists, with the names of the columns", async () => {
       expect(await db.fetchArrays("select 1 as a, null as b, 'x' as a")).toEqual({
         columns: ["a", "b", "a"],
         rows: [[1, null, "x"]],
       });
     });
 
-    it("fetchText gives the text of PostgreSQL, not parsed", async () => {
+    it("fetchText() returns the text of PostgreSQL, not parsed", async () => {
       expect(await db.fetchText("select json_build_object('n', 12345678901234567890)")).toBe(
         '{"n" : 12345678901234567890}',
       );
       expect(await db.fetchText("select null::json")).toBeNull();
     });
 
-    it("execute says what was done to how many rows", async () => {
+    it("execute() returns the command and the number of rows", async () => {
       expect(await db.execute("insert into authors (name) values ('a'), ('b')")).toEqual({
         command: "INSERT",
         rowCount: 2,
@@ -112,7 +112,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await db.execute("drop table other")).toEqual({ command: "DROP TABLE", rowCount: 0 });
     });
 
-    it("script runs several statements, all or none", async () => {
+    it("script() runs several statements, all or none", async () => {
       await db.script("insert into authors (name) values ('a'); insert into authors (name) values ('b')");
       await expect(
         db.script("insert into authors (name) values ('c'); insert into nowhere values (1)"),
@@ -120,47 +120,47 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await db.fetchval("select count(*) from authors")).toBe(2);
     });
 
-    it("a column called __proto__ is an ordinary key of the row", async () => {
+    it("A column called __proto__ is an ordinary key of the row", async () => {
       const row = await db.fetchrow(`select '{"polluted": true}'::json as "__proto__"`);
       expect(Object.keys(row ?? {})).toEqual(["__proto__"]);
       expect((row as { polluted?: unknown }).polluted).toBeUndefined();
     });
 
-    it("takes a very long statement", async () => {
+    it("A very long statement is accepted", async () => {
       const values = Array.from({ length: 5000 }, (_, i) => `($${i + 1}::int)`).join(", ");
       const params = Array.from({ length: 5000 }, (_, i) => i);
       expect(await db.fetchval(`select sum(x) from (values ${values}) v (x)`, params)).toBe(12497500);
     });
 
-    it("refuses a time limit that is none", async () => {
+    it("A negative time limit of a statement is refused", async () => {
       await expect(db.fetch("select 1", [], { timeout: -1 })).rejects.toThrow("option 'timeout' in a statement");
     });
 
-    it("an empty statement does nothing", async () => {
+    it("An empty statement does nothing", async () => {
       expect(await db.fetch("")).toEqual([]);
       expect(await db.execute("-- nothing")).toEqual({ command: "", rowCount: 0 });
     });
 
-    it("answers many calls at once, each with its own result", async () => {
+    it("Many concurrent calls each get their own result", async () => {
       const all = await Promise.all(Array.from({ length: 300 }, (_, i) => db.fetchval("select $1::int", [i])));
       expect(all).toEqual(Array.from({ length: 300 }, (_, i) => i));
     });
 
-    it("a call that fails among many leaves the others alone", async () => {
+    it("A call that fails among many does not affect the others", async () => {
       const all = await Promise.allSettled(
         Array.from({ length: 60 }, (_, i) => db.fetchval("select 100 / $1::int", [i % 3])),
       );
       expect(all.map(({ status }) => status)).toEqual(all.map((_, i) => (i % 3 === 0 ? "rejected" : "fulfilled")));
     });
 
-    it("a wrong statement sent many times at once gives the same error to all", async () => {
+    it("An invalid statement that is sent many times at once fails each time with the same error", async () => {
       const all = await Promise.all(
         Array.from({ length: 10 }, () => failure(db.fetch("select * from nowhere where id = $1", [1]))),
       );
       expect(all.map(({ sqlstate }) => sqlstate)).toEqual(all.map(() => "42P01"));
     });
 
-    it("a statement still works after its table has changed", async () => {
+    it("A statement still works after its table has changed", async () => {
       await db.script("create table shifting (a int); insert into shifting values (1)");
       expect(await db.fetch("select * from shifting where a = $1", [1])).toEqual([{ a: 1 }]);
       await db.script("alter table shifting add column b text default 'new'");
@@ -168,7 +168,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       await db.script("drop table shifting");
     });
 
-    it("an error's stack shows where the call was made", async () => {
+    it("The stack of an error shows the line of the call", async () => {
       async function theCaller(): Promise<void> {
         await db.fetch("select * from nowhere");
       }
@@ -177,7 +177,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
   });
 
   describe("the tagged template", () => {
-    it("makes a parameter of every value", async () => {
+    it("The tagged template makes a parameter of every value", async () => {
       const evil = "'; drop table authors; --";
       expect(await db.sql`select ${evil}::text as a, ${1}::int as b`).toEqual([{ a: evil, b: 1 }]);
       expect(await db.sql`select ${1}::int as a`.row()).toEqual({ a: 1 });
@@ -185,7 +185,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await db.sql`insert into authors (name) values (${"a"})`.execute()).toMatchObject({ rowCount: 1 });
     });
 
-    it("takes fragments, names and lists", async () => {
+    it("The tagged template accepts fragments, names and lists", async () => {
       await db.sql`insert into authors (name) values (${"a"}), (${"b"}), (${"c"})`;
       const condition = sql`name in (${sql.join(["a", "c"])})`;
       const rows =
@@ -235,7 +235,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ["array[date '2024-01-01']", ["2024-01-01"]],
       ["array[9007199254740993]", [9007199254740993n]],
       ["null::int", null],
-    ])("%s is read as %o", async (expression, expected) => {
+    ])("The SQL value %s is read as %o", async (expression, expected) => {
       expect(await db.fetchval(`select ${expression}`)).toEqual(expected);
     });
 
@@ -262,11 +262,11 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ["timestamptz[]", [new Date(0)]],
       ["uuid", "7f9c24e8-3b12-4fef-91e0-5a1d2a6f3c11"],
       ["text", null],
-    ])("a %s parameter comes back as it was sent: %o", async (type, value) => {
+    ])("A %s parameter is returned as it was sent: %o", async (type, value) => {
       expect(await db.fetchval(`select $1::${type}`, [value])).toEqual(value);
     });
 
-    it("bytes of any kind are sent as bytea", async () => {
+    it("Typed arrays and array buffers are sent as bytea", async () => {
       expect(await db.fetchval("select $1::bytea", [new Uint8Array([1, 2, 3]).subarray(1)])).toEqual(
         Buffer.from([2, 3]),
       );
@@ -279,14 +279,14 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await db.fetchval("select $1::text", [json([1])])).toBe("[1]");
     });
 
-    it("an array parameter replaces a long list", async () => {
+    it("An array parameter replaces a list of 70,000 values", async () => {
       const ids = Array.from({ length: 70_000 }, (_, i) => i);
       expect(await db.fetchval("select count(*) from unnest($1::int[])", [ids])).toBe(70_000);
       expect(await db.fetchval("select count(*) from authors where id = any($1)", [[]])).toBe(0);
     });
   });
 
-  describe("parameters are checked before they are sent", () => {
+  describe("the check of parameters before they are sent", () => {
     it.each([
       ["select $1::int", [undefined], ParameterTypeError, "parameter $1 is undefined; pass null for SQL null"],
       ["select $1::int", [1.5], ParameterTypeError, "parameter $1 must be an integer, not a number"],
@@ -313,20 +313,20 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ["select $1::text", [Symbol("s")], ParameterTypeError, "not a symbol"],
       ["select $1::text", [new Map()], ParameterTypeError, "not an object (Map)"],
       ["select $1::int", "5", ParameterTypeError, "the parameters must be a list"],
-    ])("%s with %o", async (statement, params, type, message) => {
+    ])("The statement %s is not sent with the parameters %o", async (statement, params, type, message) => {
       const error = await failure(db.fetch(statement, params as unknown[]));
       expect(error).toBeInstanceOf(type);
       expect(error.message).toContain(message);
       expect(error.sqlstate).toBeNull();
     });
 
-    it("more parameters than the protocol can count", async () => {
+    it("More parameters than the protocol can count are refused", async () => {
       const error = await failure(db.fetch("select 1", new Array(70_000).fill(1)));
       expect(error).toBeInstanceOf(ParameterRangeError);
       expect(error.message).toContain("at most 65535 parameters, not 70000");
     });
 
-    it("too few or too many parameters are a ProgrammingError", async () => {
+    it("Too few or too many parameters are a ProgrammingError", async () => {
       for (const params of [[], [1, 2], []]) {
         const error = await failure(db.fetch("select $1::int + 0", params));
         expect(error).toBeInstanceOf(ProgrammingError);
@@ -334,7 +334,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       }
     });
 
-    it("a refused parameter neither ends a transaction nor harms the connection", async () => {
+    it("A refused parameter neither ends a transaction nor harms the connection", async () => {
       await db.transaction(async (tx) => {
         await expect(tx.fetch("select $1::text", ["\0"])).rejects.toThrow(ParameterValueError);
         await tx.execute("insert into authors (name) values ('kept')");
@@ -344,7 +344,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
   });
 
   describe("errors", () => {
-    it("UniqueViolation, with the column from the server's detail", async () => {
+    it("A duplicate value is a UniqueViolation, with the column from the server's detail", async () => {
       await db.execute("insert into authors (name, email) values ('a', 'a@x')");
       const error = await failure(db.execute("insert into authors (name, email) values ('b', 'a@x')"));
       expect(error).toBeInstanceOf(UniqueViolation);
@@ -361,19 +361,19 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(error.message).toBe('duplicate key value violates unique constraint "authors_email_key"');
     });
 
-    it("a unique constraint over several columns names them all", async () => {
+    it("The UniqueViolation of a constraint over several columns names all of them", async () => {
       await db.script("insert into authors (name) values ('a'); insert into books (title, author_id) values ('t', 1)");
       const error = await failure(db.execute("insert into books (title, author_id) values ('t', 1)"));
       expect(error.column).toBe("title, author_id");
     });
 
-    it("NotNullViolation", async () => {
+    it("A null in a required column is a NotNullViolation", async () => {
       const error = await failure(db.execute("insert into authors (name) values (null)"));
       expect(error).toBeInstanceOf(NotNullViolation);
       expect(error).toMatchObject({ sqlstate: "23502", table: "authors", column: "name", constraint: null });
     });
 
-    it("ForeignKeyViolation, from either side", async () => {
+    it("A reference to a missing row, and the removal of a referenced row, are a ForeignKeyViolation", async () => {
       const missing = await failure(db.execute("insert into books (title, author_id) values ('t', 99)"));
       expect(missing).toBeInstanceOf(ForeignKeyViolation);
       expect(missing).toMatchObject({
@@ -386,14 +386,14 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await failure(db.execute("delete from authors"))).toBeInstanceOf(ForeignKeyViolation);
     });
 
-    it("CheckViolation, with the column from the constraint's name", async () => {
+    it("A failed check constraint is a CheckViolation, with the column from the constraint's name", async () => {
       await db.execute("insert into authors (name) values ('a')");
       const error = await failure(db.execute("insert into books (title, author_id, year) values ('t', 1, -5)"));
       expect(error).toBeInstanceOf(CheckViolation);
       expect(error).toMatchObject({ sqlstate: "23514", constraint: "books_year_check", column: "year" });
     });
 
-    it("ExclusionViolation", async () => {
+    it("A failed exclusion constraint is an ExclusionViolation", async () => {
       await db.execute("insert into stays values (1, '[1,5)')");
       expect(await failure(db.execute("insert into stays values (1, '[2,3)')"))).toBeInstanceOf(ExclusionViolation);
     });
@@ -410,13 +410,13 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ["do $$ begin raise exception 'mine' using errcode = '53100'; end $$", OperationalError, "53100"],
       ["do $$ begin raise exception 'mine'; end $$", ProgrammingError, "P0001"],
       ["do $$ begin raise exception 'mine' using errcode = 'ZZ999'; end $$", DatabaseError, "ZZ999"],
-    ])("%s", async (statement, type, sqlstate) => {
+    ])("The statement %s fails with the error class of its SQLSTATE", async (statement, type, sqlstate) => {
       const error = await failure(db.execute(statement));
       expect(error.constructor).toBe(type);
       expect(error.sqlstate).toBe(sqlstate);
     });
 
-    it("show no value of a parameter in their message or when printed", async () => {
+    it("Errors show no value of a parameter in their message or when they are printed", async () => {
       const { inspect } = await import("node:util");
       await db.execute("insert into authors (name, email) values ('a', 'secret-1')");
       const all = await Promise.all([
@@ -431,7 +431,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     });
   });
 
-  describe("a statement that would change a shared connection is refused", () => {
+  describe("statements that would change a shared connection", () => {
     it.each([
       "begin",
       "START TRANSACTION",
@@ -445,7 +445,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       "deallocate all",
       "copy authors from stdin",
       "select 1 \0",
-    ])("%j", async (statement) => {
+    ])("The statement %j is refused on a shared connection", async (statement) => {
       expect(await failure(db.execute(statement))).toBeInstanceOf(ProgrammingError);
       expect(await db.fetchval("select 1")).toBe(1);
     });
@@ -455,7 +455,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     const names = async (): Promise<unknown[]> =>
       (await db.fetch<{ name: string }>("select name from authors order by id")).map((row) => row.name);
 
-    it("commit the changes, and return the result of the function", async () => {
+    it("A transaction commits the changes and returns the result of its function", async () => {
       const result = await db.transaction(async (tx) => {
         await tx.execute("insert into authors (name) values ($1)", ["a"]);
         return tx.fetchval("select count(*) from authors");
@@ -464,7 +464,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["a"]);
     });
 
-    it("are distinguished from sessions and the database by their kind", async () => {
+    it("The kind of a connection tells transactions, sessions and the database apart", async () => {
       expect(db.kind).toBe("database");
       await db.transaction(async (tx) => {
         expect(tx.kind).toBe("transaction");
@@ -474,7 +474,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       await db.session((session) => expect(session.kind).toBe("session"));
     });
 
-    it("roll back when the function throws, and pass its error on", async () => {
+    it("A transaction rolls back if its function throws, and rejects with that error", async () => {
       const own = new Error("own");
       await expect(
         db.transaction(async (tx) => {
@@ -485,7 +485,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual([]);
     });
 
-    it("inside one another are savepoints", async () => {
+    it("Nested transactions are savepoints", async () => {
       await db.transaction(async (tx) => {
         await tx.execute("insert into authors (name) values ('outer')");
         await expect(
@@ -502,7 +502,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["outer", "deep"]);
     });
 
-    it("side by side inside another wait for each other", async () => {
+    it("Concurrent transactions inside another one wait for each other", async () => {
       await db.transaction(async (tx) => {
         const results = await Promise.allSettled([
           tx.transaction(async (inner) => {
@@ -516,14 +516,14 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["second"]);
     });
 
-    it("an inner one may be opened through the outer one without waiting for itself", async () => {
+    it("An inner transaction that is opened through the outer one does not wait for itself", async () => {
       await db.transaction((tx) =>
         tx.transaction(() => tx.transaction((inner) => inner.execute("insert into authors (name) values ('a')"))),
       );
       expect(await names()).toEqual(["a"]);
     });
 
-    it("fail when an error in them was caught and nothing could be committed", async () => {
+    it("A transaction rejects if an error inside was caught and nothing could be committed", async () => {
       const error = await failure(
         db.transaction(async (tx) => {
           await tx.execute("insert into authors (name) values ('a')");
@@ -534,14 +534,14 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual([]);
     });
 
-    it("include statements that the function did not wait for", async () => {
+    it("A transaction includes statements that its function did not await", async () => {
       await db.transaction((tx) => {
         void tx.execute("insert into authors (name) values ($1)", ["unwaited"]);
       });
       expect(await names()).toEqual(["unwaited"]);
     });
 
-    it("keep the order of statements that were sent together", async () => {
+    it("A transaction keeps the order of statements that are sent together", async () => {
       await db.transaction(async (tx) => {
         await Promise.all([
           tx.execute("insert into authors (id, name) values ($1, $2)", [7, "parent"]),
@@ -552,7 +552,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["changed"]);
     });
 
-    it("take no more statements once they have ended", async () => {
+    it("A transaction that has ended accepts no more statements", async () => {
       let kept: Transaction | undefined;
       await db.transaction((tx) => {
         kept = tx;
@@ -564,7 +564,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
-    it("are not ended by statements", async () => {
+    it("A transaction cannot be ended by a statement", async () => {
       await db.transaction(async (tx) => {
         for (const statement of ["commit", "rollback", "savepoint x", "set search_path = x"]) {
           expect(await failure(tx.execute(statement))).toBeInstanceOf(ProgrammingError);
@@ -573,7 +573,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       });
     });
 
-    it("pass isolation, read only and deferrable on", async () => {
+    it("A transaction passes isolation, read only and deferrable to the server", async () => {
       await db.transaction(
         async (tx) => {
           expect(await tx.fetchval("show transaction_isolation")).toBe("serializable");
@@ -587,7 +587,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ).rejects.toMatchObject({ sqlstate: "25006" });
     });
 
-    it("refuse options that they do not know, and those for the outermost inside", async () => {
+    it("A transaction refuses unknown options, and an inner one those of the outermost", async () => {
       await expect(db.transaction(() => 1, { isolaton: "serializable" } as object)).rejects.toThrow(
         "unknown option 'isolaton' in transaction(); did you mean 'isolation'?",
       );
@@ -597,7 +597,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       });
     });
 
-    it("run again after a serialization failure, as often as allowed", async () => {
+    it("A transaction runs again after a serialization failure, as often as its option allows", async () => {
       let runs = 0;
       const run = (failures: number, retry: number): Promise<unknown> => {
         runs = 0;
@@ -617,7 +617,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       await expect(run(1, 0)).rejects.toMatchObject({ sqlstate: "40001" });
     });
 
-    it("do not run again after any other error", async () => {
+    it("A transaction does not run again after any other error", async () => {
       let runs = 0;
       await expect(
         db.transaction(
@@ -631,7 +631,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(runs).toBe(1);
     });
 
-    it("run hooks after the outermost commit only, and none of a rolled back transaction", async () => {
+    it("Commit hooks run only after the outermost commit, and never for a rolled back transaction", async () => {
       const log: string[] = [];
       await db.transaction(async (tx) => {
         tx.onCommit(() => log.push("outer"));
@@ -653,7 +653,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(log).toEqual(["body", "outer", "inner"]);
     });
 
-    it("are `current` for the code that runs in them, and only there", async () => {
+    it("A transaction is `current` only for the code that runs in it", async () => {
       expect(db.current).toBe(db);
       await db.transaction(async (tx) => {
         expect(db.current).toBe(tx);
@@ -665,7 +665,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["within"]);
     });
 
-    it("end at once when their signal is aborted, even if the function goes on", async () => {
+    it("A transaction ends at once if its signal is aborted, even if its function goes on", async () => {
       const controller = new AbortController();
       const error = await failure(
         db.transaction(
@@ -681,7 +681,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual([]);
     });
 
-    it("do not begin when their signal has been aborted", async () => {
+    it("A transaction does not begin if its signal has already been aborted", async () => {
       await expect(db.transaction(() => 1, { signal: AbortSignal.abort() })).rejects.toThrow(OperationalError);
       await expect(db.fetch("select 1", [], { signal: AbortSignal.abort() })).rejects.toThrow(OperationalError);
     });
@@ -690,19 +690,19 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
   describe("cursors", () => {
     const numbers = "select x from generate_series(1, $1::int) x";
 
-    it("give all rows, in batches", async () => {
+    it("A cursor returns all rows, in batches", async () => {
       const seen: unknown[] = [];
       for await (const row of db.cursor<{ x: number }>(numbers, [25], { batch: 10 })) seen.push(row.x);
       expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
     });
 
-    it("give their connection back when the loop is left", async () => {
+    it("A cursor releases its connection if the loop is left", async () => {
       for await (const _ of db.cursor(numbers, [1000])) break;
       expect(db.stats().inUse).toBe(0);
       expect(await db.fetchval("select 1")).toBe(1);
     });
 
-    it("give their connection back after an error", async () => {
+    it("A cursor releases its connection after an error", async () => {
       const read = async (): Promise<void> => {
         for await (const _ of db.cursor("select 10 / (5 - x) from generate_series(1, 9) x", [], { batch: 2 }));
       };
@@ -711,7 +711,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(db.stats().inUse).toBe(0);
     });
 
-    it("are read in part, then closed", async () => {
+    it("A cursor can be read in part and then closed", async () => {
       const cursor = db.cursor<{ x: number }>(numbers, [10]);
       expect(await cursor.read(2)).toEqual([{ x: 1 }, { x: 2 }]);
       expect(await cursor.next()).toEqual({ done: false, value: { x: 3 } });
@@ -720,7 +720,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await cursor.read(3)).toEqual([]);
     });
 
-    it("live in the transaction that opens them, several at a time", async () => {
+    it("Several cursors can be open at once in one transaction", async () => {
       await db.transaction(async (tx) => {
         await tx.execute("insert into authors (name) values ('a'), ('b')");
         const outer = tx.cursor<{ name: string }>("select name from authors order by 1", [], { batch: 1 });
@@ -730,13 +730,13 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       });
     });
 
-    it("refuse a batch that is no number of rows", () => {
+    it("A cursor refuses a batch size that is not a number of rows", () => {
       expect(() => db.cursor("select 1", [], { batch: 0 })).toThrow("option 'batch' in cursor()");
     });
   });
 
   describe("sessions", () => {
-    it("keep their settings to themselves", async () => {
+    it("The settings of a session are not visible outside it", async () => {
       await db.session(async (session) => {
         await session.execute("set application_name = 'mine'");
         await session.execute("create temporary table scratch (a int)");
@@ -748,7 +748,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await failure(db.fetch("select * from scratch"))).toBeInstanceOf(ProgrammingError);
     });
 
-    it("that leave a transaction open are rolled back", async () => {
+    it("A transaction that a session or a script leaves open is rolled back", async () => {
       await expect(
         db.session(async (session) => {
           await session.execute("begin");
@@ -764,7 +764,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
   });
 
   describe("notifications", () => {
-    it("reach all listeners, until they are closed", async () => {
+    it("Notifications reach all listeners until they are closed", async () => {
       const seen: string[] = [];
       let arrived: (() => void) | undefined;
       const subscription = await db.listen('odd "channel"', (payload, { channel }) => {
@@ -780,13 +780,13 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(seen).toEqual(['odd "channel": hello']);
     });
 
-    it("refuse a channel that PostgreSQL would shorten", async () => {
+    it("A channel name that PostgreSQL would shorten is refused", async () => {
       await expect(db.listen("x".repeat(64), () => {})).rejects.toThrow("1 to 63 bytes");
       await expect(db.listen("", () => {})).rejects.toThrow("1 to 63 bytes");
     });
   });
 
-  it("reports the use of its connections", async () => {
+  it("A database reports the use of its connections", async () => {
     await db.transaction(async () => {
       expect(db.stats().inUse).toBe(1);
     });
@@ -794,7 +794,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
     expect({ inUse, waiting, all: idle === total }).toEqual({ inUse: 0, waiting: 0, all: true });
   });
 
-  it("refuses calls once it is closed, and may be closed twice", async () => {
+  it("A closed database refuses calls, and can be closed twice", async () => {
     const { url, drop: dropSecond } = await make();
     const second = await openDatabase(url);
     await second.close();

@@ -50,7 +50,7 @@ describe.skipIf(server === "")("a database that fails", () => {
   };
 
   describe("at the start", () => {
-    it("that refuses connections is waited for, then named in the error, without the password", async () => {
+    it("A server that refuses connections is retried, then named in the error, without the password", async () => {
       await proxy.close();
       const url = proxy.through(server).replace("app@", "app:hunter2@");
       const error = await failure(openDatabase({ url, connectTimeout: 500 }));
@@ -59,7 +59,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       expect(error.sqlstate).toBe("08001");
     });
 
-    it("that comes up a little later is used", async () => {
+    it("A server that starts a little later is used", async () => {
       await proxy.close();
       const attempts = countAttempts();
       const opening = open();
@@ -69,17 +69,17 @@ describe.skipIf(server === "")("a database that fails", () => {
       expect(await db.fetchval("select 1")).toBe(1);
     });
 
-    it("that never answers is given up after the time to connect", async () => {
+    it("A server that never responds fails the start after connectTimeout", async () => {
       proxy.blackHole = true;
       expect((await failure(open({ connectTimeout: 300 }))).message).toContain("no answer in time");
     });
 
-    it("that speaks another protocol is an error", async () => {
+    it("A server that speaks another protocol fails the start", async () => {
       proxy.change = () => Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n");
       await failure(open({ connectTimeout: 300 }));
     });
 
-    it("that does not know the database or the role fails at once", async () => {
+    it("An unknown database or role fails the start at once", async () => {
       const nowhere = new URL(proxy.through(server));
       nowhere.pathname = "/nowhere";
       const error = await failure(openDatabase({ url: nowhere.href, connectTimeout: 60_000 }));
@@ -89,14 +89,14 @@ describe.skipIf(server === "")("a database that fails", () => {
   });
 
   describe("while it is used", () => {
-    it("is connected to again after every connection was cut", async () => {
+    it("The pool connects again after every connection was cut", async () => {
       await open();
       await db.ping();
       proxy.cut();
       await recovers();
     });
 
-    it("fails the statements that were under way, and no others", async () => {
+    it("A cut connection fails the statements that were under way, and no others", async () => {
       await open();
       const slow = db.fetch("select pg_sleep(20)");
       await vi.waitFor(() => expect(db.stats().inUse).toBe(1));
@@ -107,7 +107,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     });
 
-    it("fails a transaction, which leaves nothing behind", async () => {
+    it("A transaction whose connection is cut fails and leaves no rows behind", async () => {
       await open();
       await db.script("create table if not exists fault_log (a int); truncate fault_log");
       await failure(
@@ -122,7 +122,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       expect(db.stats().inUse).toBe(0);
     });
 
-    it("is waited for during a short outage", async () => {
+    it("Calls wait for the server during a short outage", async () => {
       await open();
       await proxy.close();
       const attempts = countAttempts();
@@ -134,7 +134,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await waiting;
     });
 
-    it("fails calls quickly during a long outage, and is used again afterwards", async () => {
+    it("Calls fail quickly during a long outage, and work again afterwards", async () => {
       await open({ acquireTimeout: 300 });
       await proxy.close();
       await vi.waitFor(() => expect(db.stats().total).toBe(0));
@@ -152,7 +152,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     });
 
-    it("that drops all packets fails its statements long before their limit, and is used again afterwards", async () => {
+    it("A server that drops all packets fails its statements long before their limit, and is used again afterwards", async () => {
       await open({ statementTimeout: 600_000 });
       await db.ping();
       proxy.blackHole = true;
@@ -162,12 +162,12 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     }, 20_000);
 
-    it("that is only slow keeps its connections", async () => {
+    it("A server that is only slow keeps its connections", async () => {
       await open({ statementTimeout: 0 });
       expect(await db.fetchval("select 'done' from pg_sleep(4)")).toBe("done");
     }, 20_000);
 
-    it("that loses the response of one session is noticed through another", async () => {
+    it("A lost response of one session is noticed through another connection", async () => {
       await open({ statementTimeout: 600_000 });
       await db.ping();
       let swallowed = 0;
@@ -182,27 +182,27 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     }, 20_000);
 
-    it("ends a statement at its limit and keeps the connection", async () => {
+    it("A statement ends at its time limit, and its connection is kept", async () => {
       await open({ statementTimeout: 200, poolSize: 1 });
       const before = await db.fetchval("select pg_backend_pid()");
       expect(await failure(db.fetch("select pg_sleep(10)"))).toMatchObject({ sqlstate: "57014" });
       expect(await db.fetchval("select pg_backend_pid()")).toBe(before);
     });
 
-    it("responds late, and calls wait for it", async () => {
+    it("Calls wait for a server that responds late", async () => {
       await open();
       proxy.delay = 150;
       expect(await Promise.all([1, 2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([1, 2, 3]);
     });
 
-    it("that sends invalid bytes without a request loses its connection", async () => {
+    it("A server that sends invalid bytes without a request loses its connection", async () => {
       await open();
       await db.ping();
       proxy.inject(Buffer.from("rubbish that is no message at all"));
       await recovers();
     });
 
-    it("that is shut down fails the running statements", async () => {
+    it("A server that is shut down fails the running statements", async () => {
       await open();
       const victim = failure(
         db.transaction(async (tx) => {
@@ -224,7 +224,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       return changed;
     };
 
-    it("loses at most the connection, never the process", async () => {
+    it("Corrupted responses end at most the connection, never the process", async () => {
       await open({ poolSize: 1 });
       for (let seed = 0; seed < 60; seed++) {
         await recovers();
@@ -238,7 +238,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       await recovers();
     }, 60_000);
 
-    it("does not give one call the result of another", async () => {
+    it("Corrupted responses never give one call the result of another", async () => {
       await open({ poolSize: 1 });
       await db.fetchval("select $1::int", [0]);
       // Cuts the first answer in half and goes on with the second, as if bytes had been lost.
@@ -264,7 +264,7 @@ describe.skipIf(server === "")("a database that fails", () => {
     const sleeping = (): Promise<unknown> =>
       db.fetchval("select count(*) from pg_stat_activity where query like 'select pg_sleep(33)%' and state = 'active'");
 
-    it("stops the statement on the server, and the call at once", async () => {
+    it("Cancelling stops the statement on the server, and the call at once", async () => {
       await open();
       const controller = new AbortController();
       const call = failure(db.fetch("select pg_sleep(33)", [], { signal: controller.signal }));
@@ -275,13 +275,13 @@ describe.skipIf(server === "")("a database that fails", () => {
       await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
     });
 
-    it("by a time limit of the call's own", async () => {
+    it("A time limit of a call cancels its statement", async () => {
       await open();
       expect((await failure(db.fetch("select pg_sleep(33)", [], { timeout: 50 }))).message).toContain("its 50 ms");
       await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
     });
 
-    it("does not hit the statements of others on the same connection", async () => {
+    it("Cancelling does not affect other statements on the same connection", async () => {
       await open({ poolSize: 1 });
       for (let i = 0; i < 20; i++) {
         const controller = new AbortController();
@@ -293,7 +293,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       }
     });
 
-    it("removes a call from the line before it is sent", async () => {
+    it("Cancelling removes a call that waits for a connection before it is sent", async () => {
       await open({ poolSize: 1 });
       await db.transaction(async () => {
         const controller = new AbortController();

@@ -35,18 +35,18 @@ describe("enableDatabase", () => {
     return app;
   };
 
-  it("needs a configuration", () => {
+  it("enableDatabase() needs a configuration", () => {
     expect(() => create().enableDatabase(null as never)).toThrow(ValueError);
     expect(() => create().enableDatabase(undefined as never)).toThrow(ValueError);
     expect(() => create().enable_database({ pool_siz: 3 } as never)).toThrow("did you mean 'pool_size'?");
   });
 
-  it("is for one database, and before the start", async () => {
+  it("A second call of enableDatabase() is refused", async () => {
     const app = create().enableDatabase("pglite:");
     expect(() => app.enableDatabase("pglite:")).toThrow("has been called already");
   });
 
-  it("throws a clear error without a database", async () => {
+  it("app.database and request.db without enableDatabase() throw an error that names the call", async () => {
     const app = create();
     app.get("/", (request) => String(request.db));
     app.logger = recorder().logger;
@@ -54,7 +54,7 @@ describe("enableDatabase", () => {
     expect((await app.request("/")).status).toBe(500);
   });
 
-  it("gives app.database, request.database and request.db, from the startup hooks on", async () => {
+  it("app.database, request.database and request.db are usable from the startup hooks on", async () => {
     const app = create().enableDatabase(new DatabaseConfig({ url: "pglite:" }));
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('Emma')"),
@@ -68,7 +68,7 @@ describe("enableDatabase", () => {
     await expect(database.fetch("select 1")).rejects.toThrow("the database has been closed");
   });
 
-  it("responds with the contract's 500 to an error of the database, and logs no value", async () => {
+  it("A database error in a handler is the contract's 500 response, and no value is logged", async () => {
     const { logger, lines } = recorder();
     const app = create().enableDatabase("pglite:");
     app.logger = logger;
@@ -84,7 +84,7 @@ describe("enableDatabase", () => {
     expect(lines.join("\n")).not.toContain("hidden");
   });
 
-  it("shows the class and the message in debug mode", async () => {
+  it("The error page in debug mode shows the class and the message of a database error", async () => {
     const app = create().enableDatabase("pglite:");
     app.logger = recorder().logger;
     app.get("/", async (request) => request.db.fetch("select * from nowhere"));
@@ -95,7 +95,7 @@ describe("enableDatabase", () => {
     });
   });
 
-  it("lets an exception handler respond", async () => {
+  it("An exception handler can respond to a database error", async () => {
     const app = create().enableDatabase("pglite:");
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('Emma')"),
@@ -106,14 +106,14 @@ describe("enableDatabase", () => {
     expect([response.status, await response.json()]).toEqual([409, { taken: "title" }]);
   });
 
-  it("stops the start with a clear error when the database cannot be reached", async () => {
+  it("An unreachable database stops the start with a clear error", async () => {
     const app = create().enableDatabase({ url: "postgres://ada:hunter2@127.0.0.1:1/x", connectTimeout: 100 });
     const error = await app.start().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OperationalError);
     expect((error as Error).message).toMatch(/^cannot connect to PostgreSQL at 127\.0\.0\.1:1\/x: /);
   });
 
-  it.skipIf(!server)("cancels the statements of a request when its client leaves", async () => {
+  it.skipIf(!server)("The statements of a request are cancelled when its client disconnects", async () => {
     const app = create().enableDatabase({ url: server!, poolSize: 2 });
     app.logger = recorder().logger;
     app.get("/slow", async (request) => request.db.transaction((tx) => tx.fetch("select pg_sleep(55)")));

@@ -53,14 +53,14 @@ describe.skipIf(server === "")("a database", () => {
   };
 
   describe("with several hosts", () => {
-    it("uses the first that responds", async () => {
+    it("A database with several hosts uses the first one that responds", async () => {
       const working = await proxy();
       const db = await open({ url: urlOf([closedPort, portOf(working)]), poolSize: 2 });
       expect(await db.fetchval("select 1")).toBe(1);
       expect(working.connections).toBe(1);
     });
 
-    it("names all of them if none responds", async () => {
+    it("The error names all hosts if none responds", async () => {
       const error = await open({ url: urlOf([closedPort, closedPort]), connectTimeout: 2000 }).catch((e: unknown) => e);
       expect(error).toBeInstanceOf(OperationalError);
       const { message } = error as Error;
@@ -69,14 +69,14 @@ describe.skipIf(server === "")("a database", () => {
       ).toHaveLength(2);
     });
 
-    it("does not wait for one that never answers beyond its share of the time", async () => {
+    it("A host that never responds gets no more than its share of the time to connect", async () => {
       const [silent, working] = [await proxy(), await proxy()];
       silent.blackHole = true;
       const db = await open({ url: urlOf([portOf(silent), portOf(working)]), connectTimeout: 4000 });
       expect(await db.fetchval("select 1")).toBe(1);
     });
 
-    it("goes on with another when one is lost", async () => {
+    it("A database with several hosts goes on with another when one is lost", async () => {
       const [first, second] = [await proxy(), await proxy()];
       const db = await open({ url: urlOf([portOf(first), portOf(second)]) });
       expect([first.connections, second.connections]).toEqual([1, 0]);
@@ -86,7 +86,7 @@ describe.skipIf(server === "")("a database", () => {
       expect(second.connections).toBe(1);
     });
 
-    it("does not ask another when one refuses the account", async () => {
+    it("A host that refuses the account is not followed by another attempt", async () => {
       const second = await proxy();
       const { port } = new URL(server);
       const url = urlOf([port, portOf(second)]);
@@ -99,20 +99,26 @@ describe.skipIf(server === "")("a database", () => {
   describe("with targetSessionAttrs", () => {
     const { port = "" } = server === "" ? {} : new URL(server);
 
-    it.each(["read-write", "primary", "prefer-standby", "any"] as const)("%s uses a primary", async (wanted) => {
-      const db = await open({ url: `${urlOf([port])}?target_session_attrs=${wanted}` });
-      expect(await db.fetchval("select 1")).toBe(1);
-    });
+    it.each(["read-write", "primary", "prefer-standby", "any"] as const)(
+      "The setting targetSessionAttrs %s accepts a primary",
+      async (wanted) => {
+        const db = await open({ url: `${urlOf([port])}?target_session_attrs=${wanted}` });
+        expect(await db.fetchval("select 1")).toBe(1);
+      },
+    );
 
     it.each([
       ["standby", "it is a primary, not standby"],
       ["read-only", "it is read-write, not read-only"],
-    ] as [TargetSessionAttrs, string][])("%s refuses a primary", async (targetSessionAttrs, reason) => {
-      const db = open({ url: server, targetSessionAttrs, connectTimeout: 4000 });
-      await expect(db).rejects.toThrow(reason);
-    });
+    ] as [TargetSessionAttrs, string][])(
+      "The setting targetSessionAttrs %s refuses a primary",
+      async (targetSessionAttrs, reason) => {
+        const db = open({ url: server, targetSessionAttrs, connectTimeout: 4000 });
+        await expect(db).rejects.toThrow(reason);
+      },
+    );
 
-    it("read-write passes over a server that is read-only, and finds the other after a failover", async () => {
+    it("The setting read-write skips a read-only server, and finds the other server after a failover", async () => {
       const [first, second] = [await readOnly(), await proxy()];
       const url = urlOf([portOf(first), portOf(second)]);
       const db = await open({ url, targetSessionAttrs: "read-write" });
@@ -127,7 +133,7 @@ describe.skipIf(server === "")("a database", () => {
       expect(first.connections).toBe(1);
     });
 
-    it("waits at the start for a server of that kind", async () => {
+    it("The start waits for a server that matches targetSessionAttrs", async () => {
       const first = await readOnly();
       let asked = 0;
       const { changeRequest } = first;
@@ -153,7 +159,7 @@ describe.skipIf(server === "")("a database", () => {
       await admin?.close();
     });
 
-    it("calls it for each connection", async () => {
+    it("A function for the password is called for each connection", async () => {
       const password = vi.fn(async () => "hunter2");
       const db = await open({ url: server, user: "password", password, poolSize: 2 });
       expect(password).toHaveBeenCalledTimes(1);
@@ -165,7 +171,7 @@ describe.skipIf(server === "")("a database", () => {
       ["throws", () => Promise.reject(new Error("no token")), "the function for the password failed: no token"],
       ["returns no text", () => 42 as unknown as string, "it returned no string"],
       ["never ends", () => new Promise<string>(() => {}), "it took too long"],
-    ])("fails when it %s", async (_, password, reason) => {
+    ])("A connection fails if the function for its password %s", async (_, password, reason) => {
       const error = await open({ url: server, user: "password", password, connectTimeout: 100 }).catch(
         (e: unknown) => e,
       );

@@ -39,13 +39,13 @@ describe.each([
     ["listen", (db) => db.listen("news", () => {})],
     ["ping", (db) => db.ping()],
     ["a view", (db) => db.withSignal(new AbortController().signal).fetch("select 1")],
-  ])("refuses %s", async (_call, run) => {
+  ])("A database that is not open refuses %s", async (_call, run) => {
     const error = await failure(run(closed()));
     expect(error).toBeInstanceOf(OperationalError);
     expect((error as Error).message).toBe(notConnected);
   });
 
-  it("reports a mistake in a call first", async () => {
+  it("A mistake in a call is reported before the closed database", async () => {
     const db = closed();
     expect(await failure(db.fetch(5 as never))).toBeInstanceOf(ProgrammingError);
     expect(await failure(db.fetch("select $1", "a" as never))).toBeInstanceOf(ParameterTypeError);
@@ -60,7 +60,7 @@ describe.each([
     expect(await failure(db.withSignal(AbortSignal.abort()).fetch("select 1"))).toMatchObject({ sqlstate: "57014" });
   });
 
-  it("removes its listener from the signal of a refused call", async () => {
+  it("A refused call removes its listener from the signal", async () => {
     const { signal } = new AbortController();
     const db = closed();
     await failure(db.fetch("select 1", [], { signal }));
@@ -68,13 +68,13 @@ describe.each([
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  it("refuses an invalid cursor at once", () => {
+  it("A database that is not open refuses an invalid cursor at once", () => {
     const db = closed();
     expect(() => db.cursor(5 as never)).toThrow(ProgrammingError);
     expect(() => db.cursor("select 1", [], { batch: 0 })).toThrow(ValueError);
   });
 
-  it("has no connections, no transaction around it and nothing to close", async () => {
+  it("A database that is not open has no connections, no transaction and nothing to close", async () => {
     const db = closed();
     expect(db.stats()).toEqual({ total: 0, idle: 0, inUse: 0, waiting: 0 });
     expect(db.engine).toBe("pglite");
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-describe.each(engines(service("postgres")))("a view of a database on $name from before it was open", ({ make }) => {
+describe.each(engines(service("postgres")))("a view from before the database on $name was open", ({ make }) => {
   const controller = new AbortController();
   const measured: unknown[] = [];
   let db: LazyDatabase;
@@ -111,7 +111,7 @@ describe.each(engines(service("postgres")))("a view of a database on $name from 
     await drop?.();
   });
 
-  it("runs statements", async () => {
+  it("A view from before the start runs statements", async () => {
     expect(await db.fetchval("select 1")).toBe(1);
     expect(await statement).toEqual([{ n: 2 }]);
     expect(await sql`select ${3}::int`.val()).toBe(3);
@@ -123,7 +123,7 @@ describe.each(engines(service("postgres")))("a view of a database on $name from 
     expect(db.stats().total).toBeGreaterThan(0);
   });
 
-  it("knows the transaction around it, as later views do", async () => {
+  it("A view from before the start knows the current transaction, as later views do", async () => {
     const later = db.withSignal(controller.signal);
     for (const each of [db, view, later]) expect(each.current).toBe(each);
     await view.transaction(async (tx) => {
@@ -132,12 +132,12 @@ describe.each(engines(service("postgres")))("a view of a database on $name from 
     expect(db.current).toBe(db);
   });
 
-  it("listens", async () => {
+  it("A view from before the start can listen", async () => {
     const heard = new Promise((resolve) => db.listen("news", resolve).then(() => db.execute("notify news, 'hello'")));
     expect(await heard).toBe("hello");
   });
 
-  it("is measured", async () => {
+  it("A view from before the start is measured", async () => {
     measured.length = 0;
     await db.fetchval("select 1");
     await failure(db.fetch("selec 1"));
@@ -146,7 +146,7 @@ describe.each(engines(service("postgres")))("a view of a database on $name from 
     expect(measured.filter((error) => error !== null)).toEqual([expect.any(ProgrammingError)]);
   });
 
-  it("is cancelled with its signal", async () => {
+  it("A statement of a view from before the start is cancelled with its signal", async () => {
     expect(await view.fetchval("select 1")).toBe(1);
     controller.abort();
     expect(await failure(view.fetch("select 1"))).toMatchObject({ sqlstate: "57014" });
@@ -155,7 +155,7 @@ describe.each(engines(service("postgres")))("a view of a database on $name from 
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("fails once it has been closed", async () => {
+  it("A view from before the start fails once the database is closed", async () => {
     await db.close();
     expect(await failure(db.fetch("select 1"))).toMatchObject({ message: "the database has been closed" });
   });

@@ -13,13 +13,13 @@ async function failureToLoad(name: string): Promise<Error> {
 }
 
 describe("missingPackage", () => {
-  it("gives the command that installs the package", async () => {
+  it("The error of a missing package gives the command that installs it", async () => {
     const error = missingPackage("no-such-package", "a feature", await failureToLoad("no-such-package"));
     expect(error).toBeInstanceOf(ValueError);
     expect((error as Error).message).toBe("a feature needs the package 'no-such-package': npm install no-such-package");
   });
 
-  it("returns any other error unchanged", async () => {
+  it("missingPackage() returns any other error unchanged", async () => {
     const broken = new SyntaxError("in the package");
     expect(missingPackage("pg", "a feature", broken)).toBe(broken);
     const inner = await failureToLoad("no-such-package");

@@ -24,7 +24,7 @@ function quietApp(): App {
 type Report = { status: string; checks: Record<string, { status: string; message?: string }> };
 
 describe("the health of a database", () => {
-  it("is asked for by readiness and the full report, not by liveness", async () => {
+  it("The health of a database is part of readiness and the full report, not of liveness", async () => {
     const app = quietApp().enableHealthChecks().enableDatabase("pglite:");
     await using wire = await serve(app);
     const checksOf = async (path: string): Promise<string[]> =>
@@ -35,7 +35,7 @@ describe("the health of a database", () => {
     expect(await checksOf("/health/startup")).toEqual(["application"]);
   });
 
-  it("has a reserved name", () => {
+  it("The name of the database's health check is reserved", () => {
     const app = quietApp().enableDatabase("pglite:");
     expect(() => app.healthCheck("database", () => true)).toThrow("there is a health check 'database' already");
   });
@@ -65,7 +65,7 @@ describe("the health of a database", () => {
     const recovers = (): Promise<void> =>
       vi.waitFor(async () => expect(await ready()).toMatchObject([200, { status: "UP" }]), { timeout: 10_000 });
 
-    it("is DOWN while the server is away, and UP again afterwards", async () => {
+    it("The health of a database is DOWN while the server is away, and UP again afterwards", async () => {
       expect(await ready()).toMatchObject([200, { status: "UP" }]);
       await proxy.close();
       expect(await ready()).toMatchObject([503, { status: "DOWN" }]);
@@ -75,7 +75,7 @@ describe("the health of a database", () => {
       await recovers();
     });
 
-    it("is DOWN after a bounded time when all packets are dropped, and UP again afterwards", async () => {
+    it("The health of a database is DOWN after a bounded time if all packets are dropped, and UP again afterwards", async () => {
       proxy.blackHole = true;
       expect(await ready()).toMatchObject([503, { status: "DOWN", message: "it did not answer within 2 s" }]);
       proxy.blackHole = false;
@@ -99,7 +99,7 @@ describe("the metrics of a database", () => {
     return { app, release };
   }
 
-  it("show its connections, and the calls that wait for one", async () => {
+  it("The metrics of a database show its connections, and the calls that wait for one", async () => {
     const { app, release } = busyApp();
     await using wire = await serve(app);
     const shown = async (): Promise<(number | undefined)[]> => {
@@ -118,7 +118,7 @@ describe("the metrics of a database", () => {
     expect(await shown()).toEqual([1, 1, 0, 1, 0]);
   });
 
-  it("count statements and their time, failures by class and SQLSTATE, and nothing of the framework's own", async () => {
+  it("The metrics of a database count the application's statements, their time, and failures by class and SQLSTATE", async () => {
     const { app } = busyApp();
     await app.start();
     await app.database.transaction(async (tx) => {
@@ -142,7 +142,7 @@ describe("the metrics of a database", () => {
     await app.stop();
   });
 
-  it("begin with the namespace, and have its buckets", async () => {
+  it("The metrics of a database begin with the namespace, and have its buckets", async () => {
     const app = quietApp()
       .enableMetrics({ namespace: "shop", durationBuckets: [0.5] })
       .enableDatabase("pglite:");
@@ -152,7 +152,7 @@ describe("the metrics of a database", () => {
     await app.stop();
   });
 
-  it("are not kept where metrics are not enabled", async () => {
+  it("Statements are not measured if metrics are not enabled", async () => {
     const measure = vi.spyOn(PoolDatabase.prototype, "measure");
     const app = quietApp().enableDatabase("pglite:");
     await app.start();
@@ -161,7 +161,7 @@ describe("the metrics of a database", () => {
     measure.mockRestore();
   });
 
-  it.skipIf(!promtool)("are accepted by promtool", async () => {
+  it.skipIf(!promtool)("The metrics of a database are accepted by promtool", async () => {
     const { app } = busyApp();
     await app.start();
     await app.database.fetch("selec 1").catch(() => {});
@@ -173,7 +173,7 @@ describe("the metrics of a database", () => {
 });
 
 describe("the spans of a database", () => {
-  it("are one for each statement of the application, with its text and its error", async () => {
+  it("Each statement of the application has one span, with its text and its error", async () => {
     const app = quietApp().enableDatabase("pglite:");
     const { tracer, spans } = recordingTracer();
     hostOf(app).tracer = tracer;

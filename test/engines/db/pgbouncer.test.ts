@@ -53,8 +53,8 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
         "where datname = current_database() and backend_type = 'client backend' and application_name <> 'direct'",
     );
 
-  describe("runs", () => {
-    it("every call", async () => {
+  describe("calls", () => {
+    it("Every call runs behind PgBouncer", async () => {
       await db.script("create table calls (id int primary key, name text, at timestamptz); truncate calls");
       const at = new Date("2024-02-29T12:30:00.000Z");
       const inserted = await db.execute("insert into calls values ($1, $2, $3), (2, null, null)", [1, "Emma", at]);
@@ -68,14 +68,14 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       await db.ping();
     });
 
-    it("a cursor, in batches", async () => {
+    it("A cursor behind PgBouncer returns rows in batches", async () => {
       const seen: unknown[] = [];
       for await (const { n } of db.cursor("select n from generate_series(1, $1::int) n", [250], { batch: 100 }))
         seen.push(n);
       expect(seen).toEqual(Array.from({ length: 250 }, (_, i) => i + 1));
     });
 
-    it("transactions, savepoints and their options", async () => {
+    it("Transactions, savepoints and their options work behind PgBouncer", async () => {
       await db.script("create table steps (n int)");
       await db.transaction(
         async (tx) => {
@@ -97,7 +97,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(await db.fetchval("select array_agg(n order by n) from steps")).toEqual([1, 2]);
     });
 
-    it("models: tables, writes, relations, pages, cursors and JSON made by the database", async () => {
+    it("Models work behind PgBouncer: tables, writes, relations, pages, cursors and JSON made by the database", async () => {
       bindDatabase(db);
       await createTables(db, bookshop);
       await seed();
@@ -121,8 +121,8 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     });
   });
 
-  describe("fails", () => {
-    it("with the classes and the attributes of a database without it, and goes on", async () => {
+  describe("failures", () => {
+    it("Errors behind PgBouncer have the usual classes and attributes, and later calls work", async () => {
       await db.script("create table people (email text constraint one_each unique)");
       await db.execute("insert into people values ($1)", ["ada@example.org"]);
       const again = db.execute("insert into people values ($1)", ["ada@example.org"]);
@@ -137,7 +137,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(await db.fetchval("select count(*) from people")).toBe(1);
     });
 
-    it("only the wrong one of several statements under way", async () => {
+    it("An invalid statement among several under way fails alone behind PgBouncer", async () => {
       const one = await open({ poolSize: 1 });
       const outcomes = await Promise.allSettled(
         Array.from({ length: 40 }, (_, i) => one.fetchval("select 12 / $1::int", [i % 4])),
@@ -147,7 +147,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       );
     });
 
-    it("a statement that runs for too long, though the server knows of no limit", async () => {
+    it("A statement behind PgBouncer is stopped at its time limit, though the server knows of no limit", async () => {
       const impatient = await open({ poolSize: 1, statementTimeout: 200 });
       const error = await impatient.fetch("select pg_sleep(44)").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(OperationalError);
@@ -163,7 +163,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
   it.each([
     ["a statement", "select pg_sleep(55)", false],
     ["a transaction", "select pg_sleep(56)", true],
-  ])("stops %s on the server when the client of a request leaves", async (_, text, inTransaction) => {
+  ])("PgBouncer's server stops %s when the client of a request disconnects", async (_, text, inTransaction) => {
     const app = new App().enableDatabase({ url, poolSize: 2 });
     const nothing = (): void => {};
     const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
@@ -183,7 +183,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     expect(await (await fetch(`${wire.url}/quick`)).json()).toEqual({ n: 1 });
   });
 
-  it("lets many clients share a few connections of the server", async () => {
+  it("Many clients share a few connections of the server behind PgBouncer", async () => {
     await db.script("create table hits (id int primary key, n int not null); insert into hits values (1, 0), (2, 0)");
     // Each is a process of its own as far as the pooler can tell.
     const clients = await Promise.all(Array.from({ length: 12 }, () => open({ poolSize: 4, acquireTimeout: 20_000 })));
@@ -217,7 +217,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     expect(clients.reduce((sum, client) => sum + client.stats().total, 0)).toBeGreaterThan(serverConnections);
   });
 
-  it("leaves no prepared statements behind, even when a call asks for one", async () => {
+  it("A database behind PgBouncer leaves no prepared statements, even if a call asks for one", async () => {
     for (let i = 0; i < 5; i++) await db.fetchval("select $1::int", [i], { prepare: true });
     const counts = await Promise.all(
       Array.from({ length: 20 }, () => db.fetchval("select count(*) from pg_prepared_statements")),
@@ -225,11 +225,11 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     expect(new Set(counts)).toEqual(new Set([0]));
   });
 
-  describe("refuses", () => {
+  describe("refusals", () => {
     it.each([
       ["listen()", () => db.listen("news", () => {})],
       ["session()", () => db.session((session) => session.execute("select pg_advisory_lock(1)"))],
-    ])("%s, which would work by accident only, with a hint", async (call, run) => {
+    ])("The call %s behind PgBouncer is refused with a hint", async (call, run) => {
       const error = await run().catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(ProgrammingError);
       expect((error as Error).message).toBe(
@@ -242,7 +242,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       "select set_config('app.user', 'ada', false)",
       "select pg_advisory_lock(1)",
       "create temp table t (a int)",
-    ])("a statement that leaves something in a session of the pooler: %s", async (text) => {
+    ])("A statement that leaves state in a session of the pooler is refused: %s", async (text) => {
       for (const run of [() => db.execute(text), () => db.transaction((tx) => tx.execute(text))]) {
         const error = await run().catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(ProgrammingError);
@@ -250,7 +250,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       }
     });
 
-    it("no statement whose effect ends with the transaction", async () => {
+    it("A statement whose effect ends with its transaction is accepted behind PgBouncer", async () => {
       const seen = await db.transaction(
         async (tx) => {
           await tx.execute("create temp table t on commit drop as select 1 as one");
@@ -265,7 +265,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(left.filter((value) => value !== null && value !== "")).toEqual([]);
     });
 
-    it("no notification", async () => {
+    it("A notification is accepted behind PgBouncer", async () => {
       let told: (payload: string) => void = () => {};
       const heard = new Promise<string>((resolve) => (told = resolve));
       await using _ = await direct.listen("news", told);
@@ -273,7 +273,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       expect(await heard).toBe("hello");
     });
 
-    it("a connection without the option, and names the option", async () => {
+    it("A connection to PgBouncer without the option fails with an error that names the option", async () => {
       const plain = new URL(url);
       plain.searchParams.delete("pgbouncer");
       const error = await openDatabase({ url: plain.href, connectTimeout: 60_000 }).catch((reason: unknown) => reason);

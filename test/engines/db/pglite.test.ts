@@ -21,7 +21,7 @@ describe("an embedded database", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("in memory begins empty each time", async () => {
+  it("A database in memory begins empty each time", async () => {
     for (let i = 0; i < 2; i++) {
       const db = await openDatabase("pglite:");
       await db.execute("create table once (a int)");
@@ -29,7 +29,7 @@ describe("an embedded database", () => {
     }
   });
 
-  it("in a folder keeps its rows", async () => {
+  it("A database in a folder keeps its rows", async () => {
     const url = `pglite:${join(folder, "kept")}`;
     const first = await openDatabase(url);
     await first.script("create table notes (text text); insert into notes values ('kept')");
@@ -39,23 +39,26 @@ describe("an embedded database", () => {
     await second.close();
   });
 
-  it.skipIf(process.platform !== "linux")("refuses a folder that is open already and names the process", async () => {
-    const path = join(folder, "shared");
-    const db = await openDatabase(`pglite:${path}`);
-    await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`in ${path} is in use by this process`);
-    await db.close();
-    await writeFile(join(path, "stoa.lock"), `${process.ppid} `);
-    // A number without the start of its process belongs to an earlier process.
-    await (await openDatabase(`pglite:${path}`)).close();
-    const status = await readFile(`/proc/${process.ppid}/stat`, "utf8");
-    const start = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
-    await writeFile(join(path, "stoa.lock"), `${process.ppid} ${start}`);
-    const error = await openDatabase(`pglite:${path}`).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(OperationalError);
-    expect((error as Error).message).toContain(`is in use by process ${process.ppid}`);
-  });
+  it.skipIf(process.platform !== "linux")(
+    "A folder that is already open is refused with an error that names the process",
+    async () => {
+      const path = join(folder, "shared");
+      const db = await openDatabase(`pglite:${path}`);
+      await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`in ${path} is in use by this process`);
+      await db.close();
+      await writeFile(join(path, "stoa.lock"), `${process.ppid} `);
+      // A number without the start of its process belongs to an earlier process.
+      await (await openDatabase(`pglite:${path}`)).close();
+      const status = await readFile(`/proc/${process.ppid}/stat`, "utf8");
+      const start = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
+      await writeFile(join(path, "stoa.lock"), `${process.ppid} ${start}`);
+      const error = await openDatabase(`pglite:${path}`).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(OperationalError);
+      expect((error as Error).message).toContain(`is in use by process ${process.ppid}`);
+    },
+  );
 
-  it("refuses a folder with other files and touches none of them", async () => {
+  it("A folder with other files is refused, and none of them is changed", async () => {
     const path = join(folder, "project");
     await mkdir(join(path, "src"), { recursive: true });
     await writeFile(join(path, "src", "app.ts"), "source");
@@ -70,7 +73,7 @@ describe("an embedded database", () => {
     expect(await readdir(path, { recursive: true })).toEqual(before);
   });
 
-  it("removes nothing from a folder that an earlier version did not finish", async () => {
+  it("A folder that an earlier version left unfinished is refused, and none of its files is removed", async () => {
     const path = join(folder, "unfinished");
     await mkdir(path);
     await writeFile(join(path, "stoa.unfinished"), "");
@@ -79,7 +82,7 @@ describe("an embedded database", () => {
     expect(await readFile(join(path, "notes.txt"), "utf8")).toBe("mine");
   });
 
-  it("accepts a folder with only the files of Git and the file system", async () => {
+  it("A folder with only the files of Git and the file system is accepted", async () => {
     const path = join(folder, "mounted");
     await mkdir(join(path, "lost+found"), { recursive: true });
     await writeFile(join(path, ".gitkeep"), "");
@@ -88,14 +91,14 @@ describe("an embedded database", () => {
     expect((await readdir(path)).sort()).toEqual([".gitkeep", "lost+found", "pgdata"]);
   });
 
-  it("refuses a path that is a file", async () => {
+  it("A path that is a file is refused", async () => {
     const path = join(folder, "file");
     await writeFile(path, "mine");
     await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`the folder ${path} for the embedded database cannot`);
     expect(await readFile(path, "utf8")).toBe("mine");
   });
 
-  it("uses a cluster that PGlite made in the folder itself", async () => {
+  it("A cluster that PGlite made directly in the folder is used", async () => {
     const path = join(folder, "direct");
     const pglite = await PGlite.create({ dataDir: path });
     await pglite.exec("create table made (by text); insert into made values ('PGlite')");
@@ -105,7 +108,7 @@ describe("an embedded database", () => {
     await db.close();
   }, 60_000);
 
-  describe("after a kill during the first start", () => {
+  describe("kills during the first start", () => {
     /** Starts a process that opens the folder, and kills it as soon as the folder satisfies a condition. */
     const killWhen = async (path: string, condition: (names: readonly string[]) => boolean): Promise<void> => {
       const file = join(folder, `${basename(path)}.mts`);
@@ -141,7 +144,7 @@ describe("an embedded database", () => {
     };
 
     it.each(Object.keys(moments))(
-      "%s, the next start works and leaves nothing behind",
+      "%s, a kill of the process lets the next start work and leave no other files",
       async (moment) => {
         const path = join(folder, `killed ${moment}`);
         await killWhen(path, moments[moment]!);
@@ -156,7 +159,7 @@ describe("an embedded database", () => {
       120_000,
     );
 
-    it("files that were added in the meantime are kept", async () => {
+    it("Files that were added after a kill during the first start are kept", async () => {
       const path = join(folder, "killed with other files");
       await killWhen(path, (names) => names.some((name) => name.startsWith("pgdata")));
       await writeFile(join(path, "app.ts"), "source");
@@ -165,7 +168,7 @@ describe("an embedded database", () => {
     }, 120_000);
   });
 
-  it("keeps the files of a new database, and makes them again when they are damaged", async () => {
+  it("The files of a new database are cached, and made again if the cache is damaged", async () => {
     const cache = join(folder, "cache");
     vi.stubEnv("STOA_CACHE_DIR", cache);
     const start = async (): Promise<void> => {
@@ -185,7 +188,7 @@ describe("an embedded database", () => {
     vi.unstubAllEnvs();
   }, 120_000);
 
-  it("lets the process end once it is closed", async () => {
+  it("The process can end once its embedded database is closed", async () => {
     const program = `
       import { openDatabase } from ${JSON.stringify(new URL("../../../src/engines/db/open-database.ts", import.meta.url).href)};
       const db = await openDatabase("pglite:");

@@ -36,7 +36,7 @@ describe.skipIf(server === "")("the pool", () => {
   const pids = async (db: Database, count: number): Promise<Set<unknown>> =>
     new Set(await Promise.all(Array.from({ length: count }, () => db.fetchval("select pg_backend_pid()"))));
 
-  it("opens connections as they are needed, up to its size", async () => {
+  it("The pool opens connections on demand, up to its size", async () => {
     const db = await open({ poolSize: 3 });
     expect(db.stats()).toEqual({ total: 1, idle: 1, inUse: 0, waiting: 0 });
     const sleeping = Array.from({ length: 3 }, () => db.fetch("select pg_sleep(0.3)"));
@@ -46,7 +46,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(db.stats().total).toBe(3);
   });
 
-  it("sends several statements ahead on one connection", async () => {
+  it("The pool sends several statements ahead on one connection", async () => {
     const proxy = await FaultProxy.start(url);
     const db = await openDatabase({ url: proxy.through(url), sslmode: "disable", poolSize: 1 });
     await db.fetchval("select $1::int", [0]);
@@ -70,7 +70,7 @@ describe.skipIf(server === "")("the pool", () => {
     await proxy.close();
   });
 
-  it("keeps quick statements from waiting behind a slow one", async () => {
+  it("Quick statements do not wait behind a slow one", async () => {
     const db = await open({ poolSize: 2 });
     let slowIsDone = false;
     const slow = db.fetch("select pg_sleep(1)").then(() => (slowIsDone = true));
@@ -79,7 +79,7 @@ describe.skipIf(server === "")("the pool", () => {
     await slow;
   });
 
-  it("gives a transaction a connection of its own", async () => {
+  it("A transaction gets a connection of its own", async () => {
     const db = await open({ poolSize: 2 });
     await db.transaction(async (tx) => {
       const own = await tx.fetchval("select pg_backend_pid()");
@@ -88,7 +88,7 @@ describe.skipIf(server === "")("the pool", () => {
     });
   });
 
-  it("gives transactions their turn while single statements keep coming", async () => {
+  it("Transactions get their turn while single statements keep coming", async () => {
     const db = await open({ poolSize: 1 });
     let stop = false;
     const flood = Promise.all(
@@ -101,7 +101,7 @@ describe.skipIf(server === "")("the pool", () => {
     await flood;
   });
 
-  it("refuses after the time to wait when all connections are in use, and works again afterwards", async () => {
+  it("A call is refused after acquireTimeout if all connections are in use, and later calls work", async () => {
     const db = await open({ poolSize: 1, acquireTimeout: 100 });
     await db.transaction(async () => {
       const errors = await Promise.all([
@@ -116,7 +116,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("gives connections in the order of the calls", async () => {
+  it("The pool gives connections in the order of the calls", async () => {
     const db = await open({ poolSize: 1 });
     const order: number[] = [];
     await Promise.all(
@@ -129,7 +129,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(order).toEqual([1, 2, 3, 4]);
   });
 
-  it("never gives back a connection with an open transaction", async () => {
+  it("The pool never reuses a connection with an open transaction", async () => {
     const db = await open({ poolSize: 1 });
     await expect(
       db.session(async (session) => {
@@ -145,7 +145,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("prepares statements once per connection, a bounded number of them", async () => {
+  it("Statements are prepared once per connection, up to a limit", async () => {
     const db = await open({ poolSize: 1 });
     const prepared = "select count(*) from pg_prepared_statements where name like 'stoa%'";
     for (let i = 0; i < 5; i++) await db.fetchval("select $1::int", [i]);
@@ -154,7 +154,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(Number(await db.fetchval(prepared, [], { prepare: false }))).toBeLessThanOrEqual(251);
   });
 
-  it("prepares statements again that the session has lost", async () => {
+  it("A prepared statement that the session has lost is prepared again", async () => {
     const db = await open({ poolSize: 1 });
     // In a function nobody sees it from here.
     await db.execute(
@@ -165,7 +165,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
   });
 
-  it("repeats a statement of a session on the connection of that session", async () => {
+  it("A statement of a session is repeated on the connection of that session", async () => {
     const db = await open({ poolSize: 2 });
     await Promise.all([db.fetch("select pg_sleep(0.1)"), db.fetch("select pg_sleep(0.1)")]);
     const seen = await db.session(async (session) => {
@@ -178,7 +178,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(seen).toBe("this session");
   });
 
-  it("prepares nothing for a pooler, and still limits how long a statement runs", async () => {
+  it("A pool without prepared statements prepares none, and still limits the time of a statement", async () => {
     const db = await open({ poolSize: 1, preparedStatements: false, statementTimeout: 300 });
     expect(await db.fetchval("select $1::int + 1", [1])).toBe(2);
     expect(await db.fetchval("select count(*) from pg_prepared_statements")).toBe(0);
@@ -186,7 +186,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("lets a transaction or a session run statements for longer than others", async () => {
+  it("A transaction or a session can have a longer time limit for statements than others", async () => {
     const db = await open({ poolSize: 1, statementTimeout: 100 });
     const slow = "select 'done' from pg_sleep(0.4)";
     await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
@@ -195,7 +195,7 @@ describe.skipIf(server === "")("the pool", () => {
     await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
   });
 
-  it("closes connections that are not needed any more, but the last", async () => {
+  it("The pool closes idle connections, except the last one", async () => {
     const db = await open({ poolSize: 4, idleTimeout: 50 });
     const sleeping = Array.from({ length: 4 }, () => db.fetch("select pg_sleep(0.5)"));
     await vi.waitFor(() => expect(db.stats().total).toBe(4));
@@ -204,7 +204,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
-  it("replaces connections after their lifetime, and breaks no work for it", async () => {
+  it("Connections are replaced after their lifetime, without breaking running work", async () => {
     const db = await open({ poolSize: 2, maxLifetime: 100 });
     const pid = (queries: Queries) => queries.fetchval<number>("select pg_backend_pid()");
     const first = await pid(db);
@@ -223,7 +223,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await slow).toBe("done");
   });
 
-  it("keeps connections for ever where the lifetime is 0", async () => {
+  it("A lifetime of 0 keeps connections forever", async () => {
     const db = await open({ poolSize: 1, maxLifetime: 0, idleTimeout: 1 });
     const first = await pids(db, 1);
     const reference = await open({ poolSize: 1, maxLifetime: 1 });
@@ -232,7 +232,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await pids(db, 1)).toEqual(first);
   });
 
-  it("closes a connection to a server that takes no changes, and finds the one that does", async () => {
+  it("A connection to a read-only server is closed after a refused write, and the next one writes", async () => {
     const name = new URL(url).pathname.slice(1);
     const writable = await open({ poolSize: 1 });
     await writable.execute("create table changes (n int)");
@@ -248,7 +248,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect([...(await pids(db, 1))]).not.toContain(pid);
   });
 
-  it("closes such a connection after a transaction, unless that was to be read only", async () => {
+  it("A connection to a read-only server is closed after a failed transaction, unless that was to be read only", async () => {
     const name = new URL(url).pathname.slice(1);
     await withServer(server, `alter database ${name} set default_transaction_read_only = on`);
     const db = await open({ poolSize: 1 });
@@ -264,7 +264,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect([...(await pids(db, 1))]).not.toContain(pid);
   });
 
-  it("lets statements under way finish when it is closed", async () => {
+  it("Statements under way finish when the pool is closed", async () => {
     const db = await open({ poolSize: 2 });
     const single = db.fetchval("select 'done' from pg_sleep(0.3)");
     const transaction = db.transaction((tx) => tx.fetchval("select 'done' from pg_sleep(0.3)"));
@@ -273,7 +273,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await Promise.all([single, transaction])).toEqual(["done", "done"]);
   });
 
-  it("retries a transaction that another one made fail, until both are done", async () => {
+  it("Concurrent serializable transactions are retried until all are done", async () => {
     const db = await open({ poolSize: 4 });
     await db.script("create table counter (n int); insert into counter values (0)");
     const add = (): Promise<unknown> =>
@@ -288,7 +288,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select n from counter")).toBe(8);
   });
 
-  it("goes on listening after its connection was cut", async () => {
+  it("A listener goes on after its connection was cut", async () => {
     const proxy = await FaultProxy.start(url);
     const db = await openDatabase({ url: proxy.through(url), sslmode: "disable", poolSize: 1 });
     const seen: string[] = [];
@@ -305,7 +305,7 @@ describe.skipIf(server === "")("the pool", () => {
     await proxy.close();
   });
 
-  it("reports a handler of notifications that throws, and goes on", async () => {
+  it("A notification handler that throws is reported, and the others go on", async () => {
     const errors: string[] = [];
     const logger = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
     const db = await openDatabase({ url, sslmode: "disable" }, { logger: logger as never });
@@ -320,7 +320,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(errors).toEqual(["a handler of a database notification failed"]);
   });
 
-  it("reads dates right on a server with another style", async () => {
+  it("Dates are read correctly on a server with another date style", async () => {
     const owner = await open();
     await owner.execute(`alter database ${new URL(url).pathname.slice(1)} set datestyle = 'German'`);
     const db = await open();
@@ -328,7 +328,7 @@ describe.skipIf(server === "")("the pool", () => {
     await owner.execute(`alter database ${new URL(url).pathname.slice(1)} reset datestyle`);
   });
 
-  it("is safe on a server without standard strings, and reads bytes in their old form", async () => {
+  it("Parameters are safe on a server without standard strings, and bytes in the old format are read", async () => {
     const db = await open();
     await db.session(async (session) => {
       await session.execute("set standard_conforming_strings = off");

@@ -17,7 +17,7 @@ const server = service("postgres") ?? "";
 const pooler = service("pgbouncer") ?? "";
 
 describe("the name of a prepared statement", () => {
-  it("depends on the text alone, is short enough for PostgreSQL and different for every text", () => {
+  it("The name of a prepared statement depends on its text alone, is short enough and differs for every text", () => {
     expect(statementName("select 1")).toBe(statementName("select 1"));
     const names = new Set(Array.from({ length: 10_000 }, (_, n) => statementName(`select ${n}`)));
     expect(names.size).toBe(10_000);
@@ -86,7 +86,7 @@ describe.skipIf(pooler === "")("behind PgBouncer in transaction mode, with prepa
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  it("two processes never run each other's statements", async () => {
+  it("Two processes behind PgBouncer never run each other's prepared statements", async () => {
     const [first, second] = [new Peer(program), new Peer(program)];
     try {
       // The first statement of each process, twice: the second time it is already prepared.
@@ -107,7 +107,7 @@ describe.skipIf(pooler === "")("behind PgBouncer in transaction mode, with prepa
     }
   }, 120_000);
 
-  it("statements of many connections are right, and the log names the option once", async () => {
+  it("Prepared statements of many connections behind PgBouncer are correct, and the log names the option once", async () => {
     const warn = vi.fn();
     const logger = { warn, info: vi.fn(), error: vi.fn(), debug: vi.fn() } as unknown as Logger;
     const open = () => openDatabase({ url, poolSize: 4 }, { logger });
@@ -126,7 +126,7 @@ describe.skipIf(pooler === "")("behind PgBouncer in transaction mode, with prepa
     await Promise.all(databases.map((db) => db.close()));
   }, 60_000);
 
-  it("a name that is taken in a transaction fails it with an error that names the option, and retry repeats it", async () => {
+  it("A statement name that is taken fails the transaction with an error that names the option, and retry repeats it", async () => {
     const text = "select 'in a transaction' as answer";
     // Takes the name on every session that the pooler has.
     const others = await Promise.all(

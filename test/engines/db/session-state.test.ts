@@ -8,7 +8,7 @@ import { ValueError } from "../../../src/internal/value-error.js";
 import { service } from "../../support/service.js";
 import { engines } from "./engines.js";
 
-describe("the text of a statement tells", () => {
+describe("the session state that the text of a statement shows", () => {
   const stateOf = (text: string) => sessionStateOf(text, firstKeyword(text));
 
   it.each([
@@ -27,7 +27,7 @@ describe("the text of a statement tells", () => {
     "create or replace temporary view v as select 1",
     "select 1 as a into temp t",
     "create table pg_temp.t (a int)",
-  ])("that %s leaves something in the session", (text) => {
+  ])("The statement %s leaves state in the session", (text) => {
     expect(stateOf(text)).toBe("certain");
   });
 
@@ -36,7 +36,7 @@ describe("the text of a statement tells", () => {
     "call refresh()",
     "declare c cursor with hold for select 1",
     "select setseed(0.5)",
-  ])("that %s may leave something", (text) => {
+  ])("The statement %s may leave state in the session", (text) => {
     expect(stateOf(text)).toBe("possible");
   });
 
@@ -49,18 +49,18 @@ describe("the text of a statement tells", () => {
     "declare c cursor for select 1",
     "update settings set config = 'x'",
     "insert into t values ($1)",
-  ])("that %s leaves nothing", (text) => {
+  ])("The statement %s leaves no state in the session", (text) => {
     expect(stateOf(text)).toBeNull();
   });
 
-  it("in one pass, however long it is", () => {
+  it("A statement of any length is examined in one pass", () => {
     for (const part of ["create ", "temp ", "set_config(", "set_config('", "into temp\n", "pg_advisory_ "]) {
       stateOf(`select ${part.repeat(200_000)}`);
     }
   });
 });
 
-describe.each(engines(service("postgres")))("on $name, the next user of a connection", (engine) => {
+describe.each(engines(service("postgres")))("the next user of a connection on $name", (engine) => {
   let made: Awaited<ReturnType<typeof engine.make>>;
   let db: Database;
 
@@ -90,19 +90,22 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     "do $$ begin perform set_config('app.kept', 'value', false); perform pg_advisory_lock(4711); end $$",
   ];
 
-  it.each(leaving)("finds nothing of a single statement: %s", async (text) => {
+  it.each(leaving)("The next user of a connection finds no state of a single statement: %s", async (text) => {
     await db.execute(text);
     expect(await state()).toEqual(nothing);
   });
 
-  it.each(leaving)("finds nothing of a statement that was cancelled or failed: %s", async (text) => {
-    await db.fetch(text, [], { signal: AbortSignal.abort() }).catch(() => {});
-    await expect(db.fetch(`${text}; select`)).rejects.toThrow();
-    expect(await state()).toEqual(nothing);
-  });
+  it.each(leaving)(
+    "The next user of a connection finds no state of a cancelled or failed statement: %s",
+    async (text) => {
+      await db.fetch(text, [], { signal: AbortSignal.abort() }).catch(() => {});
+      await expect(db.fetch(`${text}; select`)).rejects.toThrow();
+      expect(await state()).toEqual(nothing);
+    },
+  );
 
   it.each([...leaving, "declare kept cursor with hold for select 1"])(
-    "finds nothing of a transaction: %s",
+    "The next user of a connection finds no state of a transaction: %s",
     async (text) => {
       await db.transaction((tx) => tx.execute(text));
       expect(await state()).toEqual(nothing);
@@ -116,12 +119,12 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     },
   );
 
-  it("finds nothing of a script in a transaction", async () => {
+  it("The next user of a connection finds no state of a script in a transaction", async () => {
     await db.transaction((tx) => tx.script("set app.kept = 'value'; select pg_advisory_lock(4711)"));
     expect(await state()).toEqual(nothing);
   });
 
-  it("finds nothing of a transaction in a session", async () => {
+  it("The next user of a connection finds no state of a transaction in a session", async () => {
     await db.session(async (session) => {
       await session.transaction((tx) => tx.execute("select set_config('app.kept', 'value', false)"));
       expect(await session.fetchval("select current_setting('app.kept')")).toBe("value");
@@ -129,7 +132,7 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     expect(await state()).toEqual(nothing);
   });
 
-  it("never shares it with a statement that changes it", async () => {
+  it("A statement never shares its connection with one that changes the session", async () => {
     const seen = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         n % 10 === 5
@@ -140,13 +143,16 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     expect(seen.filter((value) => value !== null && value !== "")).toEqual([]);
   });
 
-  it.each(["set app.kept = 'value'", "listen left_behind"])("cannot be left %s by a transaction", async (text) => {
-    await expect(db.transaction((tx) => tx.execute(text))).rejects.toBeInstanceOf(ProgrammingError);
-    expect(await state()).toEqual(nothing);
-  });
+  it.each(["set app.kept = 'value'", "listen left_behind"])(
+    "The statement %s is refused in a transaction",
+    async (text) => {
+      await expect(db.transaction((tx) => tx.execute(text))).rejects.toBeInstanceOf(ProgrammingError);
+      expect(await state()).toEqual(nothing);
+    },
+  );
 
   if (engine.name !== "pglite") {
-    it("finds its prepared statements, if nothing was changed", async () => {
+    it("Prepared statements are kept on a connection that was not changed, and dropped by a reset", async () => {
       const count = "select count(*) from pg_prepared_statements where statement like '%-- kept%'";
       for (let n = 0; n < 3; n++) {
         await db.transaction((tx) => tx.fetchval("select $1::int -- kept", [n]), { settings: { "app.user": n } });
@@ -158,10 +164,10 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
     });
   }
 
-  describe("of a transaction with settings", () => {
+  describe("transactions with settings", () => {
     const user = (queries: Queries) => queries.fetchval<string>("select current_setting('app.user', true)");
 
-    it("finds the settings in the transaction and not afterwards", async () => {
+    it("The settings of a transaction are visible in it and not afterwards", async () => {
       await db.transaction(
         async (tx) => {
           expect(await user(tx)).toBe("4711");
@@ -172,13 +178,13 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
       expect((await user(db)) || null).toBeNull();
     });
 
-    it("finds none after a rollback", async () => {
+    it("The settings of a transaction are gone after a rollback", async () => {
       const failing = db.transaction(() => Promise.reject(new Error("undo")), { settings: { "app.user": "ada" } });
       await expect(failing).rejects.toThrow("undo");
       expect((await user(db)) || null).toBeNull();
     });
 
-    it("finds values as they were given", async () => {
+    it("The values of settings arrive as they were given", async () => {
       const text = "o'hara'; drop table x; -- $1 \\ \"é\"";
       const read = (tx: Queries) =>
         tx.fetchrow("select current_setting('app.text') as t, current_setting('app.yes') as y");
@@ -186,7 +192,7 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
       expect(await db.transaction(read, { settings })).toEqual({ t: text, y: "true" });
     });
 
-    it("gets an error for an invalid setting", async () => {
+    it("An invalid setting of a transaction is refused", async () => {
       const run = (settings: object) => db.transaction(() => 1, { settings: settings as Record<string, string> });
       await expect(run({ "app.user": null })).rejects.toThrow(
         new ValueError("option 'settings' in transaction(): 'app.user' must be a string or a number, not null"),
@@ -202,7 +208,7 @@ describe.each(engines(service("postgres")))("on $name, the next user of a connec
       );
     });
 
-    it("sees the rows of its user alone, with row-level security", async () => {
+    it("Row-level security shows a transaction only the rows of the user in its settings", async () => {
       const role = `reader_${Math.random().toString(36).slice(2)}`;
       await db.script(`
         create role ${role};

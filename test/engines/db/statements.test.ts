@@ -14,7 +14,7 @@ describe("the first keyword of a statement", () => {
     ["1", ""],
     ["- 1", ""],
     ["/ 1", ""],
-  ])("of %j is %j", (text, keyword) => {
+  ])("The first keyword of %j is %j", (text, keyword) => {
     expect(firstKeyword(text)).toBe(keyword);
   });
 
@@ -25,14 +25,14 @@ describe("the first keyword of a statement", () => {
     ["line comments", "--\n"],
     ["openings of comments", "/*"],
     ["dashes", "-- "],
-  ])("is looked for in one pass through many %s", (_, part) => {
+  ])("The first keyword is searched for in one pass through many %s", (_, part) => {
     // With nested repetitions in an expression, forty of them would not end.
     expect(firstKeyword(`${part.repeat(1_000_000)}1`)).toBe("");
   });
 });
 
 describe("the statements of a database", () => {
-  it("have no effect by a name of Object.prototype", () => {
+  it("A statement that is a name of Object.prototype has no effect of its own", () => {
     expect(new Statements().get("constructor").effect).toBeNull();
   });
 });

@@ -59,18 +59,18 @@ describe.skipIf(server === "")("sslmode", () => {
     return proxy;
   };
 
-  it("disable does not encrypt; prefer and require do", async () => {
+  it("The sslmode disable does not encrypt; prefer and require do", async () => {
     expect(await encrypted({ sslmode: "disable" })).toBe(false);
     expect(await encrypted({})).toBe(true);
     expect(await encrypted({ sslmode: "require" })).toBe(true);
   });
 
-  it("allow encrypts only when it must", async () => {
+  it("The sslmode allow encrypts only if it must", async () => {
     expect(await encrypted({ sslmode: "allow" })).toBe(false);
     expect(await encrypted({ sslmode: "allow", user: "tls_only" })).toBe(true);
   });
 
-  it("prefer goes on without TLS where the server has none, require does not", async () => {
+  it("The sslmode prefer goes on without TLS if the server has none; require does not", async () => {
     const proxy = await withoutTls();
     const url = proxy.through(server);
     expect(await encrypted({ url })).toBe(false);
@@ -79,19 +79,19 @@ describe.skipIf(server === "")("sslmode", () => {
     await proxy.close();
   });
 
-  it("prefer goes on without TLS where the server refuses connections with TLS", async () => {
+  it("The sslmode prefer goes on without TLS if the server refuses connections with TLS", async () => {
     expect(await encrypted({ user: "plain_only" })).toBe(false);
     expect((await failure({ user: "plain_only", sslmode: "require" })).sqlstate).toBe("28000");
   });
 
-  it("require does not check the certificate, unless a root certificate is given", async () => {
+  it("The sslmode require does not check the certificate, unless a root certificate is given", async () => {
     expect(await encrypted({ sslmode: "require" })).toBe(true);
     expect(await encrypted({ sslmode: "require", sslrootcert: certificate })).toBe(true);
     const other = join(dirname(new URL(import.meta.url).pathname), "other-ca.pem");
     expect((await failure({ sslmode: "require", sslrootcert: other })).message).toMatch(/certificate/i);
   });
 
-  it("verify-ca checks the signature of the certificate, verify-full the name too", async () => {
+  it("The sslmode verify-ca checks the signature of the certificate; verify-full also checks the name", async () => {
     const sslrootcert = certificate;
     expect(await encrypted({ sslmode: "verify-ca", sslrootcert })).toBe(true);
     expect((await failure({ sslmode: "verify-ca" })).message).toMatch(/self[- ]signed/i);
@@ -99,7 +99,7 @@ describe.skipIf(server === "")("sslmode", () => {
     expect(await encrypted({ sslmode: "verify-full", sslrootcert, host: "localhost" })).toBe(true);
   });
 
-  it("a root certificate that cannot be read is an error", async () => {
+  it("A root certificate that cannot be read is an error", async () => {
     await expect(openDatabase({ url: server, sslrootcert: "/nowhere/ca.pem" })).rejects.toThrow(
       "option 'sslrootcert' in DatabaseConfig: /nowhere/ca.pem cannot be read (ENOENT)",
     );
@@ -108,14 +108,14 @@ describe.skipIf(server === "")("sslmode", () => {
     );
   });
 
-  it("accepts a password, fails at once with a wrong one, and shows neither in an error", async () => {
+  it("A wrong password over TLS fails at once, and no error shows a password", async () => {
     expect(await encrypted({ user: "password", password: "hunter2" })).toBe(true);
     const error = await failure({ user: "password", password: "not-hunter2", connectTimeout: 60_000 });
     expect(error.sqlstate).toBe("28P01");
     expect(`${error.stack}${String(error.cause)}`).not.toContain("not-hunter2");
   });
 
-  it("a statement on an encrypted connection can be cancelled", async () => {
+  it("A statement on an encrypted connection can be cancelled", async () => {
     const db = await open({ sslmode: "require" });
     await expect(db.fetch("select pg_sleep(44)", [], { timeout: 50 })).rejects.toMatchObject({ sqlstate: "57014" });
     const running = "select count(*) from pg_stat_activity where query = 'select pg_sleep(44)' and state = 'active'";

@@ -5,7 +5,7 @@ import { translateError } from "../../../src/engines/db/translate-error.js";
 const violation = { severity: "FEHLER", code: "23505", message: "doppelter Schlüsselwert", table: "t" };
 
 describe("translateError", () => {
-  it("finds the column in the detail, in any language of the server", () => {
+  it("The column of a violation is found in the detail, in any language of the server", () => {
     const error = translateError({ ...violation, detail: "Schlüssel »(e_mail)=(a@x)« existiert bereits." });
     expect(error).toBeInstanceOf(UniqueViolation);
     expect(error.column).toBe("e_mail");
@@ -14,11 +14,11 @@ describe("translateError", () => {
   it.each([
     ['Key ("Odd ""Name", b)=(1, 2) already exists.', 'Odd "Name, b'],
     ["Key (a)=((x)=(y)) already exists.", "a"],
-  ])("%s", (detail, column) => {
+  ])("The column of a violation is found in the detail %s", (detail, column) => {
     expect(translateError({ ...violation, detail }).column).toBe(column);
   });
 
-  it("finds the column in the name of the constraint where the server hides the detail", () => {
+  it("The column of a violation is found in the constraint's name if the server hides the detail", () => {
     expect(translateError({ ...violation, constraint: "t_e_mail_key" }).column).toBe("e_mail");
     expect(translateError({ ...violation, constraint: "t_e_mail_key1" }).column).toBe("e_mail");
     expect(translateError({ ...violation, constraint: "my_rule" }).column).toBeNull();
@@ -32,13 +32,13 @@ describe("translateError", () => {
     ["division by zero", "division by zero"],
     ['odd: "', 'odd: "'],
     ['value "', 'value "'],
-  ])("removes the value from %s", (message, shown) => {
+  ])("The value is removed from the message %s", (message, shown) => {
     const error = translateError({ severity: "ERROR", code: "22P02", message });
     expect(error.message).toBe(shown);
     expect(error.detail).toBe(message === shown ? null : message);
   });
 
-  it("removes a long value that looks like many quoted ones in one pass", () => {
+  it("A long value that looks like many quoted ones is removed in one pass", () => {
     // With an expression that begins again at each quote this does not end.
     const message = `value "${': "'.repeat(1_000_000)}" is out of range for type integer`;
     expect(translateError({ severity: "ERROR", code: "22003", message }).message).toBe(
@@ -46,7 +46,7 @@ describe("translateError", () => {
     );
   });
 
-  it("treats an error that is not from the server as a lost connection", () => {
+  it("An error that is not from the server is a lost connection", () => {
     for (const cause of [Object.assign(new Error("read"), { code: "EPIPE" }), new Error("x"), "text"]) {
       const error = translateError(cause);
       expect(error).toBeInstanceOf(OperationalError);
@@ -54,7 +54,7 @@ describe("translateError", () => {
     }
   });
 
-  it("returns its own errors unchanged", () => {
+  it("translateError() returns errors of its own classes unchanged", () => {
     const own = new DatabaseError("x");
     expect(translateError(own)).toBe(own);
   });

@@ -20,7 +20,7 @@ describe("WaitingLine", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it("removes any number of jobs in the order in which they came", () => {
+  it("The waiting line gives any number of jobs in the order in which they came", () => {
     const jobs = Array.from({ length: 3000 }, job);
     for (const each of jobs) line.addJob(each);
     expect(line.length).toBe(3000);
@@ -30,7 +30,7 @@ describe("WaitingLine", () => {
     expect(line.empty).toBe(true);
   });
 
-  it("gives up each job when its own time is over", async () => {
+  it("The waiting line rejects each job when its own time is over", async () => {
     const [early, late] = [job(), job()];
     line.addJob(early);
     await vi.advanceTimersByTimeAsync(60);
@@ -43,7 +43,7 @@ describe("WaitingLine", () => {
     expect(line.empty).toBe(true);
   });
 
-  it("gives up none that was removed before", async () => {
+  it("A job that was removed is not rejected when its time is over", async () => {
     const [first, second] = [job(), job()];
     line.addJob(first);
     line.addJob(second);
@@ -55,7 +55,7 @@ describe("WaitingLine", () => {
     await expect(second.promise).rejects.toThrow("cancelled");
   });
 
-  it("keeps no timer when it is empty", () => {
+  it("An empty waiting line keeps no timer", () => {
     line.addJob(job());
     expect(vi.getTimerCount()).toBe(1);
     line.addJob(job());
@@ -65,7 +65,7 @@ describe("WaitingLine", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("knows if a job or a caller has waited longest", async () => {
+  it("The waiting line knows if a job or a caller has waited longest", async () => {
     line.addJob(job());
     await vi.advanceTimersByTimeAsync(1);
     const connection = {} as Connection;
@@ -77,7 +77,7 @@ describe("WaitingLine", () => {
     expect(await given).toBe(connection);
   });
 
-  it("refuses all at once", async () => {
+  it("The waiting line rejects all jobs and callers at once", async () => {
     const waiting = [job(), job()];
     for (const each of waiting) line.addJob(each);
     const caller = line.addCaller();

@@ -11,14 +11,14 @@ const textsOf = (row: WireRow): (string | null)[] =>
   );
 
 describe("WireRow", () => {
-  it("finds the fields of a row among other bytes", () => {
+  it("The fields of a row are found among other bytes", () => {
     const body = [...int16(4), ...field("1"), ...int32(-1), ...field(""), ...field("text")];
     const row = new WireRow();
     row.read(Buffer.from([9, 9, ...body, 9]), 2, 2 + body.length);
     expect(textsOf(row)).toEqual(["1", null, "", "text"]);
   });
 
-  it("accepts a row that was read already", () => {
+  it("A row that was already read is accepted", () => {
     const row = new WireRow();
     row.fill(["1", null, "", "ö€😀"]);
     expect(textsOf(row)).toEqual(["1", null, "", "ö€😀"]);
@@ -31,7 +31,7 @@ describe("WireRow", () => {
     ["more than its fields", [...int16(1), ...field("a"), 65]],
     ["more fields than there can be", [...int16(0xffff)]],
     ["nothing", []],
-  ])("refuses a row with %s", (_, body) => {
+  ])("A row with %s is refused", (_, body) => {
     // The next bytes in the buffer belong to another message.
     const bytes = Buffer.from([...body, ...field("another"), 0, 0, 0, 0, 0, 0, 0, 0]);
     expect(() => new WireRow().read(bytes, 0, body.length)).toThrow(/^a (row|field) /);

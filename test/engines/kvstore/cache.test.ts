@@ -32,10 +32,13 @@ function entry(change: Partial<CacheEntry> = {}): CacheEntry {
 }
 
 describe("a cache entry as bytes", () => {
-  it.each([[null], ["text ü"], [""], [Buffer.from([0, 255, 1])]])("is the same when it is read again: %j", (body) => {
-    const whole = entry({ body, vary: [["accept", null]] });
-    expect(decodeEntry(encodeEntry(whole))).toEqual(whole);
-  });
+  it.each([[null], ["text ü"], [""], [Buffer.from([0, 255, 1])]])(
+    "A decoded cache entry equals the encoded one: %j",
+    (body) => {
+      const whole = entry({ body, vary: [["accept", null]] });
+      expect(decodeEntry(encodeEntry(whole))).toEqual(whole);
+    },
+  );
 
   it.each([
     Buffer.alloc(0),
@@ -43,13 +46,13 @@ describe("a cache entry as bytes", () => {
     Buffer.from([0, 0, 0, 9, 1]),
     Buffer.from("\0\0\0\x02[]"),
     Buffer.from("\0\0\0\x06[1,{}]"),
-  ])("is nothing where the bytes are something else", (bytes) => {
+  ])("Bytes that are not a cache entry are decoded to undefined", (bytes) => {
     expect(decodeEntry(bytes)).toBeUndefined();
   });
 });
 
 describe.skipIf(!service("redis"))("a response cache in the key-value store", () => {
-  it("finds what was put, with bodies of text and bytes", async () => {
+  it("The cache in the key-value store finds the stored entry, with bodies of text and bytes", async () => {
     const store = new KvCacheStore(await testStore());
     expect(await store.find("k", noField)).toBeUndefined();
     const whole = entry({ body: Buffer.from([1, 2, 255]) });
@@ -59,7 +62,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await store.find("k", noField)).toBeUndefined();
   });
 
-  it("finds the entry for the fields of the request, also in a process that has not seen it", async () => {
+  it("The cache finds the entry for the header fields of the request, also in another process", async () => {
     const kv = await testStore();
     const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
     const ticket = await one.begin();
@@ -76,7 +79,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     }
   });
 
-  it("bounds the variants of one URL", async () => {
+  it("The number of cached variants of one URL is bounded", async () => {
     const kv = await testStore();
     const store = new KvCacheStore(kv);
     const ticket = await store.begin();
@@ -87,7 +90,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(found).toBe(32);
   });
 
-  it("counts and drops the entries of a tag, for all processes", async () => {
+  it("Invalidation of a tag counts and drops its entries, for all processes", async () => {
     const kv = await testStore();
     const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
     const ticket = await one.begin();
@@ -105,7 +108,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(keys).toBe(0);
   });
 
-  it("does not keep a response that was begun before an invalidation of its tag", async () => {
+  it("A response that began before an invalidation of its tag is not cached", async () => {
     const kv = await testStore();
     const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
     const before = await one.begin();
@@ -117,7 +120,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await one.put(after, "k", entry({ tags: ["books"] }))).toBe(true);
   });
 
-  it("serves nothing stale under concurrent writes and invalidations", async () => {
+  it("Nothing stale is served under concurrent writes and invalidations", async () => {
     const kv = await testStore();
     const stores = [new KvCacheStore(kv), new KvCacheStore(kv)];
     let version = 0;
@@ -152,7 +155,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(invalidated).toEqual([]);
   });
 
-  it("treats an entry whose tag the server has evicted as gone", async () => {
+  it("An entry whose tag the server has evicted is not found", async () => {
     const kv = await testStore();
     const store = new KvCacheStore(kv);
     await store.put(await store.begin(), "k", entry());
@@ -160,7 +163,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await store.find("k", noField)).toBeUndefined();
   });
 
-  it("forgets entries with their time", async () => {
+  it("Cached entries expire with their time", async () => {
     const kv = await testStore();
     const store = new KvCacheStore(kv);
     await store.put(await store.begin(), "k", entry({ freshUntil: cacheTime() + 60 }));
@@ -173,7 +176,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await store.find("stale", noField)).toBeDefined();
   });
 
-  it("serves a response to all applications, until one of them invalidates it", async () => {
+  it("A cached response is served to all applications until one of them invalidates it", async () => {
     let made = 0;
     const [one, two] = await twoClients((app) => {
       app.enableCaching({ ttl: 600 });
@@ -191,7 +194,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await (await two.get("/books")).json()).toEqual({ made: 2 });
   });
 
-  it("does not keep a response that was under way when another application invalidated it", async () => {
+  it("A response under way while another application invalidates its tag is not cached", async () => {
     let made = 0;
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -214,7 +217,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await (await one.get("/books")).json()).toEqual({ version: 2 });
   });
 
-  it("makes responses anew while the store is away", async () => {
+  it("Handlers make the responses while the store of the cache is away", async () => {
     const server = await serverOfTest();
     let made = 0;
     const [one] = await twoClients(

@@ -37,7 +37,7 @@ async function admitted(breaker: Breaker): Promise<Admission> {
 }
 
 describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
-  it("open for all processes when failures of all of them reach the threshold", async () => {
+  it("A shared circuit opens for all processes if their failures together reach the threshold", async () => {
     const [one, two] = await twoBreakers();
     await fail(one.breaker);
     await fail(two.breaker);
@@ -54,7 +54,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(await two.breaker.snapshot()).toMatchObject({ route: "GET /x", state: "open", retry_after: 60 });
   });
 
-  it("count failures in a row only", async () => {
+  it("A shared circuit counts only consecutive failures", async () => {
     const [one, two] = await twoBreakers();
     await fail(one.breaker);
     await fail(one.breaker);
@@ -65,7 +65,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(await two.breaker.snapshot()).toMatchObject({ state: "closed", failures: 2 });
   });
 
-  it("let through as many probes as they need, of all processes together, and close", async () => {
+  it("A half-open circuit admits as many probes as it needs, over all processes, and then closes", async () => {
     const [one, two] = await twoBreakers({ failureThreshold: 1, resetMs: 50 });
     await fail(one.breaker);
     const first = await admitted(one.breaker);
@@ -84,7 +84,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect((await one.breaker.admit()).ticket).not.toBe(0);
   });
 
-  it("open again when a probe fails, and ignore reports of an earlier state", async () => {
+  it("A shared circuit opens again if a probe fails, and ignores reports of an earlier state", async () => {
     const [one] = await twoBreakers({ failureThreshold: 1, resetMs: 40 });
     const late = await one.breaker.admit();
     await fail(one.breaker);
@@ -95,7 +95,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(one.changes).toEqual(["open", "half-open", "open"]);
   });
 
-  it("do not stay open for longer when the clock of the server was set back", async () => {
+  it("A shared circuit does not stay open longer if the clock of the server was set back", async () => {
     const kv = await testStore();
     const [one, two] = await twoBreakers({ failureThreshold: 1, resetMs: 100 }, kv);
     await fail(one.breaker);
@@ -103,7 +103,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect((await admitted(two.breaker)).ticket).not.toBe(0);
   });
 
-  it("gives each of many requests that wait for the same reply its own place", async () => {
+  it("Each of many requests that wait for the same reply of the store gets its own place", async () => {
     const [one] = await twoBreakers({ failureThreshold: 1, resetMs: 30, halfOpenTarget: 3 });
     await fail(one.breaker);
     await until(async () => (await one.breaker.snapshot()).state === "half-open");
@@ -113,7 +113,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(admissions.filter(({ ticket }) => ticket !== 0).length).toBeGreaterThanOrEqual(2);
   });
 
-  it("are open in one application when another has opened them", async () => {
+  it("A circuit that one application has opened is open in another", async () => {
     const [one, two] = await twoApps((app) => {
       app.enableCircuitBreaker({ failureThreshold: 3, resetTimeout: 600 });
       app.get("/broken", () => {
@@ -127,7 +127,7 @@ describe.skipIf(!service("redis"))("circuits in the key-value store", () => {
     expect(circuits.find(({ route }) => route.includes("/broken"))).toMatchObject({ state: "open" });
   });
 
-  it("let requests pass while the store is away", async () => {
+  it("Requests pass while the store of the circuits is away", async () => {
     const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {

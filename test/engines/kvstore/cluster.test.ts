@@ -22,7 +22,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
 
   const open = (commandTimeout = 20_000) => testStore({ url: cluster.url, clusterMode: true, commandTimeout });
 
-  it("takes calls with keys of all servers", async () => {
+  it("A cluster executes calls with keys of all its servers", async () => {
     const kv = await open();
     const names = Array.from({ length: 60 }, (_, i) => `k${i}`);
     await kv.mset(Object.fromEntries(names.map((name, i) => [name, i])));
@@ -38,7 +38,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     expect(await kv.hash("h").all()).toEqual({ a: "1" });
   });
 
-  it("executes transactions and scripts whose keys are of one slot, and refuses others in words", async () => {
+  it("A cluster executes transactions and scripts whose keys share a slot, and refuses others with a clear error", async () => {
     const kv = await open();
     expect(await kv.transaction((t) => [t.incr("{u}:a"), t.incr("{u}:b")])).toEqual([1, 1]);
     const both = kv.script<number>("return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])");
@@ -48,7 +48,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     expect(await kv.lock("job", { ttl: 5 }, ({ token }) => token)).toBeGreaterThan(0);
   });
 
-  it("waits for values and delivers messages", async () => {
+  it("A cluster waits for values and delivers messages", async () => {
     const kv = await open();
     const waiting = kv.list("queue").waitShift(30);
     await kv.list("queue").push("job");
@@ -61,7 +61,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     });
   });
 
-  it("shares limits, cached responses and circuits", async () => {
+  it("Applications on a cluster share rate limits, cached responses and circuits", async () => {
     const options = { url: cluster.url, clusterMode: true };
     const apps = await twoApps((app) => {
       app.enableRateLimit(RateLimitConfig.slidingWindow(15, 3600));
@@ -84,7 +84,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     expect(await one.put(ticket, "k0", entry)).toBe(false);
   });
 
-  it("follows a slot that moves, under load, without an error", async () => {
+  it("Calls under load follow a slot that moves, without an error", async () => {
     const kv = await openKvStore({ url: cluster.url, clusterMode: true, commandTimeout: 20_000 });
     onTestFinished(() => kv.close());
     const keys = Array.from({ length: 20 }, (_, i) => `{moving}:${i}`);
@@ -113,7 +113,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     for (const key of keys) expect(await kv.get(key)).toBe(String(sent));
   });
 
-  it("goes on to deliver messages when the connection of the subscriber is lost, and tells of the gap", async () => {
+  it("Messages of a cluster are delivered after the subscriber's connection is lost, and the gap is reported", async () => {
     const kv = await open();
     const got: string[] = [];
     let gaps = 0;
@@ -129,7 +129,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     });
   });
 
-  it("goes on when a master is killed under load: no call waits over the bound, and it heals", async () => {
+  it("A master that is killed under load delays no call over the bound, and the cluster recovers", async () => {
     const kv = await open(shortTimeout);
     const masters = await mastersOf(cluster.servers[0]!.port);
     const victim = cluster.servers.find(({ port }) => port === masters[1]!.port)!;

@@ -5,7 +5,7 @@ import { service } from "../../support/service.js";
 import { testStore } from "./store.js";
 
 describe.skipIf(!service("redis"))("commands of the key-value store", () => {
-  it("sets, gets and deletes text and bytes", async () => {
+  it("The store sets, gets and deletes text and bytes", async () => {
     const kv = await testStore();
     expect(await kv.get("a")).toBeNull();
     await kv.set("a", "ü 1");
@@ -19,7 +19,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.delete()).toBe(0);
   });
 
-  it("keeps a time to live in seconds, with fractions", async () => {
+  it("The store keeps a time to live in seconds, with fractions", async () => {
     const kv = await testStore();
     await kv.set("a", "1", { ttl: 100 });
     expect(await kv.ttl("a")).toBeGreaterThan(90);
@@ -34,7 +34,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.expire("none", 1)).toBe(false);
   });
 
-  it("sets only where a key is absent, or only where it is present", async () => {
+  it("set() can be limited to an absent or to a present key", async () => {
     const kv = await testStore();
     expect(await kv.setIfPresent("a", "0")).toBe(false);
     expect(await kv.setIfAbsent("a", "1", { ttl: 60 })).toBe(true);
@@ -45,7 +45,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.getAndDelete("a")).toBeNull();
   });
 
-  it("keeps values as JSON", async () => {
+  it("The store keeps values as JSON", async () => {
     const kv = await testStore();
     await kv.setJson("user", { name: "Ada", tags: ["x"] }, { ttl: 60 });
     const user = await kv.getJson<{ name: string }>("user");
@@ -56,7 +56,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => kv.setJson("user", undefined)).toThrow(ValueError);
   });
 
-  it("counts", async () => {
+  it("incr() and decr() count in whole steps", async () => {
     const kv = await testStore();
     expect(await kv.incr("n")).toBe(1);
     expect(await kv.incr("n", 10)).toBe(11);
@@ -64,7 +64,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => kv.incr("n", 0.5)).toThrow("the step must be an integer, not 0.5");
   });
 
-  it("sets and gets several keys", async () => {
+  it("Several keys are set and read in one call", async () => {
     const kv = await testStore();
     await kv.mset({ a: "1", b: 2 });
     expect(await kv.mget(["b", "none", "a"])).toEqual(["2", null, "1"]);
@@ -72,7 +72,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     await kv.mset({});
   });
 
-  it("keeps hashes", async () => {
+  it("The store keeps hashes", async () => {
     const kv = await testStore();
     const hash = kv.hash("h");
     await hash.set({ name: "Ada", born: 1815, __proto__x: "1" });
@@ -88,7 +88,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.hash("none").all()).toEqual({});
   });
 
-  it("keeps a field named __proto__ as a plain field", async () => {
+  it("A hash field named __proto__ is a plain field", async () => {
     const kv = await testStore();
     await kv.hash("h").set(JSON.parse('{"__proto__":"x"}'));
     const all = await kv.hash("h").all();
@@ -96,7 +96,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(Object.keys(all)).toEqual(["__proto__"]);
   });
 
-  it("keeps lists", async () => {
+  it("The store keeps lists", async () => {
     const kv = await testStore();
     const list = kv.list("l");
     expect(await list.push("b", "c")).toBe(2);
@@ -113,7 +113,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await list.push()).toBe(2);
   });
 
-  it("keeps sets", async () => {
+  it("The store keeps sets", async () => {
     const kv = await testStore();
     const set = kv.setOf("s");
     expect(await set.add("a", "b", "a")).toBe(2);
@@ -125,7 +125,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await set.pop()).toBeNull();
   });
 
-  it("keeps sorted sets", async () => {
+  it("The store keeps sorted sets", async () => {
     const kv = await testStore();
     const scores = kv.sortedSet("z");
     expect(await scores.add({ ada: 3, bob: 1.5, eve: Number.POSITIVE_INFINITY })).toBe(3);
@@ -149,7 +149,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => scores.add({ x: Number.NaN })).toThrow("a score must be a number, not NaN");
   });
 
-  it("keeps streams, read by all or shared in a group", async () => {
+  it("The store keeps streams, which are read by all or shared in a group", async () => {
     const kv = await testStore();
     const stream = kv.stream("events");
     const first = await stream.add({ kind: "made", n: 1 });
@@ -181,7 +181,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => stream.add({})).toThrow("an entry of a stream needs a field");
   });
 
-  it("sends calls together, with typed replies", async () => {
+  it("A pipeline sends calls together, with typed replies", async () => {
     const kv = await testStore();
     await kv.set("name", "Ada");
     const replies = await kv.pipeline((p) => [p.get("name"), p.incr("visits"), p.has("none"), p.getBytes("name")]);
@@ -190,7 +190,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.pipeline(() => [])).toEqual([]);
   });
 
-  it("rejects a pipeline with the error of a call, and has executed the others", async () => {
+  it("A pipeline rejects with the error of a call, and has executed the others", async () => {
     const kv = await testStore();
     await kv.set("text", "x");
     const sent = kv.pipeline((p) => {
@@ -201,7 +201,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.get("n")).toBe("1");
   });
 
-  it("executes a transaction as one, with text and bytes", async () => {
+  it("A transaction is executed as one, with text and bytes", async () => {
     const kv = await testStore();
     const bytes = Buffer.from([255, 0]);
     const replies = await kv.transaction((t) => [
@@ -216,13 +216,13 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(replies).toEqual([undefined, bytes, undefined, { a: "1" }, 1, [{ member: "x", score: 1 }]]);
   });
 
-  it("refuses functions that do not return their calls, and calls that wait", async () => {
+  it("A function that does not return its calls, and a call that waits, are refused in a pipeline or transaction", async () => {
     const kv = await testStore();
     await expect(kv.pipeline((async () => []) as never)).rejects.toThrow("that returns a list of its calls");
     await expect(kv.transaction((t) => [t.list("l").waitShift(1)])).rejects.toThrow("a call that waits cannot be part");
   });
 
-  it("runs scripts by their hash and sends the text to a server that does not know it", async () => {
+  it("A script runs by its hash, and its text is sent to a server that does not know it", async () => {
     const kv = await testStore();
     const add = kv.script<number>("return redis.call('INCRBY', KEYS[1], ARGV[1])");
     expect(await add.run(["n"], [5])).toBe(5);
@@ -232,7 +232,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.eval<string>("return ARGV[1]", [], ["x"])).toBe("x");
   });
 
-  it("finds keys, without the prefix and none of others", async () => {
+  it("scan() finds keys without the prefix, and no keys of other prefixes", async () => {
     const kv = await testStore({ prefix: "t[e]s*t?-" });
     const other = await testStore({ prefix: "te-" });
     await other.set("user:9", "x");
@@ -244,13 +244,13 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect([...found].sort()).toEqual(names.sort());
   });
 
-  it("does not mix keys of different prefixes", async () => {
+  it("Stores with different prefixes do not share keys", async () => {
     const [one, two] = [await testStore(), await testStore()];
     await one.set("a", "1");
     expect(await two.get("a")).toBeNull();
   });
 
-  it("refuses wrong keys, values and times with a message", async () => {
+  it("Wrong keys, values and times are refused with a message", async () => {
     const kv = await testStore();
     expect(() => kv.get(7 as never)).toThrow("a key of the key-value store must be a string, not 7");
     expect(() => kv.set("a", {} as never)).toThrow("use setJson() for objects");
@@ -260,7 +260,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => kv.list("a").waitShift(0)).toThrow("the time to wait must be a number of seconds above 0");
   });
 
-  it("gives the server's error in words, without the arguments of the call", async () => {
+  it("An error of the server is reported in words, without the arguments of the call", async () => {
     const kv = await testStore();
     await kv.set("text", "top-secret");
     const error = await kv
@@ -273,13 +273,13 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(inspect(error)).not.toContain("top-secret");
   });
 
-  it("reaches everything else of ioredis", async () => {
+  it("Every other command of ioredis is available through the client", async () => {
     const kv = await testStore();
     expect(await kv.client.call("ECHO", "hello")).toBe("hello");
     expect(await (kv.client as Redis).echo("typed")).toBe("typed");
   });
 
-  it("spreads calls over its connections and keeps the order of one turn", async () => {
+  it("Calls are spread over the connections, and calls of one turn keep their order", async () => {
     const kv = await testStore({ poolSize: 3 });
     const writes = Array.from({ length: 50 }, (_, i) => kv.set("last", i));
     await Promise.all([...writes, kv.get("last").then((last) => expect(last).toBe("49"))]);

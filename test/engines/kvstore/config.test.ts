@@ -3,27 +3,27 @@ import { App, KvStoreConfig, ValueError } from "stoa";
 import { describe, expect, it } from "vitest";
 
 describe("KvStoreConfig", () => {
-  it("has the defaults of a server on this machine", () => {
+  it("KvStoreConfig has the defaults of a server on this machine", () => {
     const config = new KvStoreConfig();
     expect(config).toMatchObject({ poolSize: 2, clusterMode: false, prefix: "", database: 0, tls: null });
     expect(config.servers).toEqual([{ host: "127.0.0.1", port: 6379 }]);
     expect(config.url).toBe("redis://127.0.0.1:6379");
   });
 
-  it("takes null and undefined for the defaults", () => {
+  it("KvStoreConfig treats null and undefined as the defaults", () => {
     expect(KvStoreConfig.from(null).address).toBe("127.0.0.1:6379");
     expect(KvStoreConfig.from(undefined).address).toBe("127.0.0.1:6379");
     expect(new KvStoreConfig(null).address).toBe("127.0.0.1:6379");
   });
 
-  it("takes the arguments of the contract in their order, and options in both spellings", () => {
+  it("KvStoreConfig accepts the arguments of the contract in their order, and options in both spellings", () => {
     const positional = new KvStoreConfig("redis://kv:7000", 5, true);
     expect(positional).toMatchObject({ poolSize: 5, clusterMode: true });
     const named = new KvStoreConfig({ url: "redis://kv:7000", pool_size: 3, cluster_mode: true });
     expect(named).toMatchObject({ poolSize: 3, pool_size: 3, clusterMode: true, cluster_mode: true });
   });
 
-  it("reads user, password and database from the URL; fields win", () => {
+  it("KvStoreConfig reads user, password and database from the URL; fields take precedence", () => {
     const config = new KvStoreConfig({ url: "rediss://app:s%40cret@kv.example:6380/3", database: 4 });
     expect(config).toMatchObject({ username: "app", database: 4 });
     expect(config.password).toBe("s@cret");
@@ -31,7 +31,7 @@ describe("KvStoreConfig", () => {
     expect(config.servers).toEqual([{ host: "kv.example", port: 6380 }]);
   });
 
-  it("reads the nodes of a cluster", () => {
+  it("KvStoreConfig reads the nodes of a cluster", () => {
     const config = new KvStoreConfig({ url: "valkey://a:7000", clusterMode: true, nodes: ["b:7001", "[::1]:7002"] });
     expect(config.servers).toEqual([
       { host: "a", port: 7000 },
@@ -61,12 +61,12 @@ describe("KvStoreConfig", () => {
     [{ tls: { cA: "x" } }, "unknown option 'cA' in option 'tls' of KvStoreConfig"],
     [{ url: "rediss://kv", tls: false }, "option 'tls' in KvStoreConfig is false, but the URL asks for TLS"],
     [{ poolsize: 2 }, "unknown option 'poolsize' in KvStoreConfig; did you mean 'poolSize'?"],
-  ])("refuses %j", (options, message) => {
+  ])("KvStoreConfig refuses %j", (options, message) => {
     expect(() => new KvStoreConfig(options as object)).toThrow(ValueError);
     expect(() => new KvStoreConfig(options as object)).toThrow(message);
   });
 
-  it("shows no password: in messages, when it is printed, and as JSON", () => {
+  it("KvStoreConfig shows no password: in messages, when it is printed, and as JSON", () => {
     const url = "redis://app:hunter2@kv:6379/x";
     expect(() => new KvStoreConfig(url)).toThrow(expect.not.stringContaining("hunter2") as never);
     expect(() => new KvStoreConfig({ password: 42 as never })).toThrow(/must be a non-empty string$/);
@@ -76,21 +76,21 @@ describe("KvStoreConfig", () => {
 });
 
 describe("enableKvstore", () => {
-  it("exists in both spellings and refuses a second call", () => {
+  it("enableKvstore() exists in both spellings and refuses a second call", () => {
     const app = new App();
     expect(app.enable_kvstore()).toBe(app);
     expect(() => app.enableKvstore({ url: "redis://other" })).toThrow("enableKvstore has been called already");
   });
 
-  it("refuses options at the call", () => {
+  it("enableKvstore() refuses invalid options at the call", () => {
     expect(() => new App().enableKvstore({ poolSize: -1 })).toThrow("option 'poolSize' in KvStoreConfig");
   });
 
-  it("gives an error that names the call where it is missing", () => {
+  it("app.kvstore without enableKvstore() throws an error that names the call", () => {
     expect(() => new App().kvstore).toThrow("app.kvstore needs app.enableKvstore()");
   });
 
-  it("gives the store before the start, which says that it is not connected yet", () => {
+  it("A call on app.kvstore before the start throws that the store is not connected yet", () => {
     const app = new App().enableKvstore();
     expect(() => app.kvstore.get("a")).toThrow("is connected when the application starts");
   });

@@ -34,28 +34,28 @@ async function fakeServer(onData: (socket: Socket, chunk: Buffer) => void): Prom
 }
 
 describe("the start without a server", () => {
-  it("gives one error within the time that names address and cause", async () => {
+  it("A start without a server fails within the time with one error that names address and cause", async () => {
     const port = await freePort();
     const error = await errorOf(openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 300 }));
     expect(error.code).toBe("UNREACHABLE");
     expect(error.message).toContain(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
   });
 
-  it("gives the same of a cluster", async () => {
+  it("A start without a cluster fails with an error that names the cause", async () => {
     const port = await freePort();
     const options = { url: `redis://127.0.0.1:${port}`, clusterMode: true, connectTimeout: 500 };
     const error = await errorOf(openKvStore(options));
     expect(error.message).toContain("ECONNREFUSED");
   });
 
-  it("gives an error of a server that accepts connections and says nothing", async () => {
+  it("A start with a server that accepts connections and never replies fails", async () => {
     const url = await fakeServer(() => undefined);
     const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
     expect(error.code).toBe("UNREACHABLE");
   });
 
   it.each(["HTTP/1.1 400 Bad Request\r\n\r\n", "$-5\r\n", "*9999999999\r\n", "%1\r\n", "\0\0\0"])(
-    "gives an error of a server that speaks something else: %j",
+    "A start with a server that speaks another protocol fails: %j",
     async (reply) => {
       const url = await fakeServer((socket) => void socket.write(reply));
       const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
@@ -65,7 +65,7 @@ describe("the start without a server", () => {
 });
 
 describe.skipIf(!service("redis"))("connections of the key-value store", () => {
-  it("waits at the start for a server that is just starting", async () => {
+  it("The start waits for a server that is just starting", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
     const opening = openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 30_000 });
@@ -77,24 +77,24 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     await folder.remove();
   });
 
-  it("refuses a database that the server does not have, in place of using another", async () => {
+  it("A database number that the server does not have is refused, and no other database is used", async () => {
     const error = await errorOf(openKvStore({ url: redisUrl, database: 99 }));
     expect(error.message).toContain("DB index is out of range");
   });
 
-  it("uses the database that it is given", async () => {
+  it("The configured database number is used", async () => {
     const one = await testStore({ database: 1, prefix: "" });
     const two = await testStore({ database: 2, prefix: "" });
     await one.set("only", "1");
     expect(await two.get("only")).toBeNull();
   });
 
-  it("says that a server is no cluster", async () => {
+  it("A cluster configuration for a server that is no cluster fails with an error that says so", async () => {
     const error = await errorOf(openKvStore({ url: redisUrl, clusterMode: true, connectTimeout: 2000 }));
     expect(error.message).toContain("cluster support disabled");
   });
 
-  it("refuses calls once it is closed", async () => {
+  it("A closed store refuses calls", async () => {
     const kv = await openKvStore(redisUrl);
     await kv.close();
     expect((await errorOf(kv.get("a"))).code).toBe("CLOSED");
@@ -116,7 +116,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
       await folder.remove();
     });
 
-    it("fails at once while it is away, names the cause, and heals by itself", async () => {
+    it("Calls fail at once while the server is away, name the cause, and work again after its return", async () => {
       const kv = await openKvStore({ url: `redis://127.0.0.1:${port}` });
       onTestFinished(() => kv.close());
       await kv.set("a", "1");
@@ -139,7 +139,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
       await subscription.close();
     });
 
-    it("replaces the connection to a server that has become a replica", async () => {
+    it("The connection to a server that has become a replica is replaced", async () => {
       const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, poolSize: 1 });
       onTestFinished(() => kv.close());
       const before = await kv.client.call("CLIENT", "ID");
@@ -163,7 +163,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
       );
     });
 
-    it("tells subscribers of messages that may be lost", async () => {
+    it("Subscribers are told that messages may be lost", async () => {
       const kv = await openKvStore({ url: `redis://127.0.0.1:${port}` });
       onTestFinished(() => kv.close());
       let gaps = 0;
@@ -173,7 +173,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
       await until(() => gaps > 0);
     });
 
-    it("fails calls of a server that is paused within the time, then at once, and heals", async () => {
+    it("Calls to a paused server fail within the time limit, then at once, and work again afterwards", async () => {
       const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 300, connectTimeout: 2000 });
       onTestFinished(() => kv.close());
       // A busy machine may take longer than the short time of this store.
@@ -207,7 +207,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     "*1\r\n*1\r\n*-7\r\n",
     "$-1\r\n$-1\r\n$-1\r\n",
     ">1\r\n$-1\r\n",
-  ])("survives a server that breaks off into %j: calls fail or pass, and later ones pass", async (garbage) => {
+  ])("A server that breaks off into %j fails some calls at most, and later calls work", async (garbage) => {
     const { port } = new URL(redisUrl);
     let breaks = false;
     const proxy = createServer((client) => {
@@ -247,7 +247,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     );
   });
 
-  it("does not send a call twice when its connection breaks before the reply", async () => {
+  it("A call is not sent twice if its connection breaks before the reply", async () => {
     const { port } = new URL(redisUrl);
     const key = `once:${Math.random()}`;
     let breaks = true;
@@ -277,7 +277,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     expect(await kv.get(key)).toBe("1");
   });
 
-  it("passes on a message that breaks its handler, and the process goes on", async () => {
+  it("A message handler that throws does not stop the other handlers or the process", async () => {
     const logged: string[] = [];
     const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => logged.push(message) };
     const kv = await openKvStore(redisUrl, { logger: { ...logger, child: () => logger } as never });
@@ -293,7 +293,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     await until(() => logged.length === 2);
   });
 
-  it("delivers messages of channels and patterns without the prefix", async () => {
+  it("Messages of channels and patterns are delivered without the prefix", async () => {
     const kv = await testStore();
     const got: string[] = [];
     const one = await kv.subscribe("news:a", (message, channel) => got.push(`${channel}=${message}`));
@@ -313,7 +313,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     await expect(kv.subscribe("x", 1 as never)).rejects.toThrow("takes a function");
   });
 
-  it("waits for a value on a connection of its own, until the time is up or the signal ends it", async () => {
+  it("A wait for a value has its own connection, and ends with its time or its signal", async () => {
     const kv = await testStore({ poolSize: 1 });
     const waiting = kv.list("queue").waitShift(30);
     await until(() => kv.stats().blocking === 1);
@@ -330,7 +330,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     await expect(aborted).rejects.toThrow("enough");
   });
 
-  it("reads new entries of a stream while it waits", async () => {
+  it("A read of a stream can wait for new entries", async () => {
     const kv = await testStore();
     const reading = kv.stream("s").read({ after: "0-0", block: 30 });
     const id = await kv.stream("s").add({ a: "1" });
@@ -367,7 +367,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
   });
   const url = (): string => `rediss://localhost:${port}`;
 
-  it("connects with the authority's certificate, a name and a password", async () => {
+  it("A connection with the authority's certificate, a user name and a password is accepted", async () => {
     const kv = await openKvStore({ url: url(), tls: { ca }, username: "app", password: "s3cret", prefix: "app:" });
     onTestFinished(() => kv.close());
     await kv.set("a", "1");
@@ -376,7 +376,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     await expect(kv.client.call("GET", "other")).rejects.toThrow("NOPERM");
   });
 
-  it("says that the password is wrong, at once and without it", async () => {
+  it("A wrong password is reported at once, without showing it", async () => {
     const error = await errorOf(
       openKvStore({ url: url(), tls: { ca }, username: "app", password: "guess-it", connectTimeout: 60_000 }),
     );
@@ -385,19 +385,19 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     expect(inspect(error, { depth: 9 })).not.toContain("guess-it");
   });
 
-  it("says that a password is needed", async () => {
+  it("A missing password is reported as needed", async () => {
     const error = await errorOf(openKvStore({ url: url(), tls: { ca }, connectTimeout: 60_000 }));
     expect(error.message).toContain("NOAUTH");
   });
 
-  it("says that the certificate is not trusted", async () => {
+  it("A certificate that is not trusted is reported", async () => {
     const error = await errorOf(
       openKvStore({ url: url(), username: "app", password: "s3cret", connectTimeout: 60_000 }),
     );
     expect(error.message).toMatch(/certificate/);
   });
 
-  it("says that the certificate is of another name", async () => {
+  it("A certificate of another name is reported", async () => {
     const options = { url: `rediss://127.0.0.1:${port}`, tls: { ca }, username: "app", password: "s3cret" };
     const error = await errorOf(openKvStore({ ...options, connectTimeout: 60_000 }));
     expect(error.message).toMatch(/altnames|IP/);
@@ -405,7 +405,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     await kv.close();
   });
 
-  it("gives an error of a plain connection to a server with TLS", async () => {
+  it("A plain connection to a server with TLS fails", async () => {
     const error = await errorOf(openKvStore({ url: `redis://localhost:${port}`, connectTimeout: 500 }));
     expect(error.code).toBe("UNREACHABLE");
   });

@@ -9,12 +9,12 @@ const page = await readFile(new URL("../../../docs/kvstore.md", import.meta.url)
 const source = withoutSpace(await readFile(new URL("./documented.ts", import.meta.url), "utf8"));
 
 describe("the page of the key-value store", () => {
-  it.each(codeBlocks(page, "ts"))("shows code that is compiled here: %s", (block) => {
+  it.each(codeBlocks(page, "ts"))("The documented code is compiled in these tests: %s", (block) => {
     const code = block.replace(/^import .*$/m, "");
     expect(source).toContain(withoutSpace(code));
   });
 
-  it("names all options", async () => {
+  it("The page of the key-value store names all options", async () => {
     const { KvStoreConfig } = await import("stoa");
     const names = [...Object.keys(new KvStoreConfig()), "url", "tls", "password"].filter((name) => name !== "servers");
     for (const name of names) expect(page).toContain(`\`${name}\``);
@@ -22,7 +22,7 @@ describe("the page of the key-value store", () => {
 });
 
 describe.skipIf(!service("redis"))("the code of that page", () => {
-  it("does what it says", async () => {
+  it("The documented code does what the page says", async () => {
     const kv = await testStore();
     const lines: unknown[] = [];
     const console = { log: (...texts: unknown[]) => lines.push(...texts) };

@@ -12,14 +12,14 @@ import { redisUrl, until } from "./store.js";
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 describe("the start of an application with a key-value store", () => {
-  it("fails with the address and the cause where there is no server", async () => {
+  it("The start fails with the address and the cause if there is no server", async () => {
     const port = await freePort();
     const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 200 });
     app.logger = silent;
     await expect(app.start()).rejects.toThrow(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
   });
 
-  it("prints the command that installs a missing package, and other errors as they are", async () => {
+  it("A missing package is reported with the command that installs it, and other errors are unchanged", async () => {
     const missing = Object.assign(new Error("Cannot find package 'ioredis' imported from x"), {
       code: "ERR_MODULE_NOT_FOUND",
     });
@@ -30,7 +30,7 @@ describe("the start of an application with a key-value store", () => {
 });
 
 describe.skipIf(!service("redis"))("enableKvstore", () => {
-  it("records each call as a span where something exports spans", async () => {
+  it("Each call of the key-value store is a span if an exporter is present", async () => {
     const app = new App().enableKvstore({ url: redisUrl, prefix: `test:${Math.random()}:` });
     const { tracer, spans } = recordingTracer();
     hostOf(app).tracer = tracer;
@@ -49,7 +49,7 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
     await app.stop();
   });
 
-  it("gives app.kvstore, request.kvstore and request.kv, and the store taken before the start", async () => {
+  it("app.kvstore, request.kvstore and request.kv work, and so does the store taken before the start", async () => {
     const app = new App().enableKvstore({ url: redisUrl, prefix: `test:${Math.random()}:` });
     const early = app.kvstore;
     app.onEvent("startup", () => app.kvstore.set("greeting", "hello", { ttl: 60 }));
@@ -61,7 +61,7 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
     expect(await early.delete("greeting")).toBe(1);
   });
 
-  it("is part of readiness, and counts its calls", async () => {
+  it("The key-value store is part of readiness, and its calls are counted", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
     let server = await startServer(port, folder.path);
@@ -87,7 +87,7 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
     await until(async () => (await client.get("/health/ready")).status === 200);
   });
 
-  it("shares its data between applications", async () => {
+  it("Applications share the data of one key-value store", async () => {
     const [one, two] = await twoApps((app) => {
       app.get("/set", (request) => request.kv.set("a", "1").then(() => "done"));
       app.get("/get", async (request) => ({ a: await request.kv.get("a") }));

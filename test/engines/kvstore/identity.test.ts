@@ -10,7 +10,7 @@ import { testStore, until } from "./store.js";
 const secret = "a secret of tokens with at least 32 bytes";
 
 describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
-  it("are kept, touched only where they are there, and end", async () => {
+  it("A session in the key-value store is updated only if it exists, and can be destroyed", async () => {
     const store = new KvSessionStore(await testStore());
     const session = { created: 1, active: 2, data: { name: "Ada" } };
     expect(await store.get("k")).toBeNull();
@@ -25,7 +25,7 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
     expect(await store.get("k")).toBeNull();
   });
 
-  it("of one application are known to another, also after they are ended", async () => {
+  it("A session of one application is known to another, which can also destroy it", async () => {
     const [one, two] = await twoApps((app) => {
       app.enableSessions({ cookie: { secure: false } });
       app.get("/login", (request) => {
@@ -45,7 +45,7 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
     expect(await (await one.get("/me", { cookie })).json()).toEqual({ name: null });
   });
 
-  it("stay in the store or the cookie that the application names", async () => {
+  it("Sessions stay in the store that the application names", async () => {
     const own = new MemorySessionStore();
     const [one] = await twoApps((app) => {
       app.enableSessions({ store: own, cookie: { secure: false } });
@@ -55,7 +55,7 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
     expect(own.size).toBe(1);
   });
 
-  it("answer 503 to requests that bring one while the store is away, and others pass", async () => {
+  it("Requests with a session get 503 while the store is away, and others pass", async () => {
     const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {
@@ -71,7 +71,7 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
 });
 
 describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () => {
-  it("are kept once, until they expire by themselves", async () => {
+  it("A revoked token is kept once, until it expires by itself", async () => {
     const kv = await testStore();
     const store = new KvRevocations(kv);
     const until = Date.now() / 1000 + 100;
@@ -83,7 +83,7 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect(await store.add("old", 0)).toBe(true);
   });
 
-  it("of one application are refused by another", async () => {
+  it("A token that one application revokes is refused by another", async () => {
     const [one, two] = await twoApps((app) => {
       const auth = new JwtAuth({ secret });
       app.use(auth);
@@ -99,7 +99,7 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect((await one.get("/", { authorization })).status).toBe(401);
   });
 
-  it("cannot be known while the store is away: tokens are refused with 503, and accepted when it is back", async () => {
+  it("Tokens are refused with 503 while the store of revocations is away, and accepted when it is back", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
     let server = await startServer(port, folder.path);

@@ -4,7 +4,7 @@ import { service } from "../../support/service.js";
 import { testStore, until } from "./store.js";
 
 describe.skipIf(!service("redis"))("locks of the key-value store", () => {
-  it("runs one function at a time, with growing tokens, and returns its result", async () => {
+  it("A lock runs one function at a time, with growing tokens, and returns its result", async () => {
     const kv = await testStore();
     let inside = 0;
     let most = 0;
@@ -25,7 +25,7 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
     expect(new Set(tokens).size).toBe(5);
   });
 
-  it("rejects with LOCKED where somebody else holds it, and frees it after an error", async () => {
+  it("A lock that is held elsewhere rejects with LOCKED, and is released after an error", async () => {
     const kv = await testStore();
     await kv.lock("job", async () => {
       await expect(kv.lock("job", () => 1)).rejects.toMatchObject({ code: "LOCKED" });
@@ -38,7 +38,7 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
     expect(await kv.lock("job", () => "free")).toBe("free");
   });
 
-  it("is renewed while the function runs", async () => {
+  it("A lock is renewed while its function runs", async () => {
     const kv = await testStore();
     await kv.lock("job", { ttl: 0.3 }, async ({ signal }) => {
       const start = performance.now();
@@ -49,7 +49,7 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
     expect(await kv.has("lock:{job}")).toBe(false);
   });
 
-  it("aborts the signal when the lock is taken away, and does not free that of another", async () => {
+  it("The signal is aborted if the lock is lost, and the lock of another holder is not released", async () => {
     const kv = await testStore();
     await kv.lock("job", { ttl: 0.3 }, async ({ signal }) => {
       await kv.set("lock:{job}", "somebody else");
@@ -59,7 +59,7 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
     expect(await kv.get("lock:{job}")).toBe("somebody else");
   });
 
-  it("ends its wait with the signal, and hands it on to the function", async () => {
+  it("The signal of a lock ends its wait, and reaches its function", async () => {
     const kv = await testStore();
     const controller = new AbortController();
     await kv.lock("job", { signal: controller.signal }, async ({ signal }) => {
@@ -71,7 +71,7 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
     });
   });
 
-  it("refuses wrong options", async () => {
+  it("A lock refuses invalid options", async () => {
     const kv = await testStore();
     await expect(kv.lock("a", { ttl: 0 }, () => 1)).rejects.toThrow("ttl must be a number of seconds above 0");
     await expect(kv.lock("a", { wait: -1 }, () => 1)).rejects.toThrow("wait must be a number of seconds of at least 0");

@@ -11,7 +11,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     ["token bucket", () => RateLimitConfig.tokenBucket(25, 3600)],
     ["sliding window", () => RateLimitConfig.slidingWindow(25, 3600)],
     ["sliding window of parts", () => RateLimitConfig.slidingWindow(70, 3600)],
-  ])("allows exactly the limit to two applications together: %s", async (_, config) => {
+  ])("Two applications together get exactly the limit: %s", async (_, config) => {
     const limit = config().maxRequests;
     const apps = await twoApps((app) => {
       app.enableRateLimit(config());
@@ -26,7 +26,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     expect(refused.headers.get("ratelimit-remaining")).toBe("0");
   });
 
-  it("counts each policy and each client apart", async () => {
+  it("Each policy and each client is counted separately", async () => {
     const store = new KvRateLimitStore(await testStore());
     const policy = { kind: "token_bucket", windowMs: 60_000, maxKeys: 100 } as const;
     const one = store.limiter({ ...policy, name: "a" });
@@ -38,7 +38,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
   });
 
   it.each(["token_bucket", "sliding_window"] as const)(
-    "gives the verdicts of the store in memory: %s",
+    "The limiter in the key-value store decides as the one in memory: %s",
     async (kind) => {
       const limiter = new KvRateLimitStore(await testStore()).limiter({
         kind,
@@ -58,7 +58,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     },
   );
 
-  it("refuses a client that is over without asking, until it may try again", async () => {
+  it("A client over the limit is refused without a call to the store until it may try again", async () => {
     const kv = await testStore();
     const limiter = new KvRateLimitStore(kv).limiter({ kind: "token_bucket", name: "p", windowMs: 300, maxKeys: 10 });
     await limiter.take("x", 1);
@@ -71,7 +71,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     await until(async () => (await limiter.take("x", 1)).allowed);
   });
 
-  it("opens again in the second and third window", async () => {
+  it("A sliding window allows requests again in the second and third window", async () => {
     const kv = await testStore();
     const limiter = new KvRateLimitStore(kv).limiter({ kind: "sliding_window", name: "p", windowMs: 200, maxKeys: 10 });
     for (let window = 0; window < 3; window++) {
@@ -80,7 +80,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     }
   });
 
-  it("neither opens nor stays shut for longer than a window when the clock of the server was set back", async () => {
+  it("A limiter neither opens nor stays closed for longer than a window if the clock of the server was set back", async () => {
     const kv = await testStore();
     const store = new KvRateLimitStore(kv);
     const later = Date.now() + 3_600_000;
@@ -102,7 +102,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     expect(Number(kept)).toBeLessThan(later - 3_000_000);
   });
 
-  it("leaves no key behind when the window has passed", async () => {
+  it("A limiter leaves no key in the store after its window has passed", async () => {
     const kv = await testStore();
     const store = new KvRateLimitStore(kv);
     await store.limiter({ kind: "token_bucket", name: "p", windowMs: 50, maxKeys: 10 }).take("x", 2);
@@ -118,7 +118,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
   it.each([
     ["allow", 200],
     ["refuse", 503],
-  ] as const)("follows onStoreError while the store is away: %s", async (onStoreError, status) => {
+  ] as const)("While the store is away, the rate limit follows onStoreError: %s", async (onStoreError, status) => {
     const server = await serverOfTest();
     const [one] = await twoApps(
       (app) => {

@@ -54,7 +54,7 @@ describe("MessageReader", () => {
     "Z passed on",
   ];
 
-  it("gives rows to one and other messages to the other, in order, for all sizes of chunks", () => {
+  it("Rows and other messages reach their receivers in order, for all sizes of chunks", () => {
     for (let size = 1; size <= stream.length; size++) {
       events.length = 0;
       for (let at = 0; at < stream.length; at += size) reader.read(stream.subarray(at, at + size));
@@ -62,13 +62,13 @@ describe("MessageReader", () => {
     }
   });
 
-  it("passes on messages that are not taken", () => {
+  it("Messages that are not taken are passed on", () => {
     reader.take = () => false;
     reader.read(stream);
     expect(events).toEqual(messages.map((bytes) => `${bytes.toString("latin1", 0, 1)} passed on`));
   });
 
-  it("passes earlier messages on before it gives a row", () => {
+  it("Earlier messages are passed on before a row is given", () => {
     const described = message("T", "");
     reader.read(Buffer.concat([described, message("D", "a row")]));
     expect(events).toEqual(["T passed on", "D a row"]);
@@ -80,7 +80,7 @@ describe("MessageReader", () => {
     ["a length shorter than itself", Buffer.from([0x5a, 0, 0, 0, 3])],
     ["a length beyond any row", Buffer.from([0x44, 0xff, 0, 0, 0])],
     ["a length beyond any other message", Buffer.from([0x43, 2, 0, 0, 0])],
-  ])("refuses %s, in one piece or byte by byte", (_, bytes) => {
+  ])("The reader refuses %s, in one piece or byte by byte", (_, bytes) => {
     expect(() => reader.read(Buffer.concat([stream, bytes]))).toThrow("not PostgreSQL's protocol");
     const slowly = new MessageReader();
     expect(() => {

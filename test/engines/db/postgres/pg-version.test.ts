@@ -5,13 +5,13 @@ import { assertUsable, installedVersion, pgRange } from "../../../../src/engines
 import { ValueError } from "../../../../src/internal/value-error.js";
 
 describe("the version of node-postgres", () => {
-  it("is found, and the installed one is usable", () => {
+  it("The installed version of node-postgres is found and usable", () => {
     expect(installedVersion()).toMatch(/^8\.23\.\d+$/);
     expect(() => assertUsable(pg, installedVersion())).not.toThrow();
     expect(() => assertUsable(pg, null)).not.toThrow();
   });
 
-  it("is the one that package.json names", async () => {
+  it("The required version of node-postgres is the one in package.json", async () => {
     const file = new URL("../../../../package.json", import.meta.url);
     const { peerDependencies } = JSON.parse(await readFile(file, "utf8")) as {
       peerDependencies: Record<string, string>;
@@ -19,13 +19,13 @@ describe("the version of node-postgres", () => {
     expect(peerDependencies["pg"]).toBe(pgRange);
   });
 
-  it.each(["8.22.0", "8.24.0", "9.0.0", "8.230.0"])("%s is refused", (version) => {
+  it.each(["8.22.0", "8.24.0", "9.0.0", "8.230.0"])("Version %s of node-postgres is refused", (version) => {
     expect(() => assertUsable(pg, version)).toThrow(
       new ValueError(`PostgreSQL needs the package 'pg' ~8.23.0, not ${version}: npm install pg@~8.23.0`),
     );
   });
 
-  it("is refused without the members that are used", () => {
+  it("A node-postgres without the members that are used is refused", () => {
     class Connection {}
     class Client extends pg.Client {
       getStartupConf = undefined;

@@ -44,7 +44,7 @@ function parseBind(body: Buffer): Statement {
 }
 
 describe("StatementBuffer", () => {
-  it("gives the messages of all statements in one piece, and then is empty", () => {
+  it("A statement buffer returns the messages of all statements in one piece, and is then empty", () => {
     const buffer = new StatementBuffer();
     expect(buffer.empty).toBe(true);
     const statements: Statement[] = [
@@ -60,7 +60,7 @@ describe("StatementBuffer", () => {
     expect(parse(buffer.take())).toEqual([{ name: "stoa_1", values: ["again"] }]);
   });
 
-  it("grows with its content", () => {
+  it("A statement buffer grows with its content", () => {
     const buffer = new StatementBuffer();
     const values = ["x".repeat(3000), "€".repeat(4097), "y".repeat(200_000), ...Array.from({ length: 5000 }, String)];
     buffer.add("stoa_1", values);
@@ -73,7 +73,7 @@ describe("StatementBuffer", () => {
     ]);
   });
 
-  it("counts as many parameters as the protocol can", () => {
+  it("A statement buffer holds as many parameters as the protocol can count", () => {
     const buffer = new StatementBuffer();
     const values = Array.from({ length: 65_535 }, () => null);
     buffer.add("stoa_1", values);

@@ -5,7 +5,7 @@ import fc from "../../../support/properties.js";
 const text = (item: unknown): string | null => item as string | null;
 
 describe("arrays", () => {
-  it("read their own output, with any text", () => {
+  it("A formatted array of any texts is parsed to the same list", () => {
     const items = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constant(null)));
     fc.assert(
       fc.property(items, (list) => {
@@ -14,7 +14,7 @@ describe("arrays", () => {
     );
   });
 
-  it("nest", () => {
+  it("Nested arrays are parsed and formatted", () => {
     expect(parseArray("{{1,2},{3,NULL}}", Number)).toEqual([
       [1, 2],
       [3, null],
@@ -22,7 +22,7 @@ describe("arrays", () => {
     expect(formatArray([["a"], ["b"]], text)).toBe('{{"a"},{"b"}}');
   });
 
-  it.each(["", "{", "{1", '{"a', "x", "[0:1]="])("%j is an error, not an endless loop", (broken) => {
+  it.each(["", "{", "{1", '{"a', "x", "[0:1]="])("The array %j is an error, not an endless loop", (broken) => {
     expect(() => parseArray(broken, Number)).toThrow(SyntaxError);
   });
 });

@@ -16,7 +16,7 @@ describe("an integer as text", () => {
     ["0", oid.int4],
     ["-0", oid.int4],
     ["0000", oid.int4],
-  ])("%s is accepted", (text, type) => {
+  ])("The integer %s is accepted as text", (text, type) => {
     expect(encodeParameters([text], [type])).toEqual([text]);
   });
 
@@ -27,11 +27,11 @@ describe("an integer as text", () => {
     ["-32769", oid.int2],
     ["-1", oid.oid],
     ["1".repeat(20), oid.int8],
-  ])("%s is out of range", (text, type) => {
+  ])("The integer %s is out of range", (text, type) => {
     expect(() => encodeParameters([text], [type])).toThrow(ParameterRangeError);
   });
 
-  it("is out of range by its length, before it is converted", () => {
+  it("A long integer is out of range by its length, before it is converted", () => {
     const convert = vi.spyOn(globalThis, "BigInt");
     for (const text of ["9".repeat(10_000_000), `-${"9".repeat(10_000_000)}`]) {
       expect(() => encodeParameters([text], [oid.int8])).toThrow(ParameterRangeError);
@@ -43,7 +43,7 @@ describe("an integer as text", () => {
 });
 
 describe("JSON", () => {
-  it("with many backslashes is searched for U+0000 in one pass", () => {
+  it("JSON with many backslashes is searched for U+0000 in one pass", () => {
     const text = "\\".repeat(500_000);
     expect(() => encodeParameters([{ text: `${text}\\u0000` }], [oid.jsonb])).not.toThrow();
     expect(() => encodeParameters([{ text: `${text}\u0000` }], [oid.jsonb])).toThrow("U+0000");

@@ -15,8 +15,8 @@ const agrees = (type: number, text: string): void => {
   expect(read(type, text)).toEqual(decoderOf(type)(text));
 };
 
-describe("values read from bytes are those read from text", () => {
-  it("as integers", () => {
+describe("values read from bytes and from text", () => {
+  it("Integers read from bytes equal those read from text", () => {
     fc.assert(fc.property(fc.integer(), (value) => agrees(oid.int4, String(value))));
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => agrees(oid.int8, `${value}`)),
@@ -27,7 +27,7 @@ describe("values read from bytes are those read from text", () => {
     agrees(oid.oid, "4294967295");
   });
 
-  it("as floating point numbers", () => {
+  it("Floating point numbers read from bytes equal those read from text", () => {
     fc.assert(fc.property(fc.double(), (value) => agrees(oid.float8, String(value))));
     const short = fc.tuple(fc.boolean(), fc.nat(999_999_999), fc.nat(99_999));
     fc.assert(
@@ -42,7 +42,7 @@ describe("values read from bytes are those read from text", () => {
     expect(Object.is(read(oid.float8, "-0"), -0)).toBe(true);
   });
 
-  it("as booleans and texts", () => {
+  it("Booleans, texts, bytes, JSON and arrays read from bytes equal those read from text", () => {
     for (const text of ["t", "f"]) agrees(oid.bool, text);
     fc.assert(fc.property(fc.string({ unit: "grapheme" }), (text) => agrees(oid.text, text)));
     agrees(oid.bytea, "\\x00ff");
@@ -68,7 +68,7 @@ describe("values read from bytes are those read from text", () => {
     "12024-01-01 00:00:00+00",
     "infinity",
     "-infinity",
-  ])("as the moment %s", (text) => {
+  ])("The moment %s read from bytes equals that read from text", (text) => {
     agrees(oid.timestamptz, text);
     agrees(oid.timestamp, text);
   });

@@ -15,17 +15,17 @@ describe("timestamps", () => {
     ["0001-12-31 00:00:00 BC", "0000-12-31T00:00:00.000Z"],
     ["0005-02-29 00:00:00+00 BC", "-000004-02-29T00:00:00.000Z"],
     ["12024-01-01 00:00:00", "+012024-01-01T00:00:00.000Z"],
-  ])("%s", (text, iso) => {
+  ])("The timestamp %s is parsed to the right moment", (text, iso) => {
     expect((parseTimestamp(text) as Date).toISOString()).toBe(iso);
   });
 
-  it("reads infinity as a number, and invalid text as an invalid date", () => {
+  it("Infinity is read as a number, and invalid text as an invalid date", () => {
     expect(parseTimestamp("infinity")).toBe(Number.POSITIVE_INFINITY);
     expect(parseTimestamp("-infinity")).toBe(Number.NEGATIVE_INFINITY);
     expect(parseTimestamp("x")).toEqual(new Date(Number.NaN));
   });
 
-  it("reads its own output", () => {
+  it("A formatted timestamp is parsed to the same date", () => {
     const date = fc.date({ min: new Date(Date.UTC(-4712, 0, 1)), max: new Date(8.64e15), noInvalidDate: true });
     fc.assert(
       fc.property(date, (value) => {
@@ -34,7 +34,7 @@ describe("timestamps", () => {
     );
   });
 
-  it("writes the same JSON as a Date", () => {
+  it("isoText() writes the same JSON as a Date", () => {
     fc.assert(
       fc.property(fc.date(), (value) => {
         expect(isoText(value)).toBe(value.toJSON());
