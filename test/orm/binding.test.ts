@@ -6,7 +6,7 @@ import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";
 describe("the database of models", () => {
   afterEach(() => strictRelations(false));
 
-  it("is the application's from its start to its end", async () => {
+  it("Models use the application's database from its start to its end", async () => {
     const app = new App();
     app.enableDatabase("pglite:");
     app.onEvent("startup", async () => {

@@ -136,7 +136,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
   beforeEach(() => truncate(db(), models));
 
   describe.each(Object.entries(values))("of kind %s", (name, samples) => {
-    it("hold values without loss, on every way in", async () => {
+    it("A column holds its values without loss, however they are written", async () => {
       for (const value of [...samples, null]) {
         const created = await Everything.objects.create({ [name]: value } as never);
         const [bulk] = await Everything.objects.bulkCreate([{ [name]: value } as never]);
@@ -156,7 +156,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
       }
     });
 
-    it("are found by what they hold", async () => {
+    it("A row is found by the value of its column", async () => {
       if (["float", "point", "json"].includes(name)) return;
       for (const value of samples) {
         const { id } = await Everything.objects.create({ [name]: value } as never);
@@ -166,7 +166,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
       }
     });
 
-    it("are the same in the JSON of PostgreSQL and of JavaScript", async () => {
+    it("The JSON of PostgreSQL and of JavaScript is the same for a column", async () => {
       await Everything.objects.bulkCreate([...samples, null].map((value) => ({ [name]: value }) as never));
       const rows = Everything.objects.orderBy("id");
       const written = JSON.parse((await rows.json()).text) as unknown;
@@ -178,7 +178,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
     });
   });
 
-  it("write big integers and decimals as strings, dates in ISO 8601, into JSON", async () => {
+  it("JSON contains big integers and decimals as strings, and dates in ISO 8601", async () => {
     await Everything.objects.create({
       big: 2n ** 60n + 1n,
       decimal: "10.10",
@@ -226,13 +226,13 @@ describeDatabases("columns", service("postgres"), models, (db) => {
     ["ints", 5, ParameterTypeError],
     ["ints", ["x"], ParameterTypeError],
     ["choice", "c", ParameterValueError],
-  ])("of kind %s refuse %s before anything is sent", async (name, value, error) => {
+  ])("A column of kind %s refuses %s before anything is sent", async (name, value, error) => {
     await expect(Everything.objects.create({ [name]: value } as never)).rejects.toThrow(error);
     await expect(Everything.objects.create({ [name]: value } as never)).rejects.toThrow(`Everything.${name}: `);
     expect(await Everything.objects.count()).toBe(0);
   });
 
-  it("have defaults of values, functions and SQL, in the database where it can know them", async () => {
+  it("Columns have defaults of values, functions and SQL, in the database if it can express them", async () => {
     const row = await Defaults.objects.create({});
     expect(row.id).toMatch(/^[0-9a-f-]{36}$/);
     expect(row.made).toMatch(/^[0-9a-f-]{36}$/);
@@ -254,7 +254,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
     await expect(Defaults.objects.create({ twice: 1 } as never)).rejects.toThrow(/computed by the database/);
   });
 
-  it("keep as many digits of a second as they are told", async () => {
+  it("Columns keep as many digits of a second as the model says", async () => {
     await db().execute(
       "insert into precise (micro, second, clock) values ('2024-01-31T12:00:00.123456Z', '2024-01-31T12:00:00.7Z', '2024-01-31T12:00:00.16')",
     );
@@ -266,7 +266,7 @@ describeDatabases("columns", service("postgres"), models, (db) => {
     expect(() => field.datetime({ precision: 7 })).toThrow("precision");
   });
 
-  it("make composite keys in a schema of their own", async () => {
+  it("A model can have a composite key and a schema of its own", async () => {
     await Line.objects.bulkCreate([
       { order: 1, line: 1, sku: "a", quantity: 1 },
       { order: 1, line: 2, sku: "b", quantity: 2 },

@@ -39,7 +39,7 @@ import { describeDatabases } from "./databases.js";
 describeDatabases("expressions", service("postgres"), bookshop, () => {
   beforeAll(seed);
 
-  it("annotate rows", async () => {
+  it("Expressions annotate rows", async () => {
     const book = await Book.objects
       .annotate({
         loud: upper("title"),
@@ -68,7 +68,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     ).toBe("A Wizard of Earthsea");
   });
 
-  it("count related rows without multiplying them", async () => {
+  it("Aggregates count related rows without multiplying them", async () => {
     const rows = await Author.objects
       .annotate({
         bookCount: count("books"),
@@ -99,7 +99,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect(through).toEqual([2, 2, 0, 1, 1, 0]);
   });
 
-  it("aggregate over all rows", async () => {
+  it("Aggregates compute over all rows", async () => {
     const totals = await Book.objects.aggregate({
       n: count(),
       dated: count("year"),
@@ -131,7 +131,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     });
   });
 
-  it("group by values, and filter groups", async () => {
+  it("Rows are grouped by values, and groups can be filtered", async () => {
     const groups = await Book.objects
       .values("status")
       .annotate({ n: count("id"), copies: sum("stock") })
@@ -163,7 +163,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     await expect(Book.objects.annotate({ n: count("id") })).rejects.toThrow(FieldError);
   });
 
-  it("compute over windows", async () => {
+  it("Window functions compute over partitions and orders", async () => {
     const rows = await Book.objects
       .filter({ year__isnull: false })
       .annotate({
@@ -182,7 +182,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     ]);
   });
 
-  it("choose, coalesce, cast and concatenate", async () => {
+  it("Expressions choose, coalesce, cast and concatenate", async () => {
     const rows = await Book.objects
       .annotate({
         shelf: when({ stock: 0 }, "none")
@@ -201,7 +201,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect(rows[0]).toEqual({ shelf: "many", when: 1968, text: "1968", old: true });
   });
 
-  it("take dates apart and cut them off", async () => {
+  it("Expressions extract parts of dates and truncate dates", async () => {
     await Book.objects.filter({ title: "Matter" }).update({ published: "2008-02-03T04:05:06Z" });
     const book = await Book.objects
       .annotate({
@@ -213,7 +213,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect([book.y, book.m, book.later]).toEqual([2008, new Date("2008-02-01T00:00:00Z"), true]);
   });
 
-  it("ask other tables", async () => {
+  it("Subqueries read other tables", async () => {
     const newest = Book.objects
       .filter({ author: outer("id") })
       .orderBy("-year", "id")
@@ -236,7 +236,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect(() => Book.objects.annotate({ n: outer("id") }).toSql()).toThrow(FieldError);
   });
 
-  it("take SQL of the application's own, with parameters", async () => {
+  it("Raw SQL of the application is an expression, with parameters", async () => {
     const books = await Book.objects
       .annotate({ n: raw<number>(sql`${40} + ${2}::int`), half: fn<number>("mod", "year", value(10)) })
       .get({ title: "Matter" });
@@ -244,7 +244,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect(await Book.objects.filter(raw<boolean>(sql`stock > ${6}`)).flat("title")).toEqual(["Consider Phlebas"]);
   });
 
-  it("order rows", async () => {
+  it("Rows are ordered by fields and expressions", async () => {
     const order = async (...keys: string[]): Promise<number[]> => Book.objects.orderBy(...(keys as never[])).flat("id");
     expect(await order("-year", "title")).toEqual([6, 3, 5, 4, 2, 1]);
     expect(await Book.objects.orderBy(F("year").desc({ nulls: "last" }), "title").flat("id")).toEqual([
@@ -267,7 +267,7 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     ]);
   });
 
-  it("put querysets together", async () => {
+  it("Querysets are combined by union and the other set operations", async () => {
     const old = Book.objects.filter({ year__lt: 1980 });
     const first = Book.objects.filter({ id__lte: 3 });
     expect((await old.union(first).orderBy("-title")).map((book) => book.title)).toEqual([

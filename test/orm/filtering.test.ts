@@ -11,7 +11,7 @@ const titles = async (queryset: { values(name: "title"): PromiseLike<{ title: st
 describeDatabases("filtering", service("postgres"), bookshop, (db) => {
   beforeAll(seed);
 
-  it("compares", async () => {
+  it("filter() compares values", async () => {
     expect(await titles(Book.objects.filter({ year: 2008 }))).toEqual(["Lavinia", "Matter"]);
     expect(await titles(Book.objects.filter({ year__gt: 1974, year__lte: 1987 }))).toEqual(["Consider Phlebas"]);
     expect(await titles(Book.objects.filter({ year__lt: 1974 }))).toEqual(["A Wizard of Earthsea"]);
@@ -25,7 +25,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await Book.objects.filter({ year__ne: 2008 }).count()).toBe(4);
   });
 
-  it("matches text, and takes wildcards for what they are", async () => {
+  it("filter() matches text and treats wildcards as plain characters", async () => {
     expect(await titles(Book.objects.filter({ title__contains: "of" }))).toEqual(["A Wizard of Earthsea"]);
     expect(await titles(Book.objects.filter({ title__icontains: "MATTER" }))).toEqual(["Matter"]);
     expect(await titles(Book.objects.filter({ title__startswith: "The" }))).toEqual(["The Dispossessed"]);
@@ -43,12 +43,12 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await Author.objects.filter({ books__title__contains: F("name") }).count()).toBe(0);
   });
 
-  it("searches full text", async () => {
+  it("filter() searches full text", async () => {
     expect(await titles(Book.objects.filter({ title__search: "wizards" }))).toEqual(["A Wizard of Earthsea"]);
     expect(await titles(Book.objects.filter({ title__search: "matter or kindred" }))).toEqual(["Kindred", "Matter"]);
   });
 
-  it("looks in lists, empty and very long ones too", async () => {
+  it("filter() accepts lists, also empty and very long ones", async () => {
     expect(await titles(Book.objects.filter({ id__in: [1, 2] }))).toEqual(["A Wizard of Earthsea", "The Dispossessed"]);
     expect(await titles(Book.objects.filter({ id__in: [] }))).toEqual([]);
     expect(await Book.objects.exclude({ id__in: [] }).count()).toBe(6);
@@ -64,7 +64,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     );
   });
 
-  it("looks at parts of dates, in UTC", async () => {
+  it("filter() compares parts of dates, in UTC", async () => {
     await Book.objects.filter({ title: "Matter" }).update({ published: new Date("2008-12-31T23:30:00Z") });
     const found = (lookups: object): Promise<string[]> => titles(Book.objects.filter(lookups as never));
     for (const lookups of [
@@ -87,7 +87,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     }
   });
 
-  it("looks into lists and JSON", async () => {
+  it("filter() searches in lists and JSON", async () => {
     expect(await titles(Book.objects.filter({ keywords__contains: ["space"] }))).toEqual([
       "Consider Phlebas",
       "Matter",
@@ -115,7 +115,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await objects.filter({ settings: { theme: "dark", sizes: [1, 2], deep: { on: true } } }).count()).toBe(1);
   });
 
-  it("goes through relations, and gives no row twice", async () => {
+  it("filter() follows relations and returns no row twice", async () => {
     expect(await titles(Book.objects.filter({ author__country__code: "gb" }))).toEqual(["Consider Phlebas", "Matter"]);
     expect(await titles(Book.objects.filter({ author__mentor__name__startswith: "Ursula" }))).toEqual(["Kindred"]);
     expect(await titles(Book.objects.filter({ author__profile__bio: "Earthsea", year__gt: 2000 }))).toEqual([
@@ -135,7 +135,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await Tag.objects.filter({ books__author__name: "Iain Banks" }).flat("name")).toEqual(["sf"]);
   });
 
-  it("does not join for a key that is in the row", () => {
+  it("A lookup of a key that is in the row makes no join", () => {
     for (const lookups of [
       { author: 1 },
       { author__id: 1 },
@@ -149,7 +149,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(Book.objects.filter({ author__name: "x", author__email: "y" }).toSql().text.match(/JOIN/g)).toHaveLength(1);
   });
 
-  it("excludes what filter finds, and nothing else", async () => {
+  it("exclude() removes exactly the rows that filter() finds", async () => {
     expect(await Book.objects.exclude({ year__gt: 2000 }).count()).toBe(4);
     expect(await titles(Book.objects.exclude({ tags__name: "sf" }).filter({ author__name__startswith: "U" }))).toEqual([
       "A Wizard of Earthsea",
@@ -166,7 +166,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     }
   });
 
-  it("combines conditions", async () => {
+  it("Conditions are combined with and, or and not", async () => {
     expect(await titles(Book.objects.filter(Q({ year: 1968 }).or({ year: 1974 }, { title: "Kindred" })))).toEqual([
       "A Wizard of Earthsea",
       "Kindred",
@@ -182,7 +182,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await Book.objects.filter(Q.and()).count()).toBe(6);
   });
 
-  it("takes instances for keys", async () => {
+  it("Instances are accepted in place of keys", async () => {
     const iain = await Author.objects.get({ name: "Iain Banks" });
     expect(await titles(Book.objects.filter({ author: iain }))).toEqual(["Consider Phlebas", "Matter"]);
     expect(await titles(Book.objects.filter({ author__in: [iain] }))).toEqual(["Consider Phlebas", "Matter"]);
@@ -192,7 +192,7 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     );
   });
 
-  it("refuses values before anything is sent, and names the field", () => {
+  it("A wrong value is refused before anything is sent, with an error that names the field", () => {
     const sql = (lookups: object): unknown => Book.objects.filter(lookups as never).toSql();
     expect(() => sql({ year: "x" })).toThrow(new ParameterTypeError("Book.year: expected an integer, not a string"));
     expect(() => sql({ year: 1.5 })).toThrow(ParameterTypeError);
@@ -210,12 +210,12 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(() => sql({ year: undefined })).toThrow(FieldError);
   });
 
-  it("keeps the connection usable after a refused value", async () => {
+  it("The connection is usable after a refused value", async () => {
     await expect(Book.objects.filter({ title: "\0" })).rejects.toThrow(ParameterValueError);
     expect(await db().fetchval("select 1")).toBe(1);
   });
 
-  it("filters and orders by what a client sent, as far as it is allowed", async () => {
+  it("filterFrom() filters and orders by the client's parameters that are allowed", async () => {
     const query = new URLSearchParams("year__gte=2000&author__name__icontains=banks");
     expect(await titles(Book.objects.filterFrom(query, ["year__gte", "author__name__icontains"]))).toEqual(["Matter"]);
     expect(

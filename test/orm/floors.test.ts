@@ -6,11 +6,11 @@ import { expect, it } from "vitest";
 
 const src = fileURLToPath(new URL("../../src", import.meta.url));
 
-it("the ORM imports nothing of what stands above it", () => {
+it("The ORM imports nothing of the layers above it", () => {
   expect(importsOf("orm", ["migrations", "introspection", "apis", "patterns", "cli", "testing", "app"])).toEqual([]);
 });
 
-it("the database engine does not import the ORM", () => {
+it("The database engine does not import the ORM", () => {
   expect(importsOf("engines/db", ["orm", "migrations", "introspection"])).toEqual([]);
 });
 

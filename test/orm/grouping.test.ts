@@ -43,7 +43,7 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
     ]);
   });
 
-  it("orders by a truncated time", async () => {
+  it("Groups are ordered by a truncated time", async () => {
     const months = Sale.objects
       .annotate({ d: truncate("month", "at") })
       .values("d")
@@ -59,7 +59,7 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
     expect((await months.orderBy("d").json()).value()).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 
-  it("orders by coalesce and by a case", async () => {
+  it("Groups are ordered by coalesce and by a case", async () => {
     const shops = Sale.objects.annotate({ s: coalesce("shop", value("none")) }).values("s");
     expect(await shops.annotate({ n: count() }).orderBy("s")).toEqual([
       { s: "none", n: 1 },
@@ -84,7 +84,7 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
     ]);
   });
 
-  it("keeps the first row of each value, and each value once", async () => {
+  it("distinct() keeps the first row of each value, or each value once", async () => {
     const sales = Sale.objects.annotate({ d: truncate("month", "at") });
     expect((await sales.distinct("d").orderBy("d", "-amount")).map((sale) => sale.amount)).toEqual([4, 8]);
     const sizes = Sale.objects.annotate({ size: when({ amount__gte: 4 }, "large").otherwise("small") });
@@ -92,7 +92,7 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
     expect((await sizes.distinct("size").orderBy("size", "id")).map((sale) => sale.id)).toEqual([3, 1]);
   });
 
-  it("orders by a key of JSON, by a subquery, and by columns that are selected in another form", async () => {
+  it("Groups are ordered by a key of JSON, by a subquery, and by columns that are selected in another form", async () => {
     const kinds = Sale.objects.values("data__kind" as never).annotate({ n: count() });
     expect((await kinds.orderBy("data__kind" as never)).map(({ n }) => n)).toEqual([1, 3]);
     const first = subquery<number>(Sale.objects.orderBy("id").limit(1).values("id"));
@@ -112,7 +112,7 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
     expect((await months.orderBy("-m")).map(({ n }) => n)).toEqual([2, 2]);
   });
 
-  it("groups by a constant", async () => {
+  it("Rows are grouped by a constant", async () => {
     const all = Sale.objects.annotate({ one: value(1), yes: value(true) }).values("one", "yes");
     expect(await all.annotate({ n: count() })).toEqual([{ one: 1, yes: true, n: 4 }]);
   });

@@ -47,7 +47,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
   beforeAll(seed);
 
   it.each(hostile.map((name) => [JSON.stringify(name).slice(0, 40), name]))(
-    "refuses %s wherever a name is taken",
+    "The hostile name %s is refused in every place for a name",
     async (_, name) => {
       const anything = name as never;
       const { objects } = Book;
@@ -98,7 +98,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     "",
     "n'",
     "n\u202e",
-  ])("refuses %j as an alias", async (alias) => {
+  ])("The alias %j is refused", async (alias) => {
     expect(() => Book.objects.annotate({ [alias]: F("year") } as never)).toThrow(FieldError);
     const aggregates = JSON.parse(`{${JSON.stringify(alias)}: 1}`) as Record<string, unknown>;
     for (const key of Object.keys(aggregates)) {
@@ -108,7 +108,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     await expect(Book.objects.aggregate(aggregates as never)).rejects.toThrow(FieldError);
   });
 
-  it("takes keys of JSON as values, whatever they are", async () => {
+  it("Keys of JSON are sent as values, whatever they contain", async () => {
     await Profile.objects.filter({ author: 1 }).update({ settings: { "a'b": 1, 'x"y': 2, "k;--": 3 } as never });
     expect(await Profile.objects.filter({ "settings__a'b": 1 } as never).count()).toBe(1);
     expect(await Profile.objects.filter({ 'settings__x"y': 2 } as never).count()).toBe(1);
@@ -119,7 +119,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     expect(Profile.objects.filter({ "settings__') or true --": 1 } as never).toSql().text).not.toContain("or true");
   });
 
-  it("refuses limits that are no integers", () => {
+  it("Limits that are not integers are refused", () => {
     for (const value of ["10", 1.5, Number.NaN, Infinity, null, undefined, {}, [], "1; drop table books"]) {
       expect(() => Book.objects.limit(value as number)).toThrow(ParameterTypeError);
       expect(() => Book.objects.offset(value as number)).toThrow(ParameterTypeError);
@@ -127,20 +127,20 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     for (const value of [-1, 2 ** 60]) expect(() => Book.objects.limit(value)).toThrow(ParameterRangeError);
   });
 
-  it("shows a name that is no field in full up to 60 characters, and never more", () => {
+  it("The error for an unknown field shows at most 60 characters of its name", () => {
     const refusal = (length: number) => () => Book.objects.orderBy("x".repeat(length) as never).toSql();
     expect(refusal(60)).toThrow(`no field "${"x".repeat(60)}"`);
     expect(refusal(61)).toThrow(`no field "${"x".repeat(57)}..."`);
   });
 
-  it("refuses parts of SQL that are no names", () => {
+  it("Parts of SQL that are not names are refused", () => {
     expect(() => fn("lower(title)); drop table books; --")).toThrow(FieldError);
     expect(() => rowNumber().over({ frame: "rows 1 preceding) from books; --" })).toThrow(FieldError);
     expect(() => raw("1; drop table books" as never)).toThrow(/fragment/);
     expect(() => Book.objects.forUpdate({ strength: "update; drop table books" as never })).toThrow(/strength/);
   });
 
-  it("takes a condition or an expression only for what it is", () => {
+  it("Only real conditions and expressions are accepted as such", () => {
     for (const condition of [
       null,
       undefined,
@@ -171,7 +171,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     expect(new Expression({ type: "value", value: 1 })).toBeInstanceOf(Expression);
   });
 
-  it("sends every value apart from the statement", () => {
+  it("Every value is sent separately from the statement", () => {
     const evil = "'); drop table books; --";
     const { text, params } = Book.objects
       .filter({ title: evil, title__icontains: evil, author__name__in: [evil], title__regex: evil })
@@ -181,7 +181,7 @@ describeDatabases("names from input", service("postgres"), bookshop, () => {
     expect(Author.objects.filter({ name: evil }).offset(1).toSql().params).toEqual([evil, 1]);
   });
 
-  it("writes nothing but integers into the statement as its limit", () => {
+  it("A limit in the text of a statement is always an integer", () => {
     const limited = Author.objects.filter({ name: "x" }).limit(3).toSql();
     expect(limited.text).toMatch(/ LIMIT 3$/);
     expect(limited.params).toEqual(["x"]);

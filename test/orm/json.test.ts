@@ -59,18 +59,18 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     return written;
   };
 
-  it("is an empty list without rows", async () => {
+  it("The JSON of no rows is an empty list", async () => {
     expect((await Item.objects.json()).text).toBe("[]");
     expect((await Item.objects.selectRelated("shelf").values("id").json()).text).toBe("[]");
   });
 
-  it("is, to the byte, what JSON.stringify makes of the rows", async () => {
+  it("The JSON of rows equals the output of JSON.stringify, to the byte", async () => {
     await Item.objects.create({ name: "a", size: 0.5, serial: 5n, weight: "1.50", made: new Date(0), tags: ["x"] });
     await Item.objects.create({ good: false });
     expect((await Item.objects.orderBy("id").json()).text).toBe(JSON.stringify(await Item.objects.orderBy("id")));
   });
 
-  it("escapes what must be escaped, and nothing else", async () => {
+  it("The JSON of rows escapes exactly what must be escaped", async () => {
     const names = [
       "",
       'a "quoted" word',
@@ -88,7 +88,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     await same(rows);
   });
 
-  it("holds more than fits into a buffer", async () => {
+  it("The JSON of rows can be larger than one buffer", async () => {
     const text = `${"ab\\cd".repeat(20_000)}😀`;
     await Item.objects.bulkCreate(
       Array.from({ length: 20 }, (_, n) => ({ name: n % 2 === 0 ? text : "z".repeat(70_000) })),
@@ -97,7 +97,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(written[18]!.name).toBe(text);
   });
 
-  it("is right for each of many that are read at once", async () => {
+  it("Concurrent JSON queries each get their own result", async () => {
     await Item.objects.bulkCreate(Array.from({ length: 300 }, (_, n) => ({ name: `${"n".repeat(n)} ${n}` })));
     const expected = JSON.stringify(await Item.objects.orderBy("id"));
     const [one] = await Item.objects.orderBy("id").limit(1);
@@ -109,7 +109,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     for (const [n, { text }] of both.entries()) expect(text).toBe(n % 2 ? expected : JSON.stringify([one]));
   });
 
-  it("has numbers that JSON does not know as null, and others as they are", async () => {
+  it("Numbers that JSON cannot express are null, and others are unchanged", async () => {
     await Item.objects.bulkCreate(
       [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, 1.5e-7, 0.1, -3].map((size) => ({
         size,
@@ -119,7 +119,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(sizes).toEqual([null, null, null, 1e300, 1.5e-7, 0.1, -3]);
   });
 
-  it("has moments in UTC with three digits, whatever they have", async () => {
+  it("Moments in JSON are in UTC with three digits of the second", async () => {
     const texts = [
       "2024-01-31 12:00:00Z",
       "2024-01-31 12:00:00.5Z",
@@ -139,7 +139,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     ]);
   });
 
-  it("nests relations, and has null where they lead nowhere", async () => {
+  it("Related rows are nested in JSON, and missing ones are null", async () => {
     const shelf = await Shelf.objects.create({ label: 'the "first"' });
     await Item.objects.create({ name: "on it", shelf });
     await Item.objects.create({ name: "on none" });
@@ -147,7 +147,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(written).toMatchObject([{ shelf: { id: shelf.id, label: 'the "first"', place: null } }, { shelf: null }]);
   });
 
-  it("finds out about a relation whose key is hidden", async () => {
+  it("A related row whose key is hidden is still found in JSON", async () => {
     const token = await Token.objects.create({ key: "5a0c1a3e-0d6c-4c6e-9a70-0a3b6c1d2e3f", label: "t" });
     await Use.objects.create({ token });
     await Use.objects.create({});
@@ -156,7 +156,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(written[0]).not.toHaveProperty("token.key");
   });
 
-  it("holds annotations of any kind", async () => {
+  it("The JSON of rows contains annotations of any kind", async () => {
     const shelf = await Shelf.objects.create({ label: "A" });
     await Item.objects.create({ name: "Ab", shelf, size: 2, weight: "3.00", serial: 7n, data: { a: [1] } });
     await same(
@@ -181,7 +181,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     );
   });
 
-  it("is a list of lists or of values where the queryset is", async () => {
+  it("valuesList() and flat() give JSON lists of lists or of values", async () => {
     await Item.objects.create({ name: "a", serial: 5n, tags: ["x", null] as never, length: "P1D", data: null });
     const rows = Item.objects.orderBy("id");
     expect(await same(rows.valuesList("name", "serial", "tags", "length", "good"))).toEqual([
@@ -192,7 +192,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(await same(rows.values("name", "shelf__label"))).toEqual([{ name: "a", shelf__label: null }]);
   });
 
-  it("can be of distinct rows", async () => {
+  it("The JSON of a queryset can have distinct rows", async () => {
     await Item.objects.bulkCreate([
       { name: "a", tags: ["x"], made: new Date(0) },
       { name: "a", tags: ["x"], made: new Date(0) },
@@ -200,7 +200,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
     expect(await same(Item.objects.values("name", "tags", "made").distinct().orderBy("made"))).toHaveLength(1);
   });
 
-  it("is JSON also where a column is not what the model takes it for", async () => {
+  it("The JSON of rows is valid even if a column has another type than the model says", async () => {
     await Item.objects.create({ name: '7, "x": [', size: 0.5, serial: 5n, weight: "1.50" });
     const [row] = JSON.parse((await Mistaken.objects.json()).text) as unknown[];
     expect(row).toEqual({ id: 1, name: '7, "x": [', good: true, size: 0.5, serial: 5, weight: "1.50" });
@@ -208,7 +208,7 @@ describeDatabases("the JSON of querysets", service("postgres"), models, (db) => 
 });
 
 describe.skipIf(!service("postgres"))("moments of a session in another time zone", () => {
-  it("are in UTC all the same", async () => {
+  it("Moments in JSON are in UTC also for a session in another time zone", async () => {
     const db = await openDatabase({ url: service("postgres")!, poolSize: 1 });
     try {
       await db.session(async (session) => {

@@ -104,9 +104,9 @@ const shapes: Record<string, Shape> = {
   },
 };
 
-describe("names of tables and columns do not depend on which model is used first", () => {
+describe("names of tables and columns", () => {
   for (const [name, shape] of Object.entries(shapes)) {
-    it(`with ${name}`, () => {
+    it(`The order in which models are used changes no table or column name with ${name}`, () => {
       const expected = describeModels(shape(), Object.keys(shape()));
       for (const order of permutations(Object.keys(expected.sql))) {
         expect(describeModels(shape(), order), `in the order ${order.join(", ")}`).toEqual(expected);
@@ -114,7 +114,7 @@ describe("names of tables and columns do not depend on which model is used first
     });
   }
 
-  it("and a relation can be filled in a database that was made in another order", async () => {
+  it("A relation can be filled in a database whose tables were made in another order", async () => {
     const { Product: first, Tag: second } = shapes["a many-to-many relation with relatedName"]!();
     const migrated = createTablesSql([second!.meta, first!.meta]);
     expect(migrated).toContain('"product_id"');
@@ -139,7 +139,7 @@ describe("names of tables and columns do not depend on which model is used first
 });
 
 describe("a relation whose other module is not loaded yet", () => {
-  it("is found as soon as that module is, with undefined in place of the class until then", () => {
+  it("A relation whose other module is not loaded yet works once that module is loaded", () => {
     let Late: unknown;
     class Early extends Model("earlies", {
       id: field.auto(),
@@ -153,7 +153,7 @@ describe("a relation whose other module is not loaded yet", () => {
 });
 
 describe("relatedName", () => {
-  it("cannot be the same for two fields that lead to one model", () => {
+  it("Two fields that lead to one model cannot have the same relatedName", () => {
     class Target extends Model("rn_targets", { id: field.auto() }) {}
     class One extends Model("rn_ones", {
       id: field.auto(),
@@ -170,7 +170,7 @@ describe("relatedName", () => {
     }
   });
 
-  it("cannot be the name of a column, and says so where the model is used", () => {
+  it("A relatedName that is the name of a column is refused where the model is used", () => {
     class Target extends Model("rn_columns", { id: field.auto(), title: field.text() }) {}
     class Wrong extends Model("rn_wrongs", {
       id: field.auto(),
@@ -181,7 +181,7 @@ describe("relatedName", () => {
   });
 });
 
-it("a model that no class extends is named after its table", () => {
+it("A model that no class extends is named after its table", () => {
   expect(Model("unextended", { id: field.auto() }).meta.name).toBe("unextended");
 });
 

@@ -11,7 +11,7 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     await Note.objects.bulkCreate(Array.from({ length: 1000 }, (_, index) => ({ text: `note ${index % 10}` })));
   });
 
-  it("come in pages by number", async () => {
+  it("page() returns rows by page number", async () => {
     const page = await Book.objects.orderBy("id").page(2, 4);
     expect(page).toMatchObject({ page: 2, pageSize: 4, total: 6, pages: 2, hasNext: false, hasPrevious: true });
     expect(page.items.map((book) => book.id)).toEqual([5, 6]);
@@ -27,7 +27,7 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.limit(3).page(1, 10)).rejects.toThrow(FieldError);
   });
 
-  it("come in pages by key, forth and back", async () => {
+  it("keyset() returns pages by key, forward and backward", async () => {
     for (const notes of [
       Note.objects.orderBy("text", "-id"),
       Note.objects.orderBy("-createdAt"),
@@ -53,7 +53,7 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     }
   });
 
-  it("refuse cursors that are none", async () => {
+  it("Invalid cursors of keyset() are refused", async () => {
     for (const after of [
       "",
       "x",
@@ -70,7 +70,7 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.keyset({ size: 1, after: "a", before: "b" })).rejects.toThrow(/not both/);
   });
 
-  it("come one after the other through a cursor", async () => {
+  it("iterator() returns rows one by one through a cursor", async () => {
     let count = 0;
     for await (const note of Note.objects.orderBy("id").iterator({ batch: 64 })) {
       count++;
@@ -96,7 +96,7 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     for await (const _ of Book.objects.none()) expect.unreachable();
   });
 
-  it("are counted as they would come", async () => {
+  it("count() counts the rows that the query would return", async () => {
     expect(await Note.objects.count()).toBe(1000);
     expect(await Note.objects.limit(10).count()).toBe(10);
     expect(await Note.objects.offset(995).count()).toBe(5);

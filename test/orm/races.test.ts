@@ -11,7 +11,7 @@ describeDatabases("writing at the same time", service("postgres"), bookshop, (db
     await seed();
   });
 
-  it("getOrCreate gives what is there, or makes it", async () => {
+  it("getOrCreate() returns the existing row, or creates it", async () => {
     const [there, created] = await Tag.objects.getOrCreate({ name: "sf" });
     expect([there.id, created]).toEqual([2, false]);
     const [made, second] = await Author.objects.getOrCreate(
@@ -24,13 +24,13 @@ describeDatabases("writing at the same time", service("postgres"), bookshop, (db
     );
   });
 
-  it("getOrCreate makes one row, however many ask", async () => {
+  it("getOrCreate() creates one row under concurrent calls", async () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => Tag.objects.getOrCreate({ name: "race" })));
     expect(results.filter(([, created]) => created)).toHaveLength(1);
     expect(new Set(results.map(([tag]) => tag.id)).size).toBe(1);
   });
 
-  it("getOrCreate leaves a transaction usable when it loses", async () => {
+  it("getOrCreate() leaves its transaction usable if another call wins", async () => {
     await db().transaction(async () => {
       const [tag] = await Tag.objects.getOrCreate({ name: "inside" });
       const [again, created] = await Tag.objects.getOrCreate({ name: "inside" });
@@ -39,13 +39,13 @@ describeDatabases("writing at the same time", service("postgres"), bookshop, (db
     });
   });
 
-  it("getOrCreate says so when another unique column is in the way", async () => {
+  it("getOrCreate() rejects with a clear error if another unique column conflicts", async () => {
     await expect(Author.objects.getOrCreate({ name: "Somebody" }, { email: "ursula@example.org" })).rejects.toThrow(
       /conflicts with the new one/,
     );
   });
 
-  it("updateOrCreate loses no update", async () => {
+  it("updateOrCreate() loses no update under concurrent calls", async () => {
     const [made, created] = await Book.objects.updateOrCreate(
       { title: "Hits", author: 1 },
       { stock: 1 },
@@ -63,7 +63,7 @@ describeDatabases("writing at the same time", service("postgres"), bookshop, (db
     expect(await Tag.objects.filter({ name: "upsert" }).count()).toBe(1);
   });
 
-  it("a locked row makes others wait, skip it or fail", async () => {
+  it("A locked row makes other queries wait, skip it or fail", async () => {
     if (db().engine === "pglite") return;
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {

@@ -19,7 +19,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
       return sent.mock.calls.map(([statement]) => String(statement));
     });
 
-  it("load with the row by selectRelated, in one statement", async () => {
+  it("selectRelated() loads relations with the row, in one statement", async () => {
     const sent = await statements(async (counting) => {
       const books = await Book.objects.using(counting).selectRelated("author__country", "author__mentor").orderBy("id");
       expect(books.map((book) => book.author.country?.code ?? null)).toEqual(["us", "us", "us", "gb", "gb", null]);
@@ -30,7 +30,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     expect(sent).toHaveLength(1);
   });
 
-  it("load through the other side of a one-to-one relation", async () => {
+  it("The other side of a one-to-one relation can be loaded", async () => {
     const authors = await Author.objects.selectRelated("profile").orderBy("id");
     expect(authors.map((author) => author.profile?.bio ?? null)).toEqual(["Earthsea", null, null]);
     const lazily = await Author.objects.orderBy("id");
@@ -38,7 +38,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     expect(await lazily[1]!.profile).toBeNull();
   });
 
-  it("load with one query each by prefetchRelated, nested and narrowed", async () => {
+  it("prefetchRelated() loads relations with one query each, also nested and filtered", async () => {
     const sent = await statements(async (counting) => {
       const authors = await Author.objects
         .using(counting)
@@ -67,7 +67,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     await expect(Author.objects.prefetchRelated(prefetch("books", Book.objects.limit(1)))).rejects.toThrow(/limited/);
   });
 
-  it("load lazily for all rows of the query at once", async () => {
+  it("A lazy relation is loaded for all rows of the query at once", async () => {
     const sent = await statements(async (counting) => {
       const books = await Book.objects.using(counting).orderBy("id");
       const names: string[] = [];
@@ -89,7 +89,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     expect(together).toHaveLength(2);
   });
 
-  it("try again after a failed lazy load", async () => {
+  it("A lazy relation can be loaded again after a failure", async () => {
     await db().transaction(async (tx) => {
       const [book] = await Book.objects.using(tx).orderBy("id").limit(1);
       const fetchArrays = vi.spyOn(tx, "fetchArrays").mockRejectedValueOnce(new Error("gone"));
@@ -99,7 +99,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     });
   });
 
-  it("refuse to load lazily where that is forbidden", async () => {
+  it("A strict queryset refuses to load relations lazily", async () => {
     const [book] = await Book.objects.strict().limit(1);
     await expect(Promise.resolve(book!.author)).rejects.toThrow(LazyLoadError);
     await expect(Promise.resolve(book!.author)).rejects.toThrow(
@@ -112,12 +112,12 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     await expect(Promise.resolve(loaded!.author.country)).rejects.toThrow(LazyLoadError);
   });
 
-  it("are null at once when the key is", async () => {
+  it("A relation whose key is null is null at once", async () => {
     const author = await Author.objects.get({ name: "Iain Banks" });
     expect(author.mentor).toBeNull();
   });
 
-  it("are assigned by instance or by key", async () => {
+  it("A relation is assigned by instance or by key", async () => {
     const iain = await Author.objects.get({ name: "Iain Banks" });
     const book = await Book.objects.get({ title: "Kindred" });
     book.author = iain;
@@ -133,7 +133,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     }).toThrow(FieldError);
   });
 
-  it("to many are querysets of their own", async () => {
+  it("A relation to many is a queryset of its own", async () => {
     const ursula = await Author.objects.get({ name__startswith: "Ursula" });
     expect(await ursula.books.filter({ year__gt: 2000 }).flat("title")).toEqual(["Lavinia"]);
     expect(await ursula.books.count()).toBe(3);
@@ -146,7 +146,7 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     expect(await authors.count()).toBe(1);
   });
 
-  it("to many are added to, removed from, set and cleared", async () => {
+  it("Rows can be added to and removed from a relation to many, and it can be set and cleared", async () => {
     const book = await Book.objects.get({ title: "Matter" });
     const names = async (): Promise<string[]> => (await book.related("tags").orderBy("name")).map((tag) => tag.name);
     const fantasy = await Tag.objects.get({ name: "fantasy" });
@@ -171,14 +171,14 @@ describeDatabases("relations", service("postgres"), bookshop, (db) => {
     expect(await Author.objects.filter({ country: us }).count()).toBe(0);
   });
 
-  it("go with what they refer to when it is deleted, as the model says", async () => {
+  it("Deleting a row deletes or clears the rows that refer to it, as the model says", async () => {
     await Author.objects.filter({ name__startswith: "Ursula" }).delete();
     expect(await Book.objects.count()).toBe(3);
     expect(await Profile.objects.count()).toBe(0);
     expect((await Author.objects.get({ name: "Octavia Butler" })).mentorId).toBeNull();
   });
 
-  it("use the transaction that surrounds them", async () => {
+  it("Relations use the surrounding transaction", async () => {
     const rolledBack = db().transaction(async () => {
       await Tag.objects.create({ name: "gone" });
       const book = await Book.objects.get({ id: 1 });

@@ -24,7 +24,7 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     return { status: response.status, type: response.headers.get("content-type"), body: await response.json() };
   };
 
-  it("are the same, however a queryset is returned", async () => {
+  it("The response is the same, however a handler returns the queryset", async () => {
     const books = Book.objects
       .selectRelated("author__country")
       .prefetchRelated("tags")
@@ -57,7 +57,7 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     expect(await answer(() => books.json(), 202)).toMatchObject({ status: 202, body: expected });
   });
 
-  it("hold a single model, and what was loaded with it", async () => {
+  it("The response of a single model contains the relations loaded with it", async () => {
     expect(await answer(() => Book.objects.get({ id: 6 }))).toEqual({
       status: 200,
       type: "application/json",
@@ -83,7 +83,7 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     expect(lazily.body).not.toHaveProperty("author");
   });
 
-  it("hold only the fields asked for, and no hidden ones", async () => {
+  it("The response contains only the selected fields, and no hidden ones", async () => {
     const only = Book.objects.only("title").filter({ id: 1 });
     for (const handler of [() => only, async () => only])
       expect((await answer(handler)).body).toEqual([{ id: 1, title: "A Wizard of Earthsea" }]);
@@ -104,7 +104,7 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     expect((await answer(() => Book.objects.none())).body).toEqual([]);
   });
 
-  it("nest relations of every kind, narrowed ones too", async () => {
+  it("The response nests relations of every kind, also filtered ones", async () => {
     const authors = Author.objects
       .selectRelated("profile")
       .prefetchRelated(prefetch("books", Book.objects.filter({ year: 2008 }).only("title")), "books__tags", "mentor")
@@ -121,14 +121,14 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     expect(JSON.parse((await tags.json()).text)).toEqual(JSON.parse(JSON.stringify(await tags)));
   });
 
-  it("use a class's own toJSON", async () => {
+  it("The response uses the toJSON method of the model", async () => {
     const tags = Shouting.objects.filter({ id: 2 });
     for (const handler of [() => tags, async () => tags, () => tags.json()])
       expect((await answer(handler)).body).toEqual([{ id: 2, name: "sf", loud: "SF" }]);
     expect((await answer(() => Shouting.objects.get({ id: 2 }))).body).toEqual({ id: 2, name: "sf", loud: "SF" });
   });
 
-  it("run after the handler returned: their error is a 500 that it cannot catch", async () => {
+  it("An error of a returned queryset is a 500 that the handler cannot catch", async () => {
     const broken = Book.objects.filter({ title__regex: "(" });
     const sync = await answer(() => {
       try {
@@ -155,7 +155,7 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
     expect(caught.body).toEqual({ caught: "DataError" });
   });
 
-  it("are text that can be parsed, or stand in other JSON", async () => {
+  it("The result of json() can be parsed, printed, or used inside other JSON", async () => {
     const json = await Tag.objects.filter({ id: 1 }).json();
     expect(json).toBeInstanceOf(JsonText);
     expect(`${json}`).toBe('[{"id":1,"name":"fantasy"}]');

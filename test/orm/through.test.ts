@@ -59,7 +59,7 @@ describeDatabases("relations between many", service("postgres"), models, (db) =>
     ];
   });
 
-  it("lead to rows of the same model, and back", async () => {
+  it("A many-to-many relation can lead to the same model, and back", async () => {
     await ada.friends.add(ben, cy);
     await ben.friends.add(cy);
     expect((await ada.friends.orderBy("name")).map((person) => person.name)).toEqual(["Ben", "Cy"]);
@@ -70,7 +70,7 @@ describeDatabases("relations between many", service("postgres"), models, (db) =>
     expect(people[0]!.friends[0]!.friends.map((person) => person.name)).toEqual(["Cy"]);
   });
 
-  it("can have a model of their own between", async () => {
+  it("A many-to-many relation can have a model of its own for the table between", async () => {
     const chess = await Group.objects.create({ slug: "chess" });
     await chess.members.add(ada, ben);
     await Membership.objects.filter({ person: ada }).update({ role: "owner" });
@@ -93,7 +93,7 @@ describeDatabases("relations between many", service("postgres"), models, (db) =>
     expect(json).toEqual([{ slug: "chess", members: [{ id: "3", name: "Cy", deletedAt: null }] }]);
   });
 
-  it("do not see softly deleted rows, but a row that refers to one does", async () => {
+  it("A relation to many leaves out softly deleted rows, but a row that refers to one still finds it", async () => {
     await ada.friends.add(ben, cy);
     const chess = await Group.objects.create({ slug: "chess" });
     const membership = await Membership.objects.create({ person: ben, group: chess });
@@ -108,7 +108,7 @@ describeDatabases("relations between many", service("postgres"), models, (db) =>
     ]);
   });
 
-  it("work whatever the server makes of backslashes", async () => {
+  it("Models are safe on a server that treats backslashes as escapes", async () => {
     await db().transaction(async (tx) => {
       await tx.execute("set local standard_conforming_strings = off");
       await tx.execute("set local escape_string_warning = off");

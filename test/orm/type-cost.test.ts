@@ -45,7 +45,7 @@ function cost(models: number): number {
 }
 
 describe("the types of models", () => {
-  it("cost the compiler in proportion to what is written", () => {
+  it("The compiler's work for models grows in proportion to their number", () => {
     const [few, some, many] = [cost(2), cost(12), cost(22)] as [number, number, number];
     const each = (some - few) / 10;
     expect((many - some) / 10 / each).toBeLessThan(1.3);

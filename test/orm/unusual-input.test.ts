@@ -42,7 +42,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
       .orderBy("id")
       .flat("name");
 
-  it("null for a relation to many means that there is none", async () => {
+  it("A lookup of null for a relation to many finds the rows without related rows", async () => {
     expect(await names({ tags: null })).toEqual(["bare"]);
     expect(await names({ tags__exact: null })).toEqual(["bare"]);
     expect(await names({ reviews: null })).toEqual(["tagged"]);
@@ -54,7 +54,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     await expect(names({ tags__isnull: null })).rejects.toThrow(FieldError);
   });
 
-  it("lists within JSON are values", async () => {
+  it("Lists within JSON are compared as values", async () => {
     expect(await names({ data__list__in: [] })).toEqual([]);
     expect(await names({ data__list__in: [[]] })).toEqual(["bare"]);
     expect(await names({ data__list__in: [[1, 2], [3]] })).toEqual(["tagged"]);
@@ -63,13 +63,13 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     expect(await names({ data__none: null })).toEqual(["tagged"]);
   });
 
-  it("lists of lists are found in a column of lists", async () => {
+  it("A column of lists is compared with a list of lists", async () => {
     expect(await names({ labels__in: [["a"], ["x", "y"]] })).toEqual(["bare"]);
     expect(await names({ labels__in: [["a", "b"], ["a"]] })).toEqual(["tagged", "bare"]);
     expect(await names({ labels__in: [] })).toEqual([]);
   });
 
-  it("an update of nothing changes nothing, and says which rows there are", async () => {
+  it("An update without values changes nothing, and returns the number of matching rows", async () => {
     expect(await Item.objects.filter({ name: "bare" }).update({})).toBe(1);
     expect(await Item.objects.filter({ name: "nobody" }).update({})).toBe(0);
     expect(await Item.objects.none().update({})).toBe(0);
@@ -89,7 +89,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     expect(response.status).toBe(204);
   });
 
-  it("forUpdate is refused outside of a transaction", async () => {
+  it("forUpdate() is refused outside a transaction", async () => {
     const locked = Item.objects.filter({ id: bare.id }).forUpdate();
     await expect(locked.get()).rejects.toThrow(ProgrammingError);
     await expect(locked.json()).rejects.toThrow(/forUpdate\(\) needs a transaction/);
@@ -101,7 +101,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     });
   });
 
-  it("half a surrogate pair in JSON is refused before it is sent", async () => {
+  it("Half a surrogate pair in JSON is refused before it is sent", async () => {
     for (const data of ["\ud800", { a: ["x\udfff"] }, { "\udc00": 1 }]) {
       await expect(Item.objects.create({ name: "x", data })).rejects.toThrow(ParameterValueError);
       await expect(names({ data })).rejects.toThrow(ParameterValueError);
@@ -111,7 +111,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     expect((await Item.objects.get({ id: item.id })).data).toEqual(fine);
   });
 
-  it("infinity in a datetime is read, written back and compared", async () => {
+  it("Infinity in a datetime is read, written back and compared", async () => {
     await db().execute("UPDATE ui_items SET at = 'infinity' WHERE name = 'bare'");
     const item = await Item.objects.get({ name: "bare" });
     expect(item.at).toBe(Number.POSITIVE_INFINITY);
@@ -125,7 +125,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     await expect(names({ at: Number.NaN })).rejects.toThrow(/Date/);
   });
 
-  it("a repeated list of a client is one list", async () => {
+  it("A list that a client repeats is one list", async () => {
     const ids = new URLSearchParams([
       ["id__in", String(tagged.id)],
       ["id__in", `${bare.id},99`],
@@ -140,7 +140,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
     expect(await Item.objects.filterFrom(both, ["name__contains"]).flat("name")).toEqual(["bare"]);
   });
 
-  it("an invalid regular expression of a client is the client's mistake", async () => {
+  it("An invalid regular expression of a client is a ParameterValueError", async () => {
     const asked = Item.objects.filterFrom({ name__regex: "(" }, ["name__regex"]);
     await expect(asked.toArray()).rejects.toThrow(ParameterValueError);
     await expect(asked.count()).rejects.toThrow(ParameterValueError);
@@ -157,7 +157,7 @@ describeDatabases("unusual input", service("postgres"), models, (db) => {
 });
 
 describe("models", () => {
-  it("have no field with a reserved name, which is refused when the model is made", () => {
+  it("A field with a reserved name is refused when the model is made", () => {
     for (const name of ["meta", "objects", "save", "pk"]) {
       expect(() => Model("reserved", { id: field.auto(), [name]: field.text() })).toThrow(
         `reserved: a field cannot be named '${name}'`,
@@ -166,7 +166,7 @@ describe("models", () => {
     expect(() => Model("reserved", { id: field.auto(), a__b: field.text() })).toThrow(/cannot be the name of a field/);
   });
 
-  it("are given to createTablesSql as to createTables", async () => {
+  it("createTablesSql() accepts the same models as createTables()", async () => {
     const sent: string[] = [];
     await createTables({ script: async (text) => void sent.push(text) }, models);
     expect(createTablesSql(models)).toBe(sent[0]);

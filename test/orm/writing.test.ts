@@ -19,7 +19,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await seed();
   });
 
-  it("creates rows, with the database's values in the instance", async () => {
+  it("create() inserts a row and fills the instance with the database's values", async () => {
     const book = await Book.objects.create({ title: "The Telling", authorId: 1, price: 3n });
     expect(book).toBeInstanceOf(Book);
     expect({ ...book }).toEqual({
@@ -43,7 +43,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(loud).toBeInstanceOf(Error);
   });
 
-  it("updates what changed, and nothing else", async () => {
+  it("save() updates only the changed columns", async () => {
     const first = await Book.objects.get({ id: 1 });
     const second = await Book.objects.get({ id: 1 });
     first.title = "Earthsea";
@@ -63,7 +63,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect((await Book.objects.get({ id: 1 })).keywords).toContain("in place");
   });
 
-  it("finds a row by the key it had", async () => {
+  it("save() finds a row by the key it had when its key was changed", async () => {
     const tag = await Tag.objects.create({ name: "unused" });
     tag.id = 77;
     await tag.save();
@@ -71,7 +71,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(await tag.books.count()).toBe(0);
   });
 
-  it("reads a row again", async () => {
+  it("refresh() reads a row again", async () => {
     const book = await Book.objects.get({ id: 1 });
     await Book.objects.filter({ id: 1 }).update({ year: 5 });
     expect((await book.refresh()).year).toBe(5);
@@ -81,7 +81,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(book.save()).rejects.toThrow(DoesNotExist);
   });
 
-  it("does not write columns that were not loaded", async () => {
+  it("save() does not write columns that were not loaded", async () => {
     const book = await Book.objects.only("title").get({ id: 1 });
     expect("year" in book).toBe(false);
     book.title = "Only";
@@ -92,7 +92,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(rest.label).toBe("The Dispossessed (1974)");
   });
 
-  it("updates many rows with one statement, with expressions", async () => {
+  it("update() changes many rows with one statement, with expressions", async () => {
     expect(await Book.objects.filter({ author: 1 }).update({ stock: F("stock").plus(10), title: upper("title") })).toBe(
       3,
     );
@@ -109,7 +109,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(await Book.objects.none().update({ stock: 1 })).toBe(0);
   });
 
-  it("deletes rows", async () => {
+  it("delete() removes rows", async () => {
     const book = await Book.objects.get({ id: 1 });
     await book.delete();
     expect(await Book.objects.filter({ id: 1 }).exists()).toBe(false);
@@ -120,7 +120,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(new Book({ title: "x" }).delete()).rejects.toThrow(FieldError);
   });
 
-  it("gives the one row asked for, or says why not", async () => {
+  it("get() returns the one matching row, or throws the reason", async () => {
     await expect(Book.objects.get({ id: 99 })).rejects.toThrow(Book.DoesNotExist);
     await expect(Book.objects.get({ id: 99 })).rejects.toThrow("Book matching the query does not exist");
     await expect(Book.objects.get({ id: 99 })).rejects.not.toThrow(Author.DoesNotExist);
@@ -135,7 +135,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.inBulk(["x"], "title")).rejects.toThrow(/not unique/);
   });
 
-  it("inserts many rows, with defaults for what is not given", async () => {
+  it("bulkCreate() inserts many rows, with defaults for missing values", async () => {
     const made = await Tag.objects.bulkCreate(Array.from({ length: 12_000 }, (_, index) => ({ name: `tag ${index}` })));
     expect(made[11_999]?.name).toBe("tag 11999");
     expect(new Set(made.map((tag) => tag.id)).size).toBe(12_000);
@@ -154,7 +154,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Tag.objects.bulkCreate([{ name: "x".repeat(41) }])).rejects.toThrow(DataError);
   });
 
-  it("settles conflicts of many rows as told", async () => {
+  it("bulkCreate() handles conflicts as its option says", async () => {
     await expect(Tag.objects.bulkCreate([{ name: "sf" }])).rejects.toThrow(UniqueViolation);
     const added = await Tag.objects.bulkCreate([{ name: "sf" }, { name: "new" }], { onConflict: "ignore" });
     expect(added.map((tag) => tag.name)).toEqual(["new"]);
@@ -176,7 +176,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.bulkCreate(rows, { onConflict: "update" })).rejects.toThrow(/conflictFields/);
   });
 
-  it("updates many instances with one statement", async () => {
+  it("bulkUpdate() updates many instances with one statement", async () => {
     const books = await Book.objects.orderBy("id");
     books.forEach((book, index) => {
       book.stock = index * 10;
@@ -194,7 +194,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.bulkUpdate(books, [])).rejects.toThrow(/at least one field/);
   });
 
-  it("keeps the database's errors, with what they are about", async () => {
+  it("Errors of the database keep their class, table and constraint", async () => {
     await expect(Tag.objects.create({ name: "sf" })).rejects.toMatchObject({
       name: "UniqueViolation",
       sqlstate: "23505",
@@ -210,7 +210,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     );
   });
 
-  it("calls hooks around single instances", async () => {
+  it("Hooks run before and after saving and deleting a single instance", async () => {
     const calls: string[] = [];
     const stop = [
       Tag.on("beforeSave", (tag, { created }) => {
@@ -233,7 +233,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect(() => Tag.on("beforeLunch" as never, () => {})).toThrow(/not a hook/);
   });
 
-  it("keeps times by itself", async () => {
+  it("Columns for the times of creation and change are kept automatically", async () => {
     const note = await Note.objects.create({ text: "a" });
     expect(note.createdAt).toBeInstanceOf(Date);
     const { createdAt, updatedAt } = note;
@@ -249,7 +249,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect((await Note.objects.get({ id: 1 })).updatedAt.getFullYear()).toBeGreaterThan(2020);
   });
 
-  it("deletes softly where the model says so", async () => {
+  it("A model with soft deletion marks rows as deleted", async () => {
     const [first, second] = await Note.objects.bulkCreate([{ text: "a" }, { text: "b" }, { text: "c" }]);
     await first!.delete();
     expect(first!.deletedAt).toBeInstanceOf(Date);
@@ -266,7 +266,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.restore()).rejects.toThrow(FieldError);
   });
 
-  it("makes models of SQL of the application's own", async () => {
+  it("raw() makes models of the application's own SQL", async () => {
     const books = await Book.raw(sql`select *, stock * 2 as double from books where year > ${2000} order by title`);
     expect(books.map((book) => [book.label, (book as unknown as { double: number }).double])).toEqual([
       ["Lavinia (2008)", 10],
@@ -282,7 +282,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     ]);
   });
 
-  it("locks rows", async () => {
+  it("forUpdate() locks rows in a transaction", async () => {
     await db().transaction(async (tx) => {
       const locked = await Book.objects.using(tx).filter({ id: 1 }).forUpdate().get();
       expect(locked.id).toBe(1);

@@ -40,14 +40,14 @@ const accepted = async (key: string, value: unknown): Promise<unknown> => {
 };
 
 describe("body: Model", () => {
-  it("gives the handler the values by the properties of the model", async () => {
+  it("The handler gets the values of the body by the properties of the model", async () => {
     expect(await send({ ...book, year: "1815" })).toMatchObject({
       status: 200,
       value: { title: "Emma", authorId: 1, year: 1815 },
     });
   });
 
-  it("gives every kind of column its own value", async () => {
+  it("Every kind of column gives the handler its own type of value", async () => {
     expect((await send(sample, Sample as never)).value).toEqual({
       ...sample,
       big: "9223372036854775807n",
@@ -58,7 +58,7 @@ describe("body: Model", () => {
     });
   });
 
-  it("ignores unknown keys, and those of fields that clients cannot write", async () => {
+  it("Unknown keys, and those of fields that clients cannot write, are ignored", async () => {
     const sent = {
       ...book,
       id: "x",
@@ -73,7 +73,7 @@ describe("body: Model", () => {
     expect((await send(sent)).value).toEqual({ title: "Emma", authorId: 1 });
   });
 
-  it("tells all errors, in the order of the fields, with exactly loc, msg and type", async () => {
+  it("All errors of a body are reported in the order of the fields, with exactly loc, msg and type", async () => {
     const { status, value } = await send({ year: "x", stock: null, editor: true, title: 5 });
     expect([status, value]).toEqual([
       400,
@@ -88,7 +88,7 @@ describe("body: Model", () => {
     ]);
   });
 
-  it("never echoes what was sent", async () => {
+  it("Errors of a body never repeat the sent values", async () => {
     const secret = "hunter2-secret";
     const wrong = Object.fromEntries(
       Object.keys(sample).map((key) => [key, key === "code" ? secret : { [secret]: secret }]),
@@ -99,13 +99,13 @@ describe("body: Model", () => {
   });
 
   describe("foreign keys", () => {
-    it("are sent under the field, its property or its column", async () => {
+    it("A foreign key can be sent under its field, its property or its column", async () => {
       for (const key of ["author", "authorId", "author_id"]) {
         expect((await send({ title: "Emma", [key]: "7" })).value).toEqual({ title: "Emma", authorId: 7 });
       }
     });
 
-    it("are told under the key that was sent", async () => {
+    it("An error of a foreign key is reported under the key that was sent", async () => {
       const bad = issue(
         "author",
         "int_parsing",
@@ -116,22 +116,22 @@ describe("body: Model", () => {
       }
     });
 
-    it("that are missing are told under the field", async () => {
+    it("A missing foreign key is reported under its field", async () => {
       expect((await send({ title: "Emma" })).detail).toEqual([issue("author", "missing", "Field required")]);
     });
 
-    it("count under the field when they are sent twice", async () => {
+    it("A foreign key that is sent twice is read from its field", async () => {
       expect((await send({ title: "Emma", author_id: "x", author: 3 })).value).toEqual({ title: "Emma", authorId: 3 });
     });
 
-    it("may be null where the relation may", async () => {
+    it("A foreign key can be null if its relation can", async () => {
       expect((await send({ ...book, editor: null })).value).toMatchObject({ editorId: null });
       expect((await send({ ...book, author_id: null, author: undefined })).detail).toEqual([
         issue("author_id", "int_type", "Input should be a valid integer"),
       ]);
     });
 
-    it("have the type of the key they refer to", async () => {
+    it("A foreign key is checked by the type of the key that it refers to", async () => {
       const Country = class Country extends Model("body_countries", {
         code: field.char({ maxLength: 2, primaryKey: true }),
       }) {};
@@ -146,12 +146,12 @@ describe("body: Model", () => {
   });
 
   describe("fields", () => {
-    it("that are required are missing when they are absent", async () => {
+    it("Required fields that are absent are reported as missing", async () => {
       const { detail } = await send({}, Sample as never);
       expect(detail).toEqual(Object.keys(sample).map((key) => issue(key, "missing", "Field required")));
     });
 
-    it("with a default, or that may be null, may be absent", async () => {
+    it("A field that has a default or accepts null can be absent", async () => {
       expect((await send(book)).value).toEqual({ title: "Emma", authorId: 1 });
     });
 
@@ -176,7 +176,7 @@ describe("body: Model", () => {
       ["tags", "list_type", "Input should be a valid array"],
       ["status", "enum", "Input should be 'draft' or 'published'"],
       ["path", "value_error", "Input should not be null"],
-    ])("that are not null refuse it with their own error: %s", async (key, type, msg) => {
+    ])("A field that is not null refuses null with its own error: %s", async (key, type, msg) => {
       expect(await one(key, null)).toEqual(issue(key, type, msg));
     });
 
@@ -207,11 +207,11 @@ describe("body: Model", () => {
       ["time", "12:34:56Z", "timezone_naive", "Input should not have timezone info"],
       ["price", "1.234", "decimal_max_places", "Decimal input should have no more than 2 decimal places"],
       ["grid", [[1], [2, 3]], "value_error", "Input should have lists of the same length"],
-    ])("tell what is wrong by the contract's table: %s %j", async (key, value, type, msg) => {
+    ])("A wrong value gets the error of the contract's table: %s %j", async (key, value, type, msg) => {
       expect(await one(key, value)).toEqual(issue(key, type, msg));
     });
 
-    it("count characters, not bytes or units, and say character of one", async () => {
+    it("Lengths count characters, not bytes or code units, and the message uses the right plural", async () => {
       expect(await accepted("code", "😀é漢")).toBe("😀é漢");
       expect(await one("code", "\uffff".repeat(4))).toMatchObject({ type: "string_too_long" });
       expect(await one("code", "😀é漢x")).toEqual(
@@ -223,12 +223,12 @@ describe("body: Model", () => {
       ]);
     });
 
-    it("take an escaped backslash before u0000 for what it is", async () => {
+    it("An escaped backslash before u0000 is accepted as text", async () => {
       expect(await accepted("text", "\\u0000")).toBe("\\u0000");
       expect(await accepted("data", { "\\u0000": "\\u0000" })).toEqual({ "\\u0000": "\\u0000" });
     });
 
-    it("that are lists tell the places of what is wrong", async () => {
+    it("Errors in a list name the positions of the wrong items", async () => {
       const { detail } = await send({ ...sample, tags: ["a", 5, null], grid: [[1], ["x"]] }, Sample as never);
       expect(detail.map(({ loc, type }) => [...loc, type])).toEqual([
         ["tags", 1, "string_type"],
@@ -237,14 +237,14 @@ describe("body: Model", () => {
       ]);
     });
 
-    it("that are lists do not make an answer without end of a long one, and leave the other fields theirs", async () => {
+    it("The number of errors of a long list is bounded, and other fields keep their errors", async () => {
       const { detail } = await send({ ...sample, tags: Array(5000).fill(1), status: "x" }, Sample as never);
       expect(detail).toHaveLength(1001);
       expect(detail.at(-1)).toMatchObject({ loc: ["status"] });
     });
   });
 
-  describe("coercion is lax", () => {
+  describe("lax coercion", () => {
     it.each([
       ["whole", " 1_000 ", 1000],
       ["whole", "12.00", 12],
@@ -267,7 +267,7 @@ describe("body: Model", () => {
       ["price", 12.5, "12.5"],
       ["price", "1e3", "1000"],
       ["key", "{6BA7B810-9DAD-11D1-80B4-00C04FD430C8}", sample.key],
-    ])("%s takes %j", async (key, value, expected) => {
+    ])("The column %s accepts %j", async (key, value, expected) => {
       expect(await accepted(key, value)).toEqual(expected);
     });
   });
@@ -285,7 +285,7 @@ describe("body: Model", () => {
       ["9.22337203685477e18", "9223372036854770000n"],
       ["922337203685477580.7e1", "9223372036854775807n"],
       ["-0", "0n"],
-    ])("are exact in a column of 64 bits: %s", async (number, expected) => {
+    ])("A number in a column of 64 bits is exact: %s", async (number, expected) => {
       expect((await send(withNumber("big", number), Sample as never)).value["big"]).toBe(expected);
       expect((await send(withNumber("counts", `[${number}]`), Sample as never)).value["counts"]).toEqual([expected]);
     });
@@ -297,11 +297,11 @@ describe("body: Model", () => {
       ["1e999", "less_than_equal"],
       ["-1e999", "greater_than_equal"],
       ["9".repeat(100_000), "less_than_equal"],
-    ])("that do not fit are refused, never rounded", async (number, type) => {
+    ])("A number that does not fit is refused, never rounded", async (number, type) => {
       expect((await send(withNumber("big", number), Sample as never)).detail).toMatchObject([{ loc: ["big"], type }]);
     });
 
-    it("are exact in a decimal", async () => {
+    it("A number in a decimal column is exact", async () => {
       const Free = class Free extends Model("body_free", { id: field.auto(), d: field.decimal() }) {};
       for (const [sent, expected] of [
         ["12345678901234567890.12345678901234567890", "12345678901234567890.12345678901234567890"],
@@ -317,7 +317,7 @@ describe("body: Model", () => {
       ]);
     });
 
-    it("too large for a double are refused where they would be stored, and ignored where they are not", async () => {
+    it("A number too large for a double is refused in a stored field, and ignored in an unknown one", async () => {
       const finite = { msg: "Input should be a finite number", type: "finite_number" };
       expect((await send(withNumber("ratio", "1e999"), Sample as never)).detail).toEqual([
         { loc: ["ratio"], ...finite },
@@ -328,7 +328,7 @@ describe("body: Model", () => {
       expect((await send('{"title":"Emma","author":1,"other":1e999}')).status).toBe(200);
     });
 
-    it("of a million digits are refused at once", async () => {
+    it("A number of a million digits is refused", async () => {
       for (const key of ["whole", "big", "ratio", "price"]) {
         const { status } = await send(withNumber(key, "9".repeat(1_000_000)), Sample as never);
         expect(status).toBe(400);
@@ -359,7 +359,7 @@ describe("body: Model", () => {
       ["a key that reaches the prototype", '{"title":"Emma","author":1,"__proto__":{"isbn":"1"}}'],
       ["the same, escaped and deeper", '{"title":"Emma","author":1,"x":[{"\\u005f_proto__":1}]}'],
       ["129 levels", `{"title":"Emma","author":1,"x":${"[".repeat(128)}${"]".repeat(128)}}`],
-    ])("of %s is refused as JSON", async (_, body) => {
+    ])("A body of %s is refused as invalid JSON", async (_, body) => {
       const { status, detail } = await send(body);
       expect([status, detail]).toEqual([400, invalid]);
     });
@@ -369,23 +369,23 @@ describe("body: Model", () => {
       ["an overlong form", bytes('{"title":"', 0xc0, 0xaf, '","author":1}')],
       ["an encoded surrogate", bytes('{"title":"', 0xed, 0xa0, 0x80, '","author":1}')],
       ["a truncated character", bytes('{"title":"', 0xe2, 0x82, '","author":1}')],
-    ])("with %s in place of UTF-8 is refused as JSON", async (_, body) => {
+    ])("A body with %s in place of UTF-8 is refused as invalid JSON", async (_, body) => {
       expect((await send(body)).detail).toEqual(invalid);
     });
 
-    it("of 128 levels is read; brackets in strings are no levels", async () => {
+    it("A body of 128 levels is read, and brackets in strings are not levels", async () => {
       expect((await send(`{"title":"Emma","author":1,"x":${"[".repeat(127)}${"]".repeat(127)}}`)).status).toBe(200);
       expect((await send({ ...book, title: "[".repeat(200) })).status).toBe(200);
     });
 
-    it("with a key twice counts the last", async () => {
+    it("The last value of a repeated key is used", async () => {
       expect((await send('{"title":"Emma","author":1,"author":2}')).value).toEqual({ title: "Emma", authorId: 2 });
       const twice = JSON.stringify(sample).replace('"big":', '"big":1,"big":');
       expect((await send(twice, Sample as never)).value["big"]).toBe("9223372036854775807n");
     });
 
     it.each(["[]", "null", "1", '"x"', "true", "[{}]", '["\\u0000"]'])(
-      "that is no object is refused: %s",
+      "A body that is not an object is refused: %s",
       async (body) => {
         const { status, value } = await send(body);
         expect([status, value]).toEqual([
@@ -395,7 +395,7 @@ describe("body: Model", () => {
       },
     );
 
-    it("of another content type is refused before it is read", async () => {
+    it("A body of another content type is refused with 415", async () => {
       for (const type of ["text/plain", "application/json garbage", "application/x-www-form-urlencoded"]) {
         expect((await send(book, Book, type)).status).toBe(415);
       }
@@ -404,12 +404,12 @@ describe("body: Model", () => {
   });
 
   describe("partial", () => {
-    it("takes any of the fields, and none", async () => {
+    it("A partial body can have any of the fields, or none", async () => {
       expect((await send({ year: null }, partial(Book))).value).toEqual({ year: null });
       expect((await send({}, partial(Book))).value).toEqual({});
     });
 
-    it("checks what is there as strictly as a whole body", async () => {
+    it("The fields of a partial body are checked as strictly as those of a whole body", async () => {
       expect((await send({ title: null, author_id: "x", id: 5 }, partial(Book))).detail).toEqual([
         issue("title", "string_type", "Input should be a valid string"),
         issue("author_id", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
@@ -417,12 +417,12 @@ describe("body: Model", () => {
       expect((await send("[]", partial(Book))).detail).toMatchObject([{ type: "model_type" }]);
     });
 
-    it("takes models only", () => {
+    it("partial() accepts models only", () => {
       expect(() => partial({} as never)).toThrow("partial() takes a model's class, not");
     });
   });
 
-  it("of a subclass is told by its name", async () => {
+  it("An error of a subclass names the subclass", async () => {
     class Novel extends Book {}
     expect((await send("[]", Novel)).detail).toMatchObject([
       { msg: "Input should be a valid dictionary or instance of Novel" },

@@ -22,7 +22,7 @@ const Account = class Account extends Model(
 ) {};
 
 describe("the schema of a model", () => {
-  it("as input has what clients may send, and requires what has no value of its own", () => {
+  it("The input schema of a model has the fields that clients can send, and requires those without a value of their own", () => {
     expect(modelSchema(Account.meta, "input")).toEqual({
       name: "Account",
       schema: {
@@ -47,7 +47,7 @@ describe("the schema of a model", () => {
     });
   });
 
-  it("as output has what is answered: all columns but the hidden", () => {
+  it("The output schema of a model has all columns except the hidden ones", () => {
     const { schema } = modelSchema(Account.meta, "output");
     expect(Object.keys(schema["properties"] as object)).toEqual(schema["required"]);
     expect(schema["required"]).toEqual(["id", "name", "balance", "limit", "role", "info", "sizes", "seen", "ownerId"]);
@@ -58,14 +58,14 @@ describe("the schema of a model", () => {
     });
   });
 
-  it("of a part requires nothing and has no defaults", () => {
+  it("The schema of a partial body requires nothing and has no defaults", () => {
     const { name, schema } = partialSchema(Account.meta);
     expect([name, schema["required"]]).toEqual(["PartialAccount", undefined]);
     expect(schema["properties"]).toMatchObject({ role: { enum: ["user", "admin", null] } });
     expect(JSON.stringify(schema)).not.toContain("default");
   });
 
-  it("says of every kind of column what it is", () => {
+  it("The schema of a model describes every kind of column", () => {
     const { schema } = modelSchema(Sample.meta, "input");
     const types = Object.entries(schema["properties"] as Record<string, { type?: unknown; format?: string }>);
     expect(types.map(([name, { type, format }]) => [name, type, format])).toEqual([
@@ -96,7 +96,7 @@ describe("the schema of a model", () => {
 });
 
 describe("models in OpenAPI", () => {
-  it("are shared by name, as what is sent and as what is answered", async () => {
+  it("OpenAPI shares models by name, with one schema for input and one for output", async () => {
     const app = new App();
     app.enableOpenapi({ title: "Books" });
     app.post("/books", { body: Book, response: Book, status: 201 }, (_request, { body }) => new Book(body));

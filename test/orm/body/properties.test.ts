@@ -24,7 +24,7 @@ const body = fc.record(Object.fromEntries(Object.keys(sample).map((key) => [key,
 const text = (given: unknown): Uint8Array => Buffer.from(JSON.stringify(given));
 
 describe("reading a body", () => {
-  it("never throws and answers any bytes", () => {
+  it("Any bytes are either read or refused with 400, and never throw", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const result = read(bytes);
@@ -33,7 +33,7 @@ describe("reading a body", () => {
     );
   });
 
-  it("tells each field once, in the order of the model, with loc, msg and type only", () => {
+  it("Each field is reported once, in the order of the model, with loc, msg and type only", () => {
     fc.assert(
       fc.property(body, (given) => {
         const { issues = [] } = read(text(given));
@@ -46,7 +46,7 @@ describe("reading a body", () => {
     );
   });
 
-  it("does not depend on the order of the keys", () => {
+  it("The result of a body does not depend on the order of its keys", () => {
     fc.assert(
       fc.property(body, (given) => {
         const turned = Object.fromEntries(Object.entries(given).reverse());
@@ -55,7 +55,7 @@ describe("reading a body", () => {
     );
   });
 
-  it("never echoes the input", () => {
+  it("No error repeats the input", () => {
     fc.assert(
       fc.property(
         body,
@@ -71,7 +71,7 @@ describe("reading a body", () => {
     );
   });
 
-  it("finds the same wrong in a part as in the whole, but nothing missing", () => {
+  it("A partial body has the same errors as the whole one, except missing fields", () => {
     fc.assert(
       fc.property(body, (given) => {
         const { issues = [] } = read(text(given));
@@ -81,7 +81,7 @@ describe("reading a body", () => {
     );
   });
 
-  it("takes what it gave, as JSON, again for the same", () => {
+  it("A body that was read and written as JSON is read again to the same values", () => {
     const json = (_: string, item: unknown) => (typeof item === "bigint" ? item.toString() : item);
     fc.assert(
       fc.property(body, (given) => {
@@ -98,7 +98,7 @@ describe("reading a body", () => {
 describe("numbers as they were written", () => {
   const whole = fc.bigInt(-(10n ** 40n), 10n ** 40n).map(String);
 
-  it("are found wherever they stand, and all else is as JSON.parse has it", () => {
+  it("Exact numbers are found everywhere in a document, and all else is read as by JSON.parse", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (given) => {
         const source = JSON.stringify(given, null, 1);
@@ -113,7 +113,7 @@ describe("numbers as they were written", () => {
     }
   });
 
-  it("lose no digit", () => {
+  it("Exact numbers lose no digit", () => {
     fc.assert(
       fc.property(whole, fc.string(), (number, key) => {
         const found = (parseExactly(`{${JSON.stringify(key)}: [1, ${number}]}`) as Record<string, unknown[]>)[key]![1];
@@ -123,7 +123,7 @@ describe("numbers as they were written", () => {
     );
   });
 
-  it("of 64 bits are read exactly", () => {
+  it("Integers of 64 bits are read exactly", () => {
     fc.assert(
       fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.boolean(), (number, quoted) => {
         const sent = quoted ? `"${number}"` : `${number}`;

@@ -182,21 +182,24 @@ const apart = new Set([
   "bool -9223372036854775808",
 ]);
 
-describe("JSON is read as pydantic reads it", () => {
-  it.each(Object.entries(cases))("for a column of type %s", (name, { type, show = String, expected }) => {
-    const rows = table(name).filter(([text]) => !apart.has(`${name} ${text}`));
-    const found = rows.map(([text, outcome]) => [
-      text,
-      told(read(type, text), show, Object.keys(wanted(text, outcome))),
-    ]);
-    expect(found).toEqual(rows.map(([text, outcome]) => [text, wanted(text, outcome)]));
+describe("agreement with pydantic", () => {
+  it.each(Object.entries(cases))(
+    "A column of type %s reads JSON as pydantic does",
+    (name, { type, show = String, expected }) => {
+      const rows = table(name).filter(([text]) => !apart.has(`${name} ${text}`));
+      const found = rows.map(([text, outcome]) => [
+        text,
+        told(read(type, text), show, Object.keys(wanted(text, outcome))),
+      ]);
+      expect(found).toEqual(rows.map(([text, outcome]) => [text, wanted(text, outcome)]));
 
-    function wanted(text: string, outcome: Outcome): object {
-      return expected?.(outcome, text) ?? outcome;
-    }
-  });
+      function wanted(text: string, outcome: Outcome): object {
+        return expected?.(outcome, text) ?? outcome;
+      }
+    },
+  );
 
-  it("for an array of integers, with the places of the items that are wrong", () => {
+  it("An array of integers reads JSON as pydantic does, with the positions of the wrong items", () => {
     for (const [text, outcome] of table("int-array")) {
       const result = read(columnTypes.array(columnTypes.int), text);
       if ("ok" in outcome) expect([text, result]).toEqual([text, JSON.parse(outcome.ok)]);

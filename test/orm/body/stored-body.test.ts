@@ -24,7 +24,7 @@ describeDatabases("a body of a model", service("postgres"), [Author, Book, Sampl
     return [response.status, (await response.json()) as Record<string, unknown>];
   };
 
-  it("of every kind of column is stored and comes back as it was sent", async () => {
+  it("A body with every kind of column is stored and returned as it was sent", async () => {
     const [status, stored] = await send("/samples", sample);
     expect([status, stored]).toEqual([
       201,
@@ -32,7 +32,7 @@ describeDatabases("a body of a model", service("postgres"), [Author, Book, Sampl
     ]);
   });
 
-  it("that came back is taken again", async () => {
+  it("A returned body is accepted again", async () => {
     const [, first] = await send("/samples", { ...sample, span: "-P1Y2M3DT4.5S", moment: -1, clock: 0, time: 0.25 });
     const [status, second] = await send("/samples", first);
     expect([status, second]).toEqual([201, { ...first, id: expect.any(String) }]);
@@ -63,11 +63,11 @@ describeDatabases("a body of a model", service("postgres"), [Author, Book, Sampl
     ["data", "text"],
     ["data", false],
     ["text", "\u{10ffff}\u0001"],
-  ])("at the edge of what is taken is stored: %s %j", async (key, value) => {
+  ])("A value at the limit of its type is stored: %s %j", async (key, value) => {
     expect(await send("/samples", { ...sample, [key]: value })).toMatchObject([201, {}]);
   });
 
-  it("keeps the digits of a decimal", async () => {
+  it("A stored decimal keeps its digits", async () => {
     for (const [sent, stored] of [
       ["12345678901234567890.12345678901234567890", "12345678901234567890.12345678901234567890"],
       ['"12.50"', "12.50"],
@@ -79,7 +79,7 @@ describeDatabases("a body of a model", service("postgres"), [Author, Book, Sampl
     }
   });
 
-  it("has its defaults, and what clients cannot write, from the model", async () => {
+  it("Defaults, and fields that clients cannot write, get their values from the model", async () => {
     const [, author] = await send("/authors", { name: "Jane Austen" });
     const [status, stored] = await send("/books", {
       title: "Emma",

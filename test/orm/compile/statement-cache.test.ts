@@ -6,7 +6,7 @@ const makeModel = () =>
   class Thing extends Model("things", { id: field.auto(), size: field.int(), name: field.text() }) {};
 
 describe("statements of the same shape", () => {
-  it("are compiled once, and take other values", () => {
+  it("Statements of the same shape are compiled once, for all values", () => {
     const { objects } = makeModel();
     const first = compileSelect(objects.filter({ size__gte: 1, name: "a" }).query);
     const second = compileSelect(objects.filter({ size__gte: 2, name: "b" }).query);
@@ -15,7 +15,7 @@ describe("statements of the same shape", () => {
     expect(second.params).toEqual([2, "b"]);
   });
 
-  it("are others for rows and for JSON, and for null", () => {
+  it("Statements for rows, for JSON and for null are compiled separately", () => {
     const { objects } = makeModel();
     const { query } = objects.filter({ size: 1 });
     expect(compileJson(query).plan).not.toBe(compileSelect(query).plan);
@@ -23,7 +23,7 @@ describe("statements of the same shape", () => {
     expect(compileSelect(objects.filter({ name: "a" }).query).text).not.toContain("IS NULL");
   });
 
-  it("have the limit in their text, as long as there are few", () => {
+  it("The limit is part of the statement's text for a few values, then a parameter", () => {
     const { objects } = makeModel();
     const compile = (limit: number) => compileSelect(objects.filter({ size: 7 }).limit(limit).query);
     for (let limit = 1; limit <= 8; limit++) {
@@ -38,14 +38,14 @@ describe("statements of the same shape", () => {
     expect(compile(0).text).toMatch(/ LIMIT \$2$/);
   });
 
-  it("have the limit as a parameter where nothing is kept of them", () => {
+  it("The limit of a statement that is not cached is a parameter", () => {
     const { objects } = makeModel();
     const compiled = compileSelect(objects.filter({ size: F("id") }).limit(5).query);
     expect(compiled.text).toMatch(/ LIMIT \$1$/);
     expect(compiled.params).toEqual([5]);
   });
 
-  it("have the offset as a parameter, which pages change", () => {
+  it("The offset of a statement is a parameter", () => {
     const { objects } = makeModel();
     const page = (offset: number) => compileSelect(objects.orderBy("id").limit(20).offset(offset).query);
     expect(page(20).text).toMatch(/ LIMIT 20 OFFSET \$1$/);
@@ -53,7 +53,7 @@ describe("statements of the same shape", () => {
     expect(page(40).params).toEqual([40]);
   });
 
-  it("are not found by a key that is written as the shape of two lookups", () => {
+  it("A key that imitates the shape of two lookups does not find their statement", () => {
     const { objects } = makeModel();
     const pair = compileSelect(objects.filter({ size: 1, name: "a" }).query);
     expect(pair.params).toEqual([1, "a"]);
@@ -63,7 +63,7 @@ describe("statements of the same shape", () => {
     expect(() => compileSelect({ ...objects.query, where: [inOne] })).toThrow(FieldError);
   });
 
-  it("are not shared by expressions, which are part of the text", () => {
+  it("Statements with different expressions are not shared", () => {
     const { objects } = makeModel();
     const one = compileSelect(objects.filter({ size: F("id") }).query);
     const other = compileSelect(objects.filter({ size: F("size") }).query);

@@ -9,7 +9,7 @@ const origin = { db: null, strict: false };
 const [id, x, y] = Point.meta.columns as [never, never, never];
 
 describe("the saved values of an instance", () => {
-  it("are found when its columns stand behind others in the row", () => {
+  it("The saved values of an instance are found behind other columns of the row", () => {
     const plan = { meta: Point.meta, columns: Point.meta.columns, at: 2, related: [], extras: [] };
     const [point] = hydrate([["other", "columns", 1, 10, 20]], plan, origin);
     const state = stateOf(point!);
@@ -17,7 +17,7 @@ describe("the saved values of an instance", () => {
     expect({ ...point }).toEqual({ id: 1, x: 10, y: 20 });
   });
 
-  it("are found when only some of its columns stand behind others in the row", () => {
+  it("The saved values of an instance with some of its columns are found behind other columns of the row", () => {
     const plan = { meta: Point.meta, columns: [id, y], at: 2, related: [], extras: [] };
     const [point] = hydrate([["other", "columns", 1, 20]], plan, origin);
     const state = stateOf(point!);

@@ -4,7 +4,7 @@ import { desiredSchema, stateOf } from "../../../src/orm/schema/state-of-models.
 import { bookshop } from "../bookshop.js";
 
 describe("the schema that models ask for", () => {
-  it("has the tables, those between included, with all their parts", () => {
+  it("The schema of models has all tables and their parts, with the tables of many-to-many relations", () => {
     const { tables, enums } = stateOf(bookshop.map((model) => model.meta));
     expect(enums).toEqual({});
     expect(Object.keys(tables)).toEqual(["countries", "authors", "profiles", "tags", "books", "notes", "books_tags"]);
@@ -42,13 +42,13 @@ describe("the schema that models ask for", () => {
     });
   });
 
-  it("has no second constraint on what is the primary key", () => {
+  it("The schema of models has no second constraint on a primary key", () => {
     const profiles = stateOf(bookshop.map((model) => model.meta)).tables["profiles"]!;
     expect(profiles.primaryKey).toEqual(["author_id"]);
     expect(profiles.unique).toBeUndefined();
   });
 
-  it("has schemas, enums, comments, computed columns and collations, and no unmanaged tables", () => {
+  it("The schema of models has schemas, enums, comments, computed columns and collations, and no unmanaged tables", () => {
     class Line extends Model(
       "lines",
       {
@@ -103,7 +103,7 @@ describe("the schema that models ask for", () => {
     });
   });
 
-  it("comes with the former names that models give", () => {
+  it("The schema of models contains the former names that models give", () => {
     class Writer extends Model("writers", { id: field.auto() }) {}
     class Novel extends Model(
       "novels",
@@ -124,7 +124,7 @@ describe("the schema that models ask for", () => {
     });
   });
 
-  it("refuses what has no meaning", () => {
+  it("Contradictory models are refused", () => {
     class A extends Model("a", { id: field.auto(), x: field.enum(["a"], { name: "e" }) }) {}
     class B extends Model("b", { id: field.auto(), x: field.enum(["b"], { name: "e" }) }) {}
     class Dot extends Model("a.b", { id: field.auto() }) {}

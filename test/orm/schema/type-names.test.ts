@@ -34,12 +34,12 @@ describe("the name of a type", () => {
     ['"it""s"', '"it""s"'],
     ["geometry(Point,4326)", "geometry(point, 4326)"],
     ["interval", "interval"],
-  ])("%s is %s", (given, expected) => {
+  ])("The type %s is normalized to %s", (given, expected) => {
     expect(normalizeType(given)).toBe(expected);
     expect(normalizeType(expected)).toBe(expected);
   });
 
-  it("is understood by PostgreSQL, which gives the same back", async () => {
+  it("PostgreSQL accepts the normalized name of a type and returns the same", async () => {
     const db = await openDatabase("pglite:");
     onTestFinished(() => db.close());
     await db.script(
@@ -65,13 +65,13 @@ describe("the name of a type", () => {
     }
   });
 
-  it("is quoted where it must be", () => {
+  it("The name of a type is quoted if it must be", () => {
     expect(typeName("status")).toBe("status");
     expect(typeName("shop.Order")).toBe('shop."Order"');
     expect(typeName("user")).toBe('"user"');
   });
 
-  it("tells what the items of an array are", () => {
+  it("baseType() returns the type of an array's items, without its length", () => {
     expect(baseType("varchar(20)[][]")).toBe("varchar");
     expect(baseType("timestamp(3) with time zone")).toBe("timestamp with time zone");
   });
