@@ -7,7 +7,7 @@ import { migrate } from "stoa/migrations";
 import { testClient } from "stoa/testing";
 import { expect, it, onTestFinished } from "vitest";
 
-it("migrates the database of an application when it starts, from the folder beside the program", async () => {
+it("An application migrates its database at the start, from the folder beside the program", async () => {
   const folder = await mkdtemp(join(tmpdir(), "stoa-app-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   // What the package exports would be another copy of the sources under test.

@@ -24,7 +24,7 @@ function detect(from: SchemaState, to: SchemaState, renamed: boolean) {
 }
 
 describe("the changes between any two schemas", () => {
-  it.each(renames)("lead from the one to the other (renames: %s)", (renamed) => {
+  it.each(renames)("The changes between any two schemas lead from one to the other (renames: %s)", (renamed) => {
     fc.assert(
       fc.property(randomState, randomState, (from, to) => {
         const operations = detect(from, to, renamed);
@@ -54,7 +54,7 @@ describe("the changes between any two schemas", () => {
     };
 
     it.each(renames)(
-      "make what would be made from nothing, and take it back (renames: %s)",
+      "The changes between any two schemas give the same database as a new one, and can be undone (renames: %s)",
       async (renamed) => {
         await fc.assert(
           fc.asyncProperty(randomState, randomState, async (from, to) => {

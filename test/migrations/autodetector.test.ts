@@ -34,11 +34,11 @@ describe("changes to models", () => {
     readers: field.manyToMany(() => Author),
   }) {}
 
-  it("are none when nothing changed", () => {
+  it("Unchanged models give no operations", () => {
     expect(detect([Author, Book], [Author, Book])).toEqual([]);
   });
 
-  it("follow the former names of tables, tables between, columns and all that is called after them", () => {
+  it("A renamed model or field renames its table, columns, and everything that is named after them", () => {
     class Writer extends Model("writers", { id: field.auto(), name: field.text() }, { renamedFrom: "authors" }) {}
     class Novel extends Model(
       "novels",
@@ -63,7 +63,7 @@ describe("changes to models", () => {
     expect(detect([Writer, Novel], [Writer, Novel])).toEqual([]);
   });
 
-  it("follow a rename to a name that became free, and make a new table under the old one", () => {
+  it("A table can be renamed to a name that became free, and a new table can take the old one", () => {
     class Person extends Model("people", { id: field.auto(), name: field.text() }, { renamedFrom: "authors" }) {}
     class NewAuthor extends Model("authors", { id: field.auto(), pen: field.text() }, { renamedFrom: "writers" }) {}
     class Writer extends Model("writers", { id: field.auto(), pen: field.text() }) {}
@@ -74,7 +74,7 @@ describe("changes to models", () => {
     expect(detect([Author], [Person, NewAuthor]).map(([name]) => name)).toEqual(["renameTable", "createTable"]);
   });
 
-  it("are refused when names are exchanged, since nothing would tell later that it was done", () => {
+  it("An exchange of two names is refused, because a later run could not see that it was done", () => {
     class Swapped extends Model("books", {
       id: field.auto(),
       first: field.text({ renamedFrom: "second" }),
@@ -91,7 +91,7 @@ describe("changes to models", () => {
 });
 
 describe("the order of changes", () => {
-  it("makes enums, then tables after those they refer to, and the keys of a circle last", () => {
+  it("Enums are made first, then tables after those they refer to, and the keys of a circle last", () => {
     const key = (table: string) => ({ columns: ["other"], table, references: ["id"] });
     const table = (to: string, type = "integer"): TableState => ({
       columns: { id, other: { type: "integer" }, kind: { type } },
@@ -123,7 +123,7 @@ describe("the order of changes", () => {
     ]);
   });
 
-  it("drops with a column what hangs on it, and a foreign key that stands in the way by itself", () => {
+  it("A dropped column drops its constraints too, and a foreign key that is in the way is dropped separately", () => {
     const authors = (type: string): TableState => ({ columns: { id: { type } }, primaryKey: ["id"] });
     const lines = (type: string): TableState => ({
       columns: { author_id: { type } },
@@ -144,11 +144,11 @@ describe("the order of changes", () => {
   });
 });
 
-describe("what the detector asks", () => {
+describe("questions of the detector", () => {
   const title = books({ title: { type: "text" } });
   const name = books({ name: { type: "text" } });
 
-  it("is whether a column was renamed, when one of the same type is gone and one is new", () => {
+  it("The detector asks if a column was renamed if one of the same type is gone and one is new", () => {
     expect(between(title, name)).toMatchObject({
       keys: ["renameColumn books title name", "fill books name", "fill books title"],
     });
@@ -166,14 +166,14 @@ describe("what the detector asks", () => {
     expect(between(title, books({ name: { type: "integer", nullable: true } })).keys).toEqual(["fill books title"]);
   });
 
-  it("goes through the columns that may be meant one by one", () => {
+  it("The detector asks about several possible columns one by one", () => {
     const from = books({ a: { type: "text" }, b: { type: "text" } });
     const first = between(from, name);
     expect(first.keys).toEqual(["renameColumn books a name", "fill books name", "fill books a", "fill books b"]);
     expect(between(from, name, { "renameColumn books a name": false }).keys[0]).toBe("renameColumn books b name");
   });
 
-  it("is whether a table was renamed, when most columns are the same", () => {
+  it("The detector asks if a table was renamed if most columns are the same", () => {
     const novels = state({ novels: { columns: { id, title: { type: "text" } }, primaryKey: ["id"] } });
     const { questions } = detectChanges(title, { state: novels });
     expect(questions).toEqual([
@@ -193,7 +193,7 @@ describe("what the detector asks", () => {
     ).toEqual([]);
   });
 
-  it("is what rows get in a dropped column that must hold a value, for the way back", () => {
+  it("The detector asks for a value for rows of a dropped required column, for the way back", () => {
     const { questions, operations } = detectChanges(title, { state: books({}) });
     expect(questions).toEqual([
       {
@@ -214,7 +214,7 @@ describe("what the detector asks", () => {
     expect(between(books({ year: { type: "integer", default: "0" } }), books({})).keys).toEqual([]);
   });
 
-  it("is what rows get where a value is needed", () => {
+  it("The detector asks for a value for existing rows if one is needed", () => {
     const nullable = books({ title: { type: "text", nullable: true } });
     expect(between(nullable, title).keys).toEqual(["fill books title"]);
     expect(between(nullable, title, { "fill books title": "''" }).calls).toEqual([
@@ -233,7 +233,7 @@ describe("what the detector asks", () => {
     }
   });
 
-  it("is whether an enum or a value was renamed, and what rows get in place of a value that is gone", () => {
+  it("The detector asks if an enum or a value was renamed, and which value replaces a removed one", () => {
     const table = (type: string): Record<string, TableState> => ({ a: { columns: { x: { type } } } });
     const mood = state(table("mood"), { mood: ["sad", "glad"] });
     const feeling = state(table("feeling"), { feeling: ["sad", "glad"] });
@@ -257,7 +257,7 @@ describe("changes to enums", () => {
   const mood = (values: readonly string[], value?: string): SchemaState =>
     state({ a: { columns: { x: { type: "mood", ...(value && { default: `'${value}'::mood` }) } } } }, { mood: values });
 
-  it("add values in their places", () => {
+  it("New values of an enum are added at their positions", () => {
     expect(between(mood(["b", "d"]), mood(["a", "b", "c", "d", "e"])).calls).toEqual([
       ["addEnumValue", "mood", "a", { before: "b" }],
       ["addEnumValue", "mood", "c", { before: "d" }],
@@ -265,14 +265,14 @@ describe("changes to enums", () => {
     ]);
   });
 
-  it("make the type anew where PostgreSQL could not use a new value at once", () => {
+  it("An enum is made again if PostgreSQL could not use a new value at once", () => {
     expect(between(mood(["a"]), mood(["a", "new"], "new")).calls).toEqual([
       ["alterEnum", "mood", ["a", "new"]],
       ["alterColumn", "a", "x", { default: "'new'::mood" }],
     ]);
   });
 
-  it("take a default away before its value goes", () => {
+  it("A default is removed before its enum value is", () => {
     expect(between(mood(["a", "old"], "old"), mood(["a"], "a"), { "replaceEnumValue mood old": "a" }).calls).toEqual([
       ["alterColumn", "a", "x", { default: null }],
       ["alterEnum", "mood", ["a"], { replace: { old: "a" } }],
@@ -282,7 +282,7 @@ describe("changes to enums", () => {
 });
 
 describe("changes to parts of a table", () => {
-  it("rename what is the same under another name", () => {
+  it("A constraint or an index that only changed its name is renamed", () => {
     const from = books(
       { x: { type: "text" } },
       { checks: { a: "x > ''" }, indexes: { b: { on: ["x"] } }, primaryKeyName: "pk" },
@@ -295,14 +295,14 @@ describe("changes to parts of a table", () => {
     ]);
   });
 
-  it("name only what differs of a column", () => {
+  it("The change of a column names only the differences", () => {
     const from = books({ x: { type: "text", default: "''", nullable: true, comment: "a" } });
     expect(between(from, books({ x: { type: "text", nullable: true, comment: "b" } })).calls).toEqual([
       ["alterColumn", "books", "x", { default: null, comment: "b" }],
     ]);
   });
 
-  it("free a column from the primary key before it may be null", () => {
+  it("A column leaves the primary key before it becomes nullable", () => {
     const from = books({ x: { type: "text" } }, { primaryKey: ["id", "x"] });
     expect(between(from, books({ x: { type: "text", nullable: true } })).calls).toEqual([
       ["setPrimaryKey", "books", null],

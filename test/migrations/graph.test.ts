@@ -10,36 +10,36 @@ function named(name: string, dependsOn: readonly string[] = [], replaces: readon
 const names = (migrations: readonly Migration[]): string[] => migrations.map(({ name }) => name);
 
 describe("the order of migrations", () => {
-  it("puts each after all that it depends on, whatever the names", () => {
+  it("A migration comes after all that it depends on, whatever the names", () => {
     const graph = buildGraph([named("a", ["c"]), named("b", ["a"]), named("c")]);
     expect(names(graph.order)).toEqual(["c", "a", "b"]);
     expect(graph.heads).toEqual(["b"]);
   });
 
-  it("goes by name where the dependencies leave a choice", () => {
+  it("Migrations without an order by dependencies are ordered by name", () => {
     const graph = buildGraph([named("3", ["2b", "2a"]), named("2b", ["1"]), named("1"), named("2a", ["1"])]);
     expect(names(graph.order)).toEqual(["1", "2a", "2b", "3"]);
   });
 
-  it("knows what comes before and after one, through others too", () => {
+  it("The graph knows all migrations before and after one, also indirect ones", () => {
     const graph = buildGraph([named("1"), named("2", ["1"]), named("3", ["2"]), named("x", ["1"])]);
     expect([...graph.before("3")].sort()).toEqual(["1", "2"]);
     expect([...graph.after("1")].sort()).toEqual(["2", "3", "x"]);
     expect([...graph.after("2")]).toEqual(["3"]);
   });
 
-  it("names a dependency that is not there, and what may have been meant", () => {
+  it("A missing dependency is reported with the probable name", () => {
     expect(() => buildGraph([named("0001_initial"), named("0002_year", ["0001_inital"])])).toThrow(
       new MigrationError("0002_year depends on 0001_inital, which is not there; did you mean '0001_initial'?"),
     );
   });
 
-  it("shows the whole chain of a circle, without what merely leads into it", () => {
+  it("A circle of dependencies is reported with its whole chain and nothing else", () => {
     const circle = [named("1"), named("2", ["1", "4"]), named("3", ["2"]), named("4", ["3"]), named("0", ["3"])];
     expect(() => buildGraph(circle)).toThrow(/in a circle: 3 -> 2 -> 4 -> 3$/);
   });
 
-  it("refuses two ends, naming both and the way out", () => {
+  it("Two last migrations are refused with an error that names both and the remedy", () => {
     const graph = buildGraph([named("1"), named("2a", ["1"]), named("2b", ["1"])]);
     expect(() => requireOneHead(graph)).toThrow(
       "2 migrations are the last: 2a and 2b; `stoa migrate make --merge` writes one that comes after them",
@@ -47,7 +47,7 @@ describe("the order of migrations", () => {
     expect(() => requireOneHead(buildGraph([]))).not.toThrow();
   });
 
-  it("finds one by the beginning of its name, unless that is not clear", () => {
+  it("A migration is found by the beginning of its name, unless that is ambiguous", () => {
     const graph = buildGraph([named("0001_initial"), named("0002_year", ["0001_initial"])]);
     expect(graph.find("0002").name).toBe("0002_year");
     expect(() => graph.find("000")).toThrow("'000' may be 0001_initial or 0002_year: write more of the name");
@@ -61,7 +61,7 @@ describe("squashed migrations", () => {
   const squashed = named("2_squashed", [], ["1", "2"]);
   const all = [...old, squashed];
 
-  it("take the place of those they replace on a database that has none of them", () => {
+  it("A squashed migration takes the place of the replaced ones on a database without them", () => {
     const graph = buildGraph(all);
     expect(names(graph.order)).toEqual(["2_squashed", "3"]);
     expect(graph.adopted).toEqual([]);
@@ -69,37 +69,37 @@ describe("squashed migrations", () => {
     expect(graph.find("1").name).toBe("2_squashed");
   });
 
-  it("count as applied where all that they replace is", () => {
+  it("A squashed migration counts as applied if all that it replaces is applied", () => {
     const graph = buildGraph(all, new Set(["1", "2"]));
     expect(names(graph.order)).toEqual(["2_squashed", "3"]);
     expect(names(graph.adopted)).toEqual(["2_squashed"]);
   });
 
-  it("also when the old files are gone", () => {
+  it("A squashed migration counts as applied also if the old files are gone", () => {
     const graph = buildGraph([squashed, named("3", ["2"])], new Set(["1", "2", "3"]));
     expect(names(graph.order)).toEqual(["2_squashed", "3"]);
     expect(names(graph.adopted)).toEqual(["2_squashed"]);
   });
 
-  it("are applied by themselves once they are recorded", () => {
+  it("A recorded squashed migration counts as applied by itself", () => {
     const graph = buildGraph(all, new Set(["2_squashed"]));
     expect(names(graph.order)).toEqual(["2_squashed", "3"]);
     expect(graph.adopted).toEqual([]);
   });
 
-  it("leave the old ones in place where only some are applied", () => {
+  it("A squashed migration leaves the old ones in place if only some are applied", () => {
     const graph = buildGraph([...all, named("4", ["2_squashed", "3"])], new Set(["1"]));
     expect(names(graph.order)).toEqual(["1", "2", "3", "4"]);
     expect([...graph.before("4")].sort()).toEqual(["1", "2", "3"]);
   });
 
-  it("are refused where only some are applied and the rest has no file", () => {
+  it("A squashed migration is refused if only some are applied and the rest has no file", () => {
     expect(() => buildGraph([squashed, named("3", ["2"])], new Set(["1"]))).toThrow(
       "2_squashed replaces 1, 2, of which this database has only 1, and there is no file of 2 any more: bring it back until it is applied here",
     );
   });
 
-  it("can replace other squashed ones", () => {
+  it("A squashed migration can replace other squashed ones", () => {
     const outer = named("3_squashed", [], ["2_squashed", "3"]);
     for (const recorded of [[], ["1", "2", "3"], ["2_squashed", "3"]]) {
       expect(names(buildGraph([...all, outer], new Set(recorded)).order)).toEqual(["3_squashed"]);
@@ -109,7 +109,7 @@ describe("squashed migrations", () => {
     expect(buildGraph([...all, outer]).order[0]!.replaces).toEqual(["2_squashed", "1", "2", "3"]);
   });
 
-  it("are refused when two replace the same, or one another", () => {
+  it("Two squashed migrations that replace the same one, or each other, are refused", () => {
     expect(() => buildGraph([...all, named("x", [], ["2", "3"])])).toThrow("2 is replaced by two squashed migrations");
     expect(() => buildGraph([named("a", [], ["b"]), named("b", [], ["a"])])).toThrow(
       "squashed migrations replace one another in a circle: a -> b -> a",

@@ -18,7 +18,7 @@ const write = (name: string, text: string): Promise<void> => writeFile(join(fold
 const empty = "export default { operations: [] };";
 
 describe("reading a folder", () => {
-  it("takes each file as the migration of its name, in order", async () => {
+  it("Each file is loaded as the migration of its name, in order", async () => {
     await write("0002_second.js", 'export default { dependsOn: ["0001_first"], transaction: false, operations: [] };');
     await write("0001_first.mjs", empty);
     const [first, second] = await loadMigrations(pathToFileURL(`${folder}/`));
@@ -27,7 +27,7 @@ describe("reading a folder", () => {
     expect(second!.file).toBe(join(folder, "0002_second.js"));
   });
 
-  it("passes over what is no migration by its name", async () => {
+  it("Files whose names are not those of migrations are skipped", async () => {
     for (const name of ["_helpers.mjs", ".hidden.mjs", "0001_first.d.ts", "notes.md", "0001_first.mjs.map"]) {
       await write(name, "throw new Error('read');");
     }
@@ -35,20 +35,20 @@ describe("reading a folder", () => {
     expect(await loadMigrations(folder)).toEqual([]);
   });
 
-  it("refuses a file without a default export and says how one looks", async () => {
+  it("A file without a default export is refused with an error that shows one", async () => {
     await write("0001_first.mjs", "export const operations = [];");
     await expect(loadMigrations(folder)).rejects.toThrow(
       `${join(folder, "0001_first.mjs")} has no default export: \`export default migration({ ... })\`; the name of a file that is no migration begins with _`,
     );
   });
 
-  it("refuses two files of the same name", async () => {
+  it("Two files of the same name are refused", async () => {
     await write("0001_first.js", empty);
     await write("0001_first.mjs", empty);
     await expect(loadMigrations(folder)).rejects.toThrow("0001_first.mjs have the same name: keep one of them");
   });
 
-  it("says that a folder is missing, and what makes it", async () => {
+  it("A missing folder is reported with the command that makes it", async () => {
     const missing = join(folder, "nowhere");
     await expect(loadMigrations(missing)).rejects.toThrow(
       new MigrationError(
@@ -57,7 +57,7 @@ describe("reading a folder", () => {
     );
   });
 
-  it("names the file that fails, and keeps its error", async () => {
+  it("A file that fails to load is named, and its error is kept", async () => {
     await write("0001_first.mjs", "throw new RangeError('my own fault');");
     const error = await loadMigrations(folder).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
@@ -80,7 +80,7 @@ describe("what a migration says", () => {
     ],
     [{ operations: [], dependsOn: ["1"] }, "1 depends on itself"],
     [{ operations: [], replaces: ["1"] }, "1 replaces itself"],
-  ])("is checked: %j", (given, message) => {
+  ])("An invalid migration is refused: %j", (given, message) => {
     expect(() => readMigration("1", given)).toThrow(new MigrationError(message));
   });
 });
@@ -88,7 +88,7 @@ describe("what a migration says", () => {
 describe("the checksum", () => {
   const column = { type: "integer", nullable: true };
 
-  it("is of what the operations say", () => {
+  it("The checksum changes with the content of the operations", () => {
     const sums = [
       [op.addColumn("books", "year", column)],
       [op.addColumn("books", "year", { type: "bigint", nullable: true })],
@@ -104,7 +104,7 @@ describe("the checksum", () => {
     expect(checksumOf([op.addColumn("books", "year", { ...column })])).toBe(sums[0]);
   });
 
-  it("stays what it is: databases hold it", () => {
+  it("The checksum of known operations never changes, because databases contain it", () => {
     expect(checksumOf([op.sql("select 1", "select 2")])).toBe("23c9808acf147e69c45a3659746fcc4c");
     const table = {
       columns: { id: { type: "integer", identity: true }, title: { type: "varchar(200)" }, year: column },
@@ -118,7 +118,7 @@ describe("the checksum", () => {
     );
   });
 
-  it("does not change with the text of a function, which every compiler writes anew", () => {
+  it("The checksum does not change with the text of a function, which differs by compiler", () => {
     expect(checksumOf([op.run(async (db) => void (await db.execute("select 1")))])).toBe(
       checksumOf([op.run(() => {})]),
     );

@@ -15,7 +15,7 @@ const four: Definitions = {
 };
 
 describeEngines("applying", server, (database) => {
-  it("applies all in order, each with a record, and tells of it", async () => {
+  it("up() applies all migrations in order, records each and reports it", async () => {
     const { migrator, events } = migratorOf(database().db, four);
     const steps = await migrator.up();
     expect(steps.map(({ name }) => name)).toEqual(Object.keys(four));
@@ -29,14 +29,14 @@ describeEngines("applying", server, (database) => {
     ]);
   });
 
-  it("does nothing the second time", async () => {
+  it("A second up() does nothing", async () => {
     await migratorOf(database().db, four).migrator.up();
     const again = migratorOf(database().db, four);
     expect(await again.migrator.up()).toEqual([]);
     expect(again.events).toEqual([]);
   });
 
-  it("goes as far as it is told", async () => {
+  it("up() stops at the given target", async () => {
     const { migrator } = migratorOf(database().db, four);
     await migrator.up({ to: "0002" });
     expect(await tables(database().db)).toEqual(["a", "b"]);
@@ -44,7 +44,7 @@ describeEngines("applying", server, (database) => {
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("stops at the first that fails, without a trace of that one", async () => {
+  it("up() stops at the first migration that fails, and leaves no trace of it", async () => {
     const broken: Definitions = {
       ...four,
       "0003_c": { dependsOn: ["0002_b"], operations: [...four["0003_c"]!.operations, op.sql("select * from nowhere")] },
@@ -63,7 +63,7 @@ describeEngines("applying", server, (database) => {
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("gives functions the transaction of the migration, so that they fail with it", async () => {
+  it("A function in a migration gets its transaction, and is rolled back with it", async () => {
     const data = (fail: boolean): Definitions => ({
       "0001_a": table("a"),
       "0002_fill": {
@@ -85,7 +85,7 @@ describeEngines("applying", server, (database) => {
     expect(await database().db.fetchval("select year from a")).toBe(1968);
   });
 
-  it("notices SQL that ends the transaction of its migration", async () => {
+  it("SQL that ends the transaction of its migration is reported", async () => {
     const { migrator } = migratorOf(database().db, { "1": { operations: [op.sql("commit"), op.sql("select 1")] } });
     await expect(migrator.up()).rejects.toThrow(
       "1, operation 1 (run SQL: commit) failed: it ended the transaction of the migration. " +
@@ -94,7 +94,7 @@ describeEngines("applying", server, (database) => {
     expect(await recorded(database().db)).toEqual([]);
   });
 
-  it("says so when the whole is refused at its end", async () => {
+  it("A migration that the database refuses at the commit is reported", async () => {
     const late = `create table p (id integer primary key);
       create table c (p integer references p deferrable initially deferred);
       insert into c values (1)`;
@@ -103,7 +103,7 @@ describeEngines("applying", server, (database) => {
     expect(await tables(database().db)).toEqual([]);
   });
 
-  it("finds its records although SQL, like that of a dump, empties the search path", async () => {
+  it("Records are found although SQL of a migration, such as a dump, empties the search path", async () => {
     const dump = "select pg_catalog.set_config('search_path', '', false); create table public.a ()";
     const { migrator } = migratorOf(database().db, {
       "1": { operations: [op.sql(dump)] },
@@ -115,7 +115,7 @@ describeEngines("applying", server, (database) => {
     expect(await recorded(database().db)).toEqual(["1", "2", "3"]);
   });
 
-  it("refuses two ends before anything is done, unless one is named", async () => {
+  it("Two last migrations are refused before anything is done, unless one is named", async () => {
     const forked = { "1": table("a"), "2x": table("x", ["1"]), "2y": table("y", ["1"]) };
     const { migrator } = migratorOf(database().db, forked);
     await expect(migrator.up()).rejects.toThrow("2 migrations are the last: 2x and 2y");
@@ -126,7 +126,7 @@ describeEngines("applying", server, (database) => {
     expect((await migratorOf(database().db, merged).migrator.up()).map(({ name }) => name)).toEqual(["2x", "3_merge"]);
   });
 
-  it("checks that operations fit, naming the one that does not, before anything is done", async () => {
+  it("An operation that does not fit is named before anything is done", async () => {
     const { migrator } = migratorOf(database().db, {
       "1": table("a"),
       "2": { dependsOn: ["1"], operations: [op.addColumn("nowhere", "year", year)] },
@@ -135,7 +135,7 @@ describeEngines("applying", server, (database) => {
     expect(await tables(database().db)).toEqual([]);
   });
 
-  it("only tells, on a dry run", async () => {
+  it("A dry run reports the steps and changes nothing", async () => {
     const { migrator } = migratorOf(database().db, four);
     const steps = await migrator.up({ dryRun: true, to: "0001_a" });
     expect(steps).toHaveLength(1);
@@ -144,7 +144,7 @@ describeEngines("applying", server, (database) => {
     expect(await database().db.fetchval("select to_regclass('stoa_migrations')::text")).toBeNull();
   });
 
-  it("records without running, when it is told so", async () => {
+  it("A fake run records migrations without running them", async () => {
     await database().db.script("create table a (id integer)");
     const { migrator, events } = migratorOf(database().db, four);
     await migrator.up({ to: "0001_a", fake: true });
@@ -153,26 +153,26 @@ describeEngines("applying", server, (database) => {
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("keeps its records in a table of another name", async () => {
+  it("The records can be kept in a table of another name", async () => {
     await database().db.script("create schema if not exists ops");
     await migratorOf(database().db, four, { table: "ops.history" }).migrator.up();
     expect(await database().db.fetchval("select count(*) from ops.history")).toBe(4);
     await database().db.script("drop schema ops cascade");
   });
 
-  it("is short to call at the start of an application", async () => {
+  it("migrate() applies all migrations in one call", async () => {
     expect(await migrate(database().db, { migrations: four })).toHaveLength(4);
     expect(await migrate(database().db, { migrations: four })).toEqual([]);
   });
 
-  it("runs once for callers in the same process, who wait for one another", async () => {
+  it("Concurrent callers in one process wait for each other and run each migration once", async () => {
     const runs = [1, 2, 3].map(() => migratorOf(database().db, four));
     const done = await Promise.all(runs.map(({ migrator }) => migrator.up()));
     expect(done.map((steps) => steps.length).sort()).toEqual([0, 0, 4]);
     expect(runs.filter(({ events }) => events.some(({ type }) => type === "waiting"))).toHaveLength(2);
   });
 
-  it("gives up waiting in the same process when the time is over", async () => {
+  it("A caller in the same process stops waiting after its time limit", async () => {
     const begun = signal();
     const held = signal();
     const slow: Definitions = {
@@ -196,7 +196,7 @@ describeEngines("applying", server, (database) => {
 });
 
 describeEngines("undoing", server, (database) => {
-  it("undoes the last, several, down to one, or all", async () => {
+  it("down() undoes the last migration, several, down to one, or all", async () => {
     const { migrator } = migratorOf(database().db, four);
     await migrator.up();
     expect((await migrator.down()).map(({ name }) => name)).toEqual(["0004_d"]);
@@ -210,7 +210,7 @@ describeEngines("undoing", server, (database) => {
     expect(await migrator.down()).toEqual([]);
   });
 
-  it("undoes the operations of a migration in reverse, and restores what was there", async () => {
+  it("down() undoes the operations of a migration in reverse, and restores the previous schema", async () => {
     const chain: Definitions = {
       "1": { operations: [op.createTable("a", { columns: { id: { type: "integer" }, year } })] },
       "2": {
@@ -231,7 +231,7 @@ describeEngines("undoing", server, (database) => {
     expect(await database().db.fetch("select * from a")).toEqual([{ id: 1, year: null }]);
   });
 
-  it("refuses up front what has no way back, and undoes nothing", async () => {
+  it("down() refuses in advance a migration without a way back, and undoes nothing", async () => {
     const chain: Definitions = {
       ...four,
       "0003_c": { dependsOn: ["0002_b"], operations: [op.sql("create table c ()")] },
@@ -248,14 +248,14 @@ describeEngines("undoing", server, (database) => {
     expect(await recorded(database().db)).toEqual(["0001_a", "0002_b"]);
   });
 
-  it("refuses a target that is not applied", async () => {
+  it("down() refuses a target that is not applied", async () => {
     const { migrator } = migratorOf(database().db, four);
     await migrator.up({ to: "0002_b" });
     await expect(migrator.down({ to: "0003_c" })).rejects.toThrow("0003_c is not applied: there is no way back to it");
     await expect(migrator.down({ to: "0009" })).rejects.toThrow("there is no migration '0009'");
   });
 
-  it("says that nothing was undone when undoing fails", async () => {
+  it("A failed down() reports that nothing was undone", async () => {
     const { migrator } = migratorOf(database().db, {
       "1": { operations: [op.sql("select 1", ["create table x ()", "select nonsense"])] },
     });
@@ -278,7 +278,7 @@ describeEngines("without a transaction", server, (database) => {
     }),
   });
 
-  it("refuses up front what needs to be outside of one and is not", async () => {
+  it("An operation that cannot run in a transaction is refused in advance", async () => {
     const wrong = { ...indexed(), "2": { ...indexed()["2"]!, transaction: true } };
     await expect(migratorOf(database().db, wrong).migrator.up()).rejects.toThrow(
       "2, operation 1 (create index a_year_idx on a, concurrently) cannot run in a transaction: write `transaction: false` into the migration",
@@ -286,7 +286,7 @@ describeEngines("without a transaction", server, (database) => {
     expect(await tables(database().db)).toEqual([]);
   });
 
-  it("builds an index beside running work, and drops it again", async () => {
+  it("An index is built and dropped concurrently outside a transaction", async () => {
     const { migrator } = migratorOf(database().db, indexed());
     const indexes = "select indexname from pg_indexes where tablename = 'a'";
     await migrator.up();
@@ -296,7 +296,7 @@ describeEngines("without a transaction", server, (database) => {
     expect(await recorded(database().db)).toEqual(["1"]);
   });
 
-  it("says exactly what was done when it fails, and goes on there once it is mended", async () => {
+  it("A failure outside a transaction reports the finished operations, and the next run continues there", async () => {
     const broken = migratorOf(database().db, indexed(op.sql("select nonsense", []), op.sql("select 1", [])));
     await expect(broken.migrator.up()).rejects.toThrow(
       '2, operation 2 (run SQL: select nonsense) failed: column "nonsense" does not exist. ' +
@@ -319,7 +319,7 @@ describeEngines("without a transaction", server, (database) => {
     expect(await tables(database().db)).toEqual(["a"]);
   });
 
-  it("can be undone from where it stopped, or recorded as done", async () => {
+  it("A migration that stopped half-way can be undone, or recorded as done", async () => {
     const broken = indexed(op.sql("select nonsense", []));
     const { migrator } = migratorOf(database().db, broken);
     await expect(migrator.up()).rejects.toThrow(MigrationFailure);
@@ -330,7 +330,7 @@ describeEngines("without a transaction", server, (database) => {
     expect((await migrator.status()).map(({ state }) => state)).toEqual(["applied", "applied"]);
   });
 
-  it("can be finished by hand with its script", async () => {
+  it("A migration that stopped half-way can be finished by hand with its script", async () => {
     await expect(migratorOf(database().db, indexed(op.sql("select nonsense", []))).migrator.up()).rejects.toThrow();
     const { migrator } = migratorOf(database().db, indexed(op.sql("create table b ()", "drop table b")));
     const script = await migrator.sql();
@@ -342,7 +342,7 @@ describeEngines("without a transaction", server, (database) => {
     ]);
   });
 
-  it("refuses to go on when what was carried out is no longer what the file says", async () => {
+  it("A migration that stopped half-way is refused if its finished operations were changed in the file", async () => {
     await expect(migratorOf(database().db, indexed(op.sql("select nonsense", []))).migrator.up()).rejects.toThrow();
     const changed = {
       ...indexed(),
@@ -353,7 +353,7 @@ describeEngines("without a transaction", server, (database) => {
     );
   });
 
-  it("says what was undone when undoing stops half-way", async () => {
+  it("A failed down() outside a transaction reports what was undone", async () => {
     const chain: Definitions = {
       "1": {
         transaction: false,
@@ -371,7 +371,7 @@ describeEngines("without a transaction", server, (database) => {
     expect(await tables(database().db)).toEqual(["x", "y"]);
   });
 
-  it("lets a function commit its work in portions", async () => {
+  it("A function outside a transaction commits its work in portions", async () => {
     const chain: Definitions = {
       "1": { operations: [op.createTable("a", { columns: { year } })] },
       "2": {
@@ -397,7 +397,7 @@ describeEngines("drift", server, (database) => {
   const { "0002_b": _, ...without } = four;
   const missing: Definitions = { ...without, "0003_c": table("c", ["0001_a"]) };
 
-  it("is refused by name when an applied migration was changed", async () => {
+  it("An applied migration that was changed is refused by name", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     const { migrator } = migratorOf(database().db, changed);
     const message =
@@ -410,7 +410,7 @@ describeEngines("drift", server, (database) => {
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("is refused by name when the file of an applied migration is missing", async () => {
+  it("An applied migration whose file is missing is refused by name", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     await expect(migratorOf(database().db, missing).migrator.up()).rejects.toThrow(
       "0002_b is applied to this database, but its file is missing: bring it back, or go on nevertheless with --allow-drift",
@@ -419,7 +419,7 @@ describeEngines("drift", server, (database) => {
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("shows in the status, which refuses nothing", async () => {
+  it("The status shows changed and missing migrations and refuses nothing", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     const states = (definitions: Definitions) =>
       migratorOf(database().db, definitions)
@@ -434,7 +434,7 @@ describeEngines("drift", server, (database) => {
     expect((await states(missing)).at(-1)).toEqual(["0002_b", "missing", false]);
   });
 
-  it("is refused when one is applied and what it depends on is not", async () => {
+  it("An applied migration whose dependency is not applied is refused", async () => {
     await migratorOf(database().db, { "0002_b": table("b") }).migrator.up();
     await expect(migratorOf(database().db, four).migrator.up()).rejects.toThrow(
       "0002_b is applied, but 0001_a, on which it depends, is not",
@@ -450,13 +450,13 @@ describeEngines("squashed migrations", server, (database) => {
   };
   const { "0001_a": _a, "0002_b": _b, ...trimmed } = squashed;
 
-  it("run in place of those they replace on an empty database", async () => {
+  it("A squashed migration runs in place of the replaced ones on an empty database", async () => {
     await migratorOf(database().db, squashed).migrator.up();
     expect(await recorded(database().db)).toEqual(["0002_squashed", "0003_c", "0004_d"]);
     expect(await migratorOf(database().db, trimmed).migrator.up()).toEqual([]);
   });
 
-  it("are recorded where all they replace is applied; once the old files are gone, so are their records", async () => {
+  it("A squashed migration is recorded if all it replaces is applied, and old records go with the old files", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     const both = migratorOf(database().db, squashed);
     expect((await both.migrator.up()).map(({ name }) => name)).toEqual(["0004_d"]);
@@ -469,7 +469,7 @@ describeEngines("squashed migrations", server, (database) => {
     expect(await migratorOf(database().db, final).migrator.up()).toEqual([]);
   });
 
-  it("wait until a database that has some of them has caught up", async () => {
+  it("A squashed migration waits until a database with some of the replaced ones has the others", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0001_a" });
     const { migrator } = migratorOf(database().db, squashed);
     await migrator.up();
@@ -478,7 +478,7 @@ describeEngines("squashed migrations", server, (database) => {
     expect(await recorded(database().db)).toContain("0002_squashed");
   });
 
-  it("are undone as a whole", async () => {
+  it("A squashed migration is undone as a whole", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0002_b" });
     const { migrator } = migratorOf(database().db, squashed);
     await migrator.down();
@@ -488,7 +488,7 @@ describeEngines("squashed migrations", server, (database) => {
 });
 
 describeEngines("the script", server, (database) => {
-  it("does by hand what up and down would do, records included", async () => {
+  it("The script by sql() does the same as up() and down(), including the records", async () => {
     const { migrator } = migratorOf(database().db, four);
     await database().db.script(await migrator.sql({ to: "0003_c" }));
     expect(await tables(database().db)).toEqual(["a", "b", "c"]);
@@ -498,7 +498,7 @@ describeEngines("the script", server, (database) => {
     expect(await recorded(database().db)).toEqual(["0001_a", "0002_b"]);
   });
 
-  it("leads from one migration to another in either direction, whatever the database has", async () => {
+  it("The script by sql() leads from one migration to another in either direction", async () => {
     const { migrator } = migratorOf(database().db, four);
     const made = (text: string): string[] => [...text.matchAll(/(?:CREATE|DROP) TABLE "(\w)"/g)].map(([all]) => all);
     expect(made(await migrator.sql({ from: "0001_a", to: "0003_c" }))).toEqual([
@@ -509,7 +509,7 @@ describeEngines("the script", server, (database) => {
     expect(made(await migrator.sql({ from: "0002_b", to: null }))).toEqual(['DROP TABLE "b"', 'DROP TABLE "a"']);
   });
 
-  it("is empty when there is nothing to do, and shows a function as a comment", async () => {
+  it("The script by sql() is empty without changes, and shows a function as a comment", async () => {
     const { migrator } = migratorOf(database().db, {
       "1": { transaction: false, operations: [op.run(async function fill() {}), op.sql("select 1 -- one")] },
     });
@@ -532,7 +532,7 @@ function signal(): { readonly promise: Promise<void>; resolve(): void } {
 }
 
 describe("options", () => {
-  it("are checked", async () => {
+  it("The options of a migrator are checked", async () => {
     const db = await openDatabase("pglite:");
     try {
       expect(() => new Migrator(db, {})).toThrow("Migrator needs either 'directory' or 'migrations'");

@@ -393,22 +393,25 @@ describe.each(engines(service("postgres")))("an operation in a database with row
     await db.script(rows);
   });
 
-  it.each(changes)("does and undoes $change", async ({ operations, after, undone }) => {
-    const before = await fingerprint(db);
-    const data = await everything();
-    const reached = await runUp(db, operations, state);
-    const made = await fingerprint(db);
-    if (after) expect(await lists(after[0])).toEqual(after[1]);
-    await runDown(db, operations, state);
-    expect(await fingerprint(db)).toEqual(before);
-    if (undone) expect(await lists(undone[0])).toEqual(undone[1]);
-    else expect(await everything()).toEqual(data);
-    await clear();
-    await runUp(db, detectChanges(emptyState, { state: reached }).operations, emptyState);
-    expect(await fingerprint(db)).toEqual(made);
-  });
+  it.each(changes)(
+    "An operation in a database with rows can be done and undone: $change",
+    async ({ operations, after, undone }) => {
+      const before = await fingerprint(db);
+      const data = await everything();
+      const reached = await runUp(db, operations, state);
+      const made = await fingerprint(db);
+      if (after) expect(await lists(after[0])).toEqual(after[1]);
+      await runDown(db, operations, state);
+      expect(await fingerprint(db)).toEqual(before);
+      if (undone) expect(await lists(undone[0])).toEqual(undone[1]);
+      else expect(await everything()).toEqual(data);
+      await clear();
+      await runUp(db, detectChanges(emptyState, { state: reached }).operations, emptyState);
+      expect(await fingerprint(db)).toEqual(made);
+    },
+  );
 
-  it("makes an index anew that an earlier attempt left half made", async () => {
+  it("An index that an earlier attempt left incomplete is made again", async () => {
     const index = op.createIndex("books", "i", { on: ["number"], unique: true }, { concurrently: true });
     await db.script("INSERT INTO books (title, author_id, number) VALUES ('Again', 1, 10)");
     await expect(runUp(db, [index], state)).rejects.toThrow("could not create unique index");
@@ -419,7 +422,7 @@ describe.each(engines(service("postgres")))("an operation in a database with row
     ]);
   });
 
-  it("renames the sequence of a table along with it, unless it has a name of its own or the new one is taken", async () => {
+  it("A renamed table renames its sequence, unless that has its own name or the new one is taken", async () => {
     const sequence = (table: string) => db.fetchval("SELECT pg_get_serial_sequence($1, 'id')", [table]);
     const rename = [op.renameTable("books", "novels")];
     await runUp(db, rename, state);
@@ -443,14 +446,14 @@ describe.each(engines(service("postgres")))("an operation in a database with row
     await db.script("DROP SEQUENCE novels_id_seq; DROP SCHEMA shelf");
   });
 
-  it("does not lose text that a new type is too short for", async () => {
+  it("A new type that is too short for the text in a column is refused, and the text is kept", async () => {
     await expect(runUp(db, [op.alterColumn("books", "title", { type: "varchar(3)" })], state)).rejects.toThrow(
       "too long",
     );
     expect(await lists("SELECT title FROM books ORDER BY id")).toEqual([["Lavinia"], ["Matter"]]);
   });
 
-  it("does not take a value from an enum while a row holds it", async () => {
+  it("An enum value that a row contains cannot be removed", async () => {
     const value = op.addEnumValue("status", "gone", { before: "draft" });
     await runUp(db, [value], state);
     await db.script("UPDATE books SET status = 'gone' WHERE id = 1");

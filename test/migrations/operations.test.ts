@@ -93,7 +93,7 @@ describe("an operation that does not fit the schema", () => {
       op.alterEnum("status", ["draft"], { replace: { gone: "draft" } }),
     ],
     ["there is no table 'x'", op.sql("select 1", [], { state: [op.dropTable("x")] })],
-  ])("is refused: %s", (message, operation) => {
+  ])("An operation that does not fit the schema is refused: %s", (message, operation) => {
     for (const call of [operation.apply, operation.up, operation.down]) {
       expect(() => call(shop)).toThrow(new MigrationError(message));
     }
@@ -164,11 +164,11 @@ describe("an operation that makes no sense", () => {
       "option 'operations' in migration() must be a list of which each item is an operation that op made, not [an object (Object)]",
       () => migration({ operations: [{}] } as never),
     ],
-  ])("is refused: %s", (message, call) => {
+  ])("An invalid operation is refused: %s", (message, call) => {
     expect(call).toThrow(new ValueError(message));
   });
 
-  it("is known from a definition that does, which stays as it is", () => {
+  it("migration() returns a valid definition unchanged", () => {
     const definition: MigrationDefinition = {
       dependsOn: ["0001"],
       operations: [op.dropTable("a")],
@@ -181,7 +181,7 @@ describe("an operation that makes no sense", () => {
 describe("the schema after an operation", () => {
   const books = (operation: Operation): TableState => operation.apply(shop).tables["books"]!;
 
-  it("has types in one spelling and says nothing that goes without saying", () => {
+  it("The schema after an operation has types in one spelling and no default options", () => {
     const table = op.createTable("a", {
       columns: { b: { type: "INT4", nullable: false, identity: false }, c: { type: "character varying(20)" } },
       indexes: { i: { on: [{ column: "b", descending: false }], method: "btree", unique: false, include: [] } },
@@ -195,7 +195,7 @@ describe("the schema after an operation", () => {
     });
   });
 
-  it("has a renamed column everywhere, and what is called after it", () => {
+  it("The schema after a rename has the new column name everywhere, also in names derived from it", () => {
     const renamed = books(op.renameColumn("books", "year", "printed"));
     expect(Object.keys(renamed.columns)).toEqual(["id", "title", "printed", "status", "author_id", "low"]);
     expect(renamed.checks).toEqual({
@@ -211,7 +211,7 @@ describe("the schema after an operation", () => {
     expect(Object.keys(title.unique!)).toEqual(["books_author_id_name_key", "one_title"]);
   });
 
-  it("has foreign keys that know new names", () => {
+  it("Foreign keys refer to renamed tables and columns", () => {
     const table = op.renameTable("authors", "shop.writers").apply(shop);
     expect(table.tables["books"]!.foreignKeys!["books_author_id_fkey"]!.table).toBe("shop.writers");
     expect(Object.keys(table.tables["shop.writers"]!.unique!)).toEqual(["writers_name_key"]);
@@ -219,7 +219,7 @@ describe("the schema after an operation", () => {
     expect(column.tables["books"]!.foreignKeys!["books_author_id_fkey"]!.references).toEqual(["key"]);
   });
 
-  it("has no constraints and indexes of a column that is gone", () => {
+  it("The schema after a dropped column has none of its constraints and indexes", () => {
     const dropped = books(op.dropColumn("books", "year"));
     expect(dropped).not.toHaveProperty("indexes");
     expect(dropped).not.toHaveProperty("checks");
@@ -229,7 +229,7 @@ describe("the schema after an operation", () => {
     expect(books(op.dropColumn("books", "id")).primaryKey).toBeUndefined();
   });
 
-  it("knows an enum and its values under new names", () => {
+  it("Columns refer to a renamed enum and its renamed values", () => {
     expect(books(op.renameEnum("status", "shop.State")).columns["status"]).toEqual({
       type: 'shop."State"',
       default: `'draft'::shop."State"`,
@@ -237,7 +237,7 @@ describe("the schema after an operation", () => {
     expect(books(op.renameEnumValue("status", "draft", "it's")).columns["status"]!.default).toBe("'it''s'::status");
   });
 
-  it("is what SQL of one's own says it is", () => {
+  it("An operation with the application's own SQL changes the schema as it declares", () => {
     const operation = op.sql("alter ...", undefined, { state: [op.dropColumn("books", "year")] });
     expect(books(operation).columns).not.toHaveProperty("year");
     expect(operation.down(shop)).toBeUndefined();

@@ -21,7 +21,7 @@ function applied(operations: readonly Operation[], from: SchemaState = emptyStat
 }
 
 describe("optimized operations", () => {
-  it("put into a new table what is added to it later, past other tables", () => {
+  it("Later changes of a new table become part of it, past other tables", () => {
     expect(
       calls([
         books,
@@ -48,7 +48,7 @@ describe("optimized operations", () => {
     ]);
   });
 
-  it("move a table after the one it comes to refer to", () => {
+  it("A table moves after the one that it refers to later", () => {
     const column = op.addColumn("books", "tag_id", { type: "integer" });
     const key = op.addForeignKey("books", "books_tag_id_fkey", {
       columns: ["tag_id"],
@@ -65,7 +65,7 @@ describe("optimized operations", () => {
     expect(rest).toEqual([]);
   });
 
-  it("add to a table past others that refer to it", () => {
+  it("Later additions to a table become part of it, past tables that refer to it", () => {
     const lines = op.createTable("lines", {
       columns: { id, book: { type: "integer" } },
       foreignKeys: { lines_book_fkey: { columns: ["book"], table: "books", references: ["id"] } },
@@ -83,7 +83,7 @@ describe("optimized operations", () => {
     ]);
   });
 
-  it("put later values into a new enum, but nothing that may use one in front of it", () => {
+  it("Later values become part of a new enum, but no use of a value moves in front of it", () => {
     const mood = op.createEnum("mood", ["sad"]);
     const table = op.createTable("days", { columns: { id, mood: { type: "mood" } } });
     const value = op.addEnumValue("mood", "glad");
@@ -92,7 +92,7 @@ describe("optimized operations", () => {
     expect(calls([table, value, used]).map(([name]) => name)).toEqual(["addEnumValue", "createTable"]);
   });
 
-  it("leave circles of foreign keys as they are", () => {
+  it("Circles of foreign keys are left unchanged", () => {
     const circle = [
       op.createTable("a", { columns: { id, b: { type: "integer" } }, primaryKey: ["id"] }),
       op.createTable("b", {
@@ -113,7 +113,7 @@ describe("optimized operations", () => {
     ["a rename", [op.renameTable("a", "b"), op.renameTable("b", "a")], []],
     ["a column's rename", [op.renameColumn("a", "b", "c"), op.renameColumn("a", "c", "b")], []],
     ["a constraint's rename", [op.renameConstraint("a", "b", "c"), op.renameConstraint("a", "c", "b")], []],
-  ])("leave nothing of %s that is made and taken back", (_, operations, expected) => {
+  ])("Operations that make and remove %s are dropped", (_, operations, expected) => {
     expect(calls(operations)).toEqual(expected);
   });
 
@@ -160,7 +160,7 @@ describe("optimized operations", () => {
       [op.createIndex("a", "i", { on: ["b"] }), op.renameIndex("a", "i", "j")],
       [["createIndex", "a", "j", { on: ["b"] }]],
     ],
-  ])("make one of %s", (_, operations, expected) => {
+  ])("The optimizer combines %s into one operation", (_, operations, expected) => {
     expect(calls(operations)).toEqual(expected);
   });
 
@@ -170,16 +170,16 @@ describe("optimized operations", () => {
       [books, op.sql("select 1", []), op.addColumn("books", "title", text), op.sql("select 2"), op.dropTable("books")],
     ],
     ["functions", [op.addColumn("a", "b", text), op.run(() => {}), op.dropColumn("a", "b")]],
-  ])("never pass %s", (_, operations) => {
+  ])("No operation moves past %s", (_, operations) => {
     expect(optimize(operations)).toEqual(operations);
   });
 
-  it("keep a foreign key's drop in front of that of the table it leads to", () => {
+  it("The drop of a foreign key stays before the drop of its target table", () => {
     const operations = [op.dropConstraint("a", "a_b_fkey"), op.dropTable("b"), op.dropTable("a")];
     expect(optimize(operations)).toEqual(operations);
   });
 
-  it("keep the two values of rows apart that a column was filled with and computed from", () => {
+  it("A default for existing rows and a later fill value are not combined", () => {
     const operations = [
       op.addColumn("a", "b", { type: "text", nullable: true, default: "'x'" }),
       op.alterColumn("a", "b", { default: null, nullable: false }, { fill: "'y'" }),
@@ -187,7 +187,7 @@ describe("optimized operations", () => {
     expect(optimize(operations)).toEqual(operations);
   });
 
-  it("lead to the same state, whatever the operations, and to the same at each piece of SQL", () => {
+  it("Optimized operations lead to the same state, at the end and at each piece of SQL", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(randomState, fc.boolean()), { minLength: 2, maxLength: 4 }), (states) => {
         const operations: Operation[] = [];

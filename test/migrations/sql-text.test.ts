@@ -28,11 +28,11 @@ describe("an expression", () => {
     ['"end" > 1', "end", true],
     ["position > 1", "position", true],
     ["größe > 1", "größe", true],
-  ])("%s speaks of %s: %s", (sql, column, expected) => {
+  ])("The expression %s is searched for the column %s: %s", (sql, column, expected) => {
     expect(mentions(sql, column)).toBe(expected);
   });
 
-  it("has the new name of a column, in quotes where they are needed", () => {
+  it("A renamed column has its new name in an expression, in quotes if needed", () => {
     expect(renameColumnIn(`year > 0 AND "year" < 9 AND title <> 'year'`, "year", "printed")).toBe(
       `printed > 0 AND "printed" < 9 AND title <> 'year'`,
     );
@@ -40,13 +40,13 @@ describe("an expression", () => {
     expect(renameColumnIn("year > 0", "year", "user")).toBe('"user" > 0');
   });
 
-  it("has the new name of a type in casts", () => {
+  it("A renamed type has its new name in casts", () => {
     expect(renameTypeIn(`'a'::status || status::"status"[] || x::status2`, "status", "State")).toBe(
       `'a'::"State" || status::"State"[] || x::status2`,
     );
   });
 
-  it("has the new text of a value", () => {
+  it("A renamed text value has its new text in an expression", () => {
     expect(renameTextIn("x = 'a' OR x = 'aa' OR x = 'it''s'", "it's", "a'b")).toBe("x = 'a' OR x = 'aa' OR x = 'a''b'");
     expect(holdsText("'it''s'::status", "it's")).toBe(true);
     expect(holdsText("'it''s'::status", "it")).toBe(false);

@@ -121,7 +121,7 @@ describe("a migration that is written", () => {
       (_, value) => (value instanceof Object && "source" in value ? (value as Operation).source : value),
     );
 
-  it("reads as a person would have written it", () => {
+  it("A written migration is readable code", () => {
     const operations = [
       op.createTable("books", {
         columns: { id: { type: "integer", identity: true }, title: { type: "varchar(200)" } },
@@ -155,14 +155,14 @@ export default migration({
 `);
   });
 
-  it("says the same when it is read again, whatever it holds", async () => {
+  it("A written migration with every kind of operation is read again to the same operations", async () => {
     const source = writeMigration({ dependsOn: ["a", "b"], replaces: ["c"], operations: everything });
     const { operations, ...rest } = await read(source);
     expect(rest).toEqual({ dependsOn: ["a", "b"], replaces: ["c"] });
     expect(sources(operations)).toBe(sources(everything));
   });
 
-  it("says the same for any two schemas", async () => {
+  it("A written migration between any two schemas is read again to the same operations", async () => {
     const pairs = fc.sample(fc.tuple(randomState, randomState), 20);
     for (const [from, to] of pairs) {
       const { operations } = detectChanges(from, { state: to });
@@ -171,7 +171,7 @@ export default migration({
     }
   });
 
-  it("is what the formatter would make of it", () => {
+  it("A written migration is formatted as the formatter would do it", () => {
     const samples = fc.sample(randomState, 15).map((state) => detectChanges(emptyState, { state }).operations);
     const single = everything.map((operation) => [operation]);
     for (const operations of [everything, ...samples, single[3]!, single[4]!, []]) {
@@ -185,7 +185,7 @@ export default migration({
     }
   }, 120_000);
 
-  it("keeps columns whose names JavaScript knows", async () => {
+  it("Columns with names such as constructor and __proto__ are kept", async () => {
     const columns = Object.fromEntries(
       ["constructor", "toString", "__proto__", "default"].map((name) => [name, { type: "text" }]),
     );
@@ -195,7 +195,7 @@ export default migration({
     expect(Object.keys(state.tables["constructor"]!.columns)).toEqual(Object.keys(columns));
   });
 
-  it("has no transaction around it where an operation does without", async () => {
+  it("A written migration has no transaction if an operation cannot run in one", async () => {
     const index = op.createIndex("books", "i", { on: ["year"] }, { concurrently: true });
     expect((await read(writeMigration({ operations: [index] }))).transaction).toBe(false);
     expect((await read(writeMigration({ operations: [op.dropTable("a")], transaction: false }))).transaction).toBe(
@@ -206,7 +206,7 @@ export default migration({
     );
   });
 
-  it("refuses functions, unless it is told the code for them", () => {
+  it("Functions are refused, unless the code for them is given", () => {
     const operation = op.run(function moveTitles() {});
     expect(() => writeMigration({ operations: [operation] })).toThrow(
       "a function cannot be written into a migration (moveTitles): write op.run by hand",
@@ -244,11 +244,11 @@ describe("the name of a migration", () => {
     ["empty", []],
     ["rename_caf_to_x", [op.renameTable("Café", "x")]],
     [`add_${"x".repeat(56)}`, [op.addColumn("books", "x".repeat(63), { type: "text" })]],
-  ])("is %s", (name, operations) => {
+  ])("The name of a migration is derived from its operations: %s", (name, operations) => {
     expect(nameFor(operations)).toBe(name);
   });
 
-  it("is initial for the first", () => {
+  it("The first migration is named initial", () => {
     expect(nameFor([table("tags")], { first: true })).toBe("initial");
   });
 });
