@@ -30,11 +30,11 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     return lines;
   }
 
-  it("is nothing after createTables, however PostgreSQL words it", async () => {
+  it("The tables of createTables() have no drift, however PostgreSQL words their definitions", async () => {
     expect(await databaseDrift(db(), wanted())).toEqual([]);
   });
 
-  it("tells differences of columns", async () => {
+  it("Drift lists the differences of columns", async () => {
     const lines = await driftAfter(`
       alter table books alter year type text, alter year set not null, alter title drop not null;
       alter table books alter stock set default 1, alter price drop default, add extra date;
@@ -62,7 +62,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     ]);
   });
 
-  it("tells differences of keys, constraints and indexes", async () => {
+  it("Drift lists the differences of keys, constraints and indexes", async () => {
     const lines = await driftAfter(`
       alter table books drop constraint books_stock_check, add constraint books_stock_check check (stock > 0);
       alter table books drop constraint books_author_id_title_key, add unique (title, author_id);
@@ -91,7 +91,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     ]);
   });
 
-  it("tells which tables and enums are missing or not expected, and can be silent about the latter", async () => {
+  it("Drift lists missing and unexpected tables and enums, and can leave out the unexpected ones", async () => {
     const sql = `
       drop table books_tags;
       drop table notes;
@@ -122,7 +122,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     ]);
   });
 
-  it("takes a schema of the search path for what it is", async () => {
+  it("A schema of the search path can be named explicitly", async () => {
     const { tables, enums } = wanted();
     const named = Object.entries(tables).map(([name, table]): [string, TableState] => {
       const foreignKeys = Object.entries(table.foreignKeys ?? {}).map(([key, state]) => [
@@ -134,7 +134,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     expect(await databaseDrift(db(), { tables: Object.fromEntries(named), enums })).toEqual([]);
   });
 
-  it("tells what this database cannot even make, beside the differences", async () => {
+  it("Drift lists expected objects that this database cannot make, beside the differences", async () => {
     const state: SchemaState = {
       enums: { twice: ["a", "a"] },
       tables: {
@@ -166,7 +166,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     );
   });
 
-  it("leaves nothing behind, and its transaction as it was", async () => {
+  it("The drift check leaves no schema in the database, and its transaction unchanged", async () => {
     const schemas = "select count(*)::int from pg_namespace";
     const before = await db().fetchval(schemas);
     await db().transaction(async (tx) => {
@@ -178,7 +178,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     expect(await db().fetchval(schemas)).toBe(before);
   });
 
-  it("runs one statement at a time: none that ends the transaction", async () => {
+  it("The drift check runs one statement at a time, so that none can end the transaction", async () => {
     const state: SchemaState = {
       ...emptyState,
       tables: { evil: { columns: { id: { type: "integer", default: "1); commit; drop table notes; --" } } } },
@@ -189,7 +189,7 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
 });
 
 describe.skipIf(!service("postgres"))("normalizeState on a server", () => {
-  it("waits for nobody who has locked the real tables", async () => {
+  it("normalizeState() does not wait for locks on the real tables", async () => {
     class Lockable extends Model("lockables", {
       id: field.auto(),
       get parent() {

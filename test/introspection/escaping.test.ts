@@ -89,7 +89,7 @@ function strangers(source: string): string[] {
   return found;
 }
 
-it("writes nothing of a database but strings and comments", () => {
+it("Written models contain nothing of a database except strings and comments", () => {
   expect(strangers('export class A extends Model("a", { b: field.int({ default: boom() }) }) {}')).toEqual(["boom"]);
   fc.assert(
     fc.property(state, fc.constantFrom("ts", "js"), (given, language) => {
@@ -99,7 +99,7 @@ it("writes nothing of a database but strings and comments", () => {
   );
 });
 
-it("writes texts as strings that are the same texts, on one line, with nothing that cannot be seen", () => {
+it("Texts are written as equal string literals, on one line, without invisible characters", () => {
   fc.assert(
     fc.property(text, (given) => {
       const code = escaped(given);
@@ -110,7 +110,7 @@ it("writes texts as strings that are the same texts, on one line, with nothing t
   );
 });
 
-it("takes off the parentheses around a whole expression only", () => {
+it("Only parentheses around a whole expression are removed", () => {
   expect(withoutParentheses("((a > 0))")).toBe("a > 0");
   expect(withoutParentheses("(a > 0) AND (b > 0)")).toBe("(a > 0) AND (b > 0)");
   expect(withoutParentheses("((a > 0) AND (b > 0))")).toBe("(a > 0) AND (b > 0)");

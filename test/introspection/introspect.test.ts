@@ -11,7 +11,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     await legacy().script(legacyTypes + legacyTables);
   });
 
-  it("tells columns with their types, defaults, collations and comments", async () => {
+  it("introspect() reads columns with their types, defaults, collations and comments", async () => {
     const { customers } = (await introspect(legacy())).tables;
     expect(customers).toMatchObject({ primaryKey: ["id"], comment: "Who buys" });
     expect(customers!.columns).toEqual({
@@ -42,7 +42,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     });
   });
 
-  it("tells constraints, without the words around them", async () => {
+  it("introspect() reads constraints, without the keywords around them", async () => {
     const { tables } = await introspect(legacy());
     expect(tables["customers"]!.checks).toEqual({
       named_check: "(balance >= (0)::numeric) AND ((status <> 'new'::status) OR active)",
@@ -77,7 +77,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     });
   });
 
-  it("tells indexes, without those behind constraints", async () => {
+  it("introspect() reads indexes, without those of constraints", async () => {
     const { tables } = await introspect(legacy());
     expect(tables["customers"]!.indexes).toEqual({
       customers_lower: {
@@ -106,7 +106,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(tables["orders"]!.indexes).toBeUndefined();
   });
 
-  it("tells other kinds apart, and leaves partitions and its own table out", async () => {
+  it("introspect() separates views and other kinds, and leaves out partitions and its own table", async () => {
     const { tables, unmanaged, enums } = await introspect(legacy());
     expect(Object.keys(tables)).toEqual(
       "accounts bought_together counters customer_profiles customers customers_favourites employees event_notes events no_key order_lines orders people products".split(
@@ -137,7 +137,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(enums).toEqual({ status: ["new", "in progress", "it's done"], "old.grade": ["a", "b"] });
   });
 
-  it("names the schema where the search path does not lead", async () => {
+  it("introspect() names the schema of tables outside the search path", async () => {
     const old = await introspect(legacy(), { schemas: ["old"] });
     expect(old.tables).toEqual({
       "old.items": {
@@ -170,7 +170,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(led.tables["items"]!.columns["grade"]).toEqual({ type: "grade", nullable: true, default: "'b'::grade" });
   });
 
-  it("reads some tables, or all but some", async () => {
+  it("introspect() reads the given tables, or all except some", async () => {
     const some = await introspect(legacy(), { tables: ["public.people", "products", "active_customers"] });
     expect(Object.keys(some.tables)).toEqual(["people", "products"]);
     expect(Object.keys(some.unmanaged)).toEqual(["active_customers"]);
@@ -181,7 +181,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(Object.keys(rest.unmanaged)).toEqual(["active_customers"]);
   });
 
-  it("refuses what is not there", async () => {
+  it("introspect() refuses unknown schemas, tables and options", async () => {
     await expect(introspect(legacy(), { schemas: ["odl"] })).rejects.toThrow(
       "the database has no schema odl; did you mean 'old'?",
     );
@@ -194,7 +194,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     await expect(introspect(legacy(), { tables: "a" as unknown as [] })).rejects.toThrow("must be a list of strings");
   });
 
-  it("refuses a table whose name has a dot, unless it is left out", async () => {
+  it("introspect() refuses a table whose name has a dot, unless it is excluded", async () => {
     const read = await legacy().transaction(async (tx) => {
       await tx.script('create table "a.b" (id integer primary key); create type "c.d" as enum (\'x\')');
       await tx.script('create table refers (id integer primary key references "a.b", kind "c.d")');
@@ -212,7 +212,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(Object.keys(read.enums)).not.toContain("c.d");
   });
 
-  it("leaves out what an extension brought", async () => {
+  it("introspect() leaves out the objects of an extension", async () => {
     const read = await legacy().transaction(async (tx) => {
       await tx.script(`create table theirs (id integer primary key); create type their_enum as enum ('x');
         alter extension plpgsql add table theirs; alter extension plpgsql add type their_enum`);
@@ -225,7 +225,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(Object.keys(read.enums)).not.toContain("their_enum");
   });
 
-  it("asks as often for many tables as for one", async () => {
+  it("introspect() sends the same number of queries for many tables as for one", async () => {
     let asked = 0;
     const counted = (queries: Queries): Queries =>
       new Proxy(queries, {
@@ -242,7 +242,7 @@ describePairs("introspect", service("postgres"), (legacy, empty) => {
     expect(asked).toBe(6);
   });
 
-  it("reads an empty database, and names of any kind", async () => {
+  it("introspect() reads an empty database, and names of any kind", async () => {
     expect(await introspect(empty())).toEqual({ tables: {}, enums: {}, unmanaged: {} });
     await empty().script(hostileTypes + hostileTables);
     const { tables } = await introspect(empty());

@@ -42,7 +42,7 @@ async function roundTrip(name: string, first: Database, second: Database, option
 }
 
 describePairs("models written from tables of models", service("postgres"), (first, second) => {
-  it("ask for the same tables", async () => {
+  it("Models written from tables of models describe the same tables", async () => {
     await createTables(first(), [...bookshop, ...everything]);
     const { before, after, models } = await roundTrip("own", first(), second(), { schemas: ["public", "shop"] });
     expect(after).toEqual(before);
@@ -50,13 +50,13 @@ describePairs("models written from tables of models", service("postgres"), (firs
     expect(await databaseDrift(first(), wanted)).toEqual([]);
   });
 
-  it("are readable", async () => {
+  it("Models written from tables of models are readable code", async () => {
     const tables = [...bookshop.map((model) => model.meta.table), "books_tags"];
     const expected = await readFile(new URL("./fixtures/bookshop-models.ts", import.meta.url), "utf8");
     expect(writeModels(await introspect(first(), { tables }), { language: "ts" })).toBe(expected);
   });
 
-  it("are JavaScript when that is wanted", async () => {
+  it("Models can be written as JavaScript", async () => {
     const state = await introspect(first(), { schemas: ["public", "shop"] });
     const models = await importModels(writeModels(state, { language: "js" }), "js");
     expect(await databaseDrift(first(), stateOf(Object.values(models).map((model) => model.meta)))).toEqual([]);
@@ -64,7 +64,7 @@ describePairs("models written from tables of models", service("postgres"), (firs
 });
 
 describePairs("models written from a legacy schema", service("postgres"), (first, second) => {
-  it("ask for the same tables, but for what no model can say", async () => {
+  it("Models written from legacy tables describe the same tables, except for what no model can express", async () => {
     await first().script(legacyTypes + legacyTables);
     await second().script(legacyTypes);
     const { before, after, models } = await roundTrip("legacy", first(), second(), { schemas: ["public", "old"] });
@@ -87,7 +87,7 @@ describePairs("models written from a legacy schema", service("postgres"), (first
     expect(models["ActiveCustomer"]!.meta.managed).toBe(false);
   });
 
-  it("read and write rows", async () => {
+  it("Models written from legacy tables read and write rows", async () => {
     const models = await importModels(written.get("legacy")!);
     const objects = (name: string) => (models[name] as unknown as { objects: Rows }).objects.using(first());
     const customer = await objects("Customer").create({
@@ -119,7 +119,7 @@ describePairs("models written from a legacy schema", service("postgres"), (first
 });
 
 describePairs("models written from a hostile schema", service("postgres"), (first, second) => {
-  it("ask for the same tables, and run nothing", async () => {
+  it("Models written from tables with hostile names make those tables again and run nothing else", async () => {
     await first().script(hostileTypes + hostileTables);
     await second().script(hostileTypes);
     const { before, after } = await roundTrip("hostile", first(), second());
@@ -133,7 +133,7 @@ describePairs("models written from a hostile schema", service("postgres"), (firs
     ]);
   });
 
-  it("leave out what a model cannot name, and say so", async () => {
+  it("Names that a model cannot have are left out of the written models, with a comment", async () => {
     await first().script(unnameable);
     const tables = ["controls", "new\nline", "only\u0001controls", "nothing"];
     const source = writeModels(await introspect(first(), { tables }), { language: "ts" });
@@ -154,7 +154,7 @@ describePairs("models written from a hostile schema", service("postgres"), (firs
   });
 });
 
-it("writes what the compiler accepts", async () => {
+it("The compiler accepts the written models", async () => {
   expect([...written.keys()]).toEqual(["own", "legacy", "hostile", "unnameable"]);
   const wrong =
     'import { field, Model } from "stoa/orm"; export class A extends Model("a", { id: field.int({ nul: 1 }) }) {}';
@@ -169,7 +169,7 @@ describe("writeModels", () => {
   });
   const classes = (source: string): string[] => [...source.matchAll(/^export class (\w+)/gm)].map(([, name]) => name!);
 
-  it("calls classes after one row of the table", () => {
+  it("Classes are named after one row of their table", () => {
     const state = tables(
       "books",
       "categories",
@@ -194,7 +194,7 @@ describe("writeModels", () => {
     ]);
   });
 
-  it("keeps names apart from one another and from those of the language", () => {
+  it("Names of classes and fields differ from each other and from reserved words", () => {
     const state = tables(
       "book",
       "books",
@@ -219,12 +219,12 @@ describe("writeModels", () => {
     ]);
   });
 
-  it("takes names for classes", () => {
+  it("The names of classes can be given", () => {
     const source = writeModels(tables("auth_user", "user"), { language: "js", names: { auth_user: "User" } });
     expect(classes(source)).toEqual(["User", "UserModel"]);
   });
 
-  it("refuses names that cannot be, and options that are not there", () => {
+  it("writeModels() refuses impossible names and unknown options", () => {
     const write = (options: object) => () => writeModels(tables("books"), options as { language: "ts" });
     expect(write({ language: "ts", names: { boks: "Book" } })).toThrow(
       "option 'names' in writeModels names the table boks, which is not there; did you mean 'books'?",
