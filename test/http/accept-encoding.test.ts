@@ -36,11 +36,11 @@ describe("acceptedCodings", () => {
     ["gzip;level=9", []],
     ["gzip, gzip;q=0", []],
     ["gzipped, xgzip, br-2", []],
-  ])("of %j is %j", (field, expected) => {
+  ])("The accepted codings of %j are %j", (field, expected) => {
     expect(acceptedCodings(field, both)).toEqual(expected);
   });
 
-  it("offers nothing that is not offered", () => {
+  it("A coding that is not offered is never accepted", () => {
     expect(acceptedCodings("br, gzip, *", ["gzip"])).toEqual(["gzip"]);
     expect(acceptedCodings("br", ["gzip"])).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe("acceptedCodings", () => {
   const quality = fc.integer({ min: 0, max: 1000 }).map((thousandths) => (thousandths / 1000).toFixed(3));
   const preferences = fc.uniqueArray(fc.tuple(coding, quality), { selector: ([name]) => name, maxLength: 6 });
 
-  it("never gives what has weight 0 or weighs less than the plain body, and sorts by weight", () => {
+  it("Accepted codings have a weight above 0 and not below the plain body's, and are sorted by weight", () => {
     fc.assert(
       fc.property(preferences, fc.constantFrom(",", ", ", " ,\t"), (items, comma) => {
         const weights = new Map<string, number>(items.map(([name, q]) => [name, Number(q)]));
@@ -64,7 +64,7 @@ describe("acceptedCodings", () => {
     );
   });
 
-  it("does not depend on the order in which codings are named", () => {
+  it("Accepted codings do not depend on the order in which the client names them", () => {
     fc.assert(
       fc.property(preferences, (items) => {
         const texts = items.map(([name, q]) => `${name};q=${q}`);
@@ -73,7 +73,7 @@ describe("acceptedCodings", () => {
     );
   });
 
-  it("gives for any text at all only what was offered, each once", () => {
+  it("Any text gives only offered codings, each once", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const given = acceptedCodings(text, both);
@@ -85,11 +85,11 @@ describe("acceptedCodings", () => {
 });
 
 describe("codingNegotiator", () => {
-  it("gives nothing to a client that does not say", () => {
+  it("A client without Accept-Encoding gets no coding", () => {
     expect(codingNegotiator(both)(undefined)).toEqual([]);
   });
 
-  it("answers alike the first time and later, for more fields than it keeps", () => {
+  it("The negotiator gives the same result again, for more fields than it caches", () => {
     const negotiate = codingNegotiator(both);
     for (let round = 0; round < 2; round++) {
       for (let i = 0; i < 300; i++) {

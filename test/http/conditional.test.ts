@@ -61,7 +61,7 @@ describe("the conditions of a request", () => {
     [{ "if-match": '"v1"', "if-unmodified-since": before }, "send"],
     [{ "if-match": '"v1"', "if-none-match": '"v1"' }, "unchanged"],
     [{ "if-match": '"v0"', "if-none-match": '"v1"' }, "failed"],
-  ])("%j: %s", (fields, verdict, validators, method) => {
+  ])("The conditions %j lead to: %s", (fields, verdict, validators, method) => {
     expect(evaluate(fields, validators, method)).toBe(verdict);
   });
 });
@@ -84,23 +84,23 @@ describe("If-Range", () => {
     ["garbage", false],
     ["*", false],
     [same, false, none],
-  ])("%s allows a range: %s", (field, allowed, validators = strong) => {
+  ])("The If-Range value %s allows a range: %s", (field, allowed, validators = strong) => {
     expect(allowsRange(field, validators, later)).toBe(allowed);
   });
 
-  it("by date does not count within the second of the change", () => {
+  it("An If-Range date within the second of the change does not allow a range", () => {
     expect(allowsRange(same, strong, modified + 999)).toBe(false);
   });
 });
 
 describe("entity tags", () => {
-  it("may hold commas and bytes above ASCII", () => {
+  it("An entity tag can contain commas and bytes above ASCII", () => {
     expect(matchesWeakly('"a,b", "\u00e9"', '"\u00e9"')).toBe(true);
     expect(matchesWeakly('"a,b"', '"a"')).toBe(false);
     expect(matchesStrongly('"a,b"', '"a,b"')).toBe(true);
   });
 
-  it("are compared in long lists without delay", () => {
+  it("Long lists of entity tags are compared without delay", () => {
     const list = Array.from({ length: 2000 }, (_, i) => `"${i}"`).join(" , ");
     expect(matchesWeakly(list, '"1999"')).toBe(true);
     expect(matchesWeakly(`${" ".repeat(200_000)}x`, '"1"')).toBe(false);
@@ -116,7 +116,7 @@ describe("entity tags", () => {
     ['w/"a"', false],
     ['"a b"', false],
     ['"a\r\n"', false],
-  ])("%j is one: %s", (text, valid) => {
+  ])("The text %j is an entity tag: %s", (text, valid) => {
     expect(isEntityTag(text)).toBe(valid);
   });
 });

@@ -19,15 +19,15 @@ describe("Content-Disposition", () => {
     ["a\0b\x7f", 'attachment; filename="a_b_"'],
     ["\ud800.txt", "attachment; filename=\"_.txt\"; filename*=UTF-8''%EF%BF%BD.txt"],
     ["dir/", "attachment"],
-  ])("of %j", (filename, value) => {
+  ])("Content-Disposition is correct for the file name %j", (filename, value) => {
     expect(contentDisposition("attachment", filename)).toBe(value);
   });
 
-  it("may be inline", () => {
+  it("Content-Disposition can be inline", () => {
     expect(contentDisposition("inline", "a.txt")).toBe('inline; filename="a.txt"');
   });
 
-  it("can be sent and keeps its form, whatever the name", () => {
+  it("Content-Disposition is a valid header for any file name", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 0xffff })), (units) => {
         const filename = String.fromCharCode(...units);

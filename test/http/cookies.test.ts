@@ -5,7 +5,7 @@ import { ValueError } from "../../src/internal/value-error.js";
 import fc from "../support/properties.js";
 
 describe("reading cookies", () => {
-  it("gives each cookie by its name, in order", () => {
+  it("Cookies are read by name, in order", () => {
     const cookies = parseCookies("a=1; b=2;c=3");
     expect([...cookies]).toEqual([
       ["a", "1"],
@@ -29,16 +29,16 @@ describe("reading cookies", () => {
     ["spaces and tabs around name and value are taken off", " \ta \t=\t 1 \t", "1"],
     ["an empty value is a value", "a=", ""],
     ["a byte that is no space in ASCII stays", "a=\u00c3\u00a0", "\u00c3\u00a0"],
-  ])("%s", (_, header, value) => {
+  ])("A Cookie header is read by this rule: %s", (_, header, value) => {
     expect(parseCookies(header).get("a")).toBe(value);
   });
 
-  it("passes over what is no cookie", () => {
+  it("Parts of a Cookie header that are not cookies are skipped", () => {
     expect([...parseCookies("novalue; =x; ;; a=1;")]).toEqual([["a", "1"]]);
     expect(parseCookies("").size).toBe(0);
   });
 
-  it("takes __proto__ and constructor for names like any other", () => {
+  it("Cookies named __proto__ and constructor are plain cookies", () => {
     const cookies = parseCookies("__proto__=1; constructor=2");
     expect(cookies.get("__proto__")).toBe("1");
     expect(cookies.get("constructor")).toBe("2");
@@ -46,24 +46,24 @@ describe("reading cookies", () => {
     expect(JSON.stringify(cookies)).toBe('{"__proto__":"1","constructor":"2"}');
   });
 
-  it("is not slowed down by a long run of blanks", () => {
+  it("A long run of blanks does not slow down the parser of cookies", () => {
     const blanks = " ".repeat(200_000);
     expect(parseCookies(`a=${blanks}x${blanks}y`).get("a")).toBe(`x${blanks}y`);
   });
 });
 
 describe("writing cookies", () => {
-  it("writes name and value with the path /", () => {
+  it("A cookie is written with name, value and the path /", () => {
     expect(serializeCookie("a", "1")).toBe("a=1; Path=/");
   });
 
-  it("escapes the value, so that it cannot end the field", () => {
+  it("The value of a cookie is escaped, so that it cannot end the field", () => {
     expect(serializeCookie("a", 'x; Domain=evil\r\nSet-Cookie: b="é"')).toBe(
       "a=x%3B%20Domain%3Devil%0D%0ASet-Cookie%3A%20b%3D%22%C3%A9%22; Path=/",
     );
   });
 
-  it("writes every attribute", () => {
+  it("A cookie is written with every attribute", () => {
     const cookie = serializeCookie("a", "1", {
       domain: "example.com",
       path: "/books",
@@ -81,7 +81,7 @@ describe("writing cookies", () => {
     );
   });
 
-  it("writes dates up to the end of the year 9999", () => {
+  it("The dates of a cookie are written up to the end of the year 9999", () => {
     const expires = new Date(Date.UTC(9999, 11, 31, 23, 59, 59));
     expect(serializeCookie("a", "1", { expires })).toContain("Expires=Fri, 31 Dec 9999 23:59:59 GMT");
   });
@@ -107,31 +107,31 @@ describe("writing cookies", () => {
     ["__Host- with another path", "__Host-a", { secure: true, path: "/x" }, /requires the path "\/"/],
     ["an empty secret", "a", { secret: "" }, /secret that is not empty/],
     ["no secret in the list", "a", { secret: [] }, /secret that is not empty/],
-  ])("refuses %s", (_, name, options, message) => {
+  ])("serializeCookie() refuses %s", (_, name, options, message) => {
     expect(() => serializeCookie(name, "1", options)).toThrow(ValueError);
     expect(() => serializeCookie(name, "1", options)).toThrow(message);
   });
 
-  it("refuses an option it does not know, and suggests the one that was meant", () => {
+  it("An unknown cookie option is refused, with a suggestion", () => {
     const options = { httponly: true } as CookieOptions;
     expect(() => serializeCookie("a", "1", options)).toThrow("unknown option 'httponly'");
     expect(() => serializeCookie("a", "1", options)).toThrow("did you mean 'httpOnly'");
   });
 
-  it("refuses a sameSite that browsers do not know", () => {
+  it("A sameSite value that browsers do not know is refused", () => {
     expect(() => serializeCookie("a", "1", { sameSite: "Laxx" as "lax" })).toThrow(/option 'sameSite'.*"strict"/);
   });
 
-  it("refuses half of a surrogate pair, which has no form in UTF-8", () => {
+  it("Half of a surrogate pair is refused in a cookie, because UTF-8 cannot express it", () => {
     expect(() => serializeCookie("a", "\ud800")).toThrow("half of a surrogate pair");
   });
 
-  it("accepts the prefixes when their rules are kept", () => {
+  it("The prefixes of cookie names are accepted if their rules are kept", () => {
     expect(serializeCookie("__Host-a", "1", { secure: true })).toBe("__Host-a=1; Path=/; Secure");
     expect(serializeCookie("__Secure-a", "1", { secure: true, domain: "a.example" })).toContain("Domain=a.example");
   });
 
-  it("gives back any value that was written", () => {
+  it("Any cookie value that is written is read back unchanged", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (value) => {
         const pair = serializeCookie("a", value).split("; ")[0]!;
@@ -145,17 +145,17 @@ describe("signed cookies", () => {
   const pairOf = (name: string, value: string, secret: string | string[]): string =>
     serializeCookie(name, value, { secret }).split("; ")[0]!;
 
-  it("are the value, a dot, and the HMAC of name and value", () => {
+  it("A signed cookie is the value, a dot, and the HMAC of name and value", () => {
     const mac = createHmac("sha256", "key").update("user=ada").digest("base64url");
     expect(pairOf("user", "ada", "key")).toBe(`user=ada.${mac}`);
   });
 
-  it("give the value back when the signature is right", () => {
+  it("A signed cookie with the right signature gives its value", () => {
     expect(parseCookies(pairOf("user", "ada.lovelace é", "key")).signed("user", "key")).toBe("ada.lovelace é");
     expect(parseCookies(pairOf("user", "", "key")).signed("user", "key")).toBe("");
   });
 
-  it("are read with any of several secrets, and written with the first", () => {
+  it("A signed cookie is verified with any of several secrets, and signed with the first", () => {
     const old = parseCookies(pairOf("user", "ada", "old"));
     expect(old.signed("user", ["new", "old"])).toBe("ada");
     const rotated = parseCookies(pairOf("user", "ada", ["new", "old"]));
@@ -163,7 +163,7 @@ describe("signed cookies", () => {
     expect(rotated.signed("user", "old")).toBeUndefined();
   });
 
-  it("give nothing for another value, name, secret or signature", () => {
+  it("A signed cookie with another value, name, secret or signature gives no value", () => {
     const pair = pairOf("user", "ada", "key");
     const mac = pair.slice(pair.lastIndexOf(".") + 1);
     const read = (header: string, name = "user", secret = "key") => parseCookies(header).signed(name, secret);
@@ -177,21 +177,21 @@ describe("signed cookies", () => {
     expect(read("other=1")).toBeUndefined();
   });
 
-  it("have one signature alone: bits that base64 leaves over do not make another", () => {
+  it("Unused bits of base64 do not make a second valid signature", () => {
     const pair = pairOf("user", "ada", "key");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const neighbour = alphabet[alphabet.indexOf(pair.at(-1)!) ^ 1]!;
     expect(parseCookies(pair.slice(0, -1) + neighbour).signed("user", "key")).toBeUndefined();
   });
 
-  it("cannot be checked without a secret", () => {
+  it("A signed cookie cannot be verified without a secret", () => {
     expect(() => parseCookies("a=1").signed("a", [])).toThrow(ValueError);
     expect(() => parseCookies("").signed("a", ["key", ""])).toThrow(ValueError);
   });
 });
 
 describe("the prefix __Host- of a cookie's name", () => {
-  it("is there where the options allow it, and such a cookie is accepted", () => {
+  it("The prefix __Host- is added if the options allow it, and such a cookie is accepted", () => {
     for (const options of [{ secure: true }, { secure: true, path: "/" }]) {
       const name = hostCookieName("session", options);
       expect(name).toBe("__Host-session");
@@ -206,7 +206,7 @@ describe("the prefix __Host- of a cookie's name", () => {
     ["session", { secure: true, domain: "example.com" }],
     ["__Host-session", { secure: true }],
     ["__secure-session", { secure: true }],
-  ])("is not added to %s with %j", (name, options) => {
+  ])("The prefix __Host- is not added to %s with %j", (name, options) => {
     expect(hostCookieName(name, options)).toBe(name);
   });
 });

@@ -24,7 +24,7 @@ function refusal(run: () => unknown): { status: number; code: string; detail: st
 }
 
 describe("a url-encoded form", () => {
-  it("gives fields by name, decoded, in order", () => {
+  it("A url-encoded form gives fields by name, decoded, in order", () => {
     const form = parseForm(urlencoded, Buffer.from("a=1&b=x+y%20z&a=2&c=%C3%A9"));
     expect(form.get("a")).toBe("1");
     expect(form.getAll("a")).toEqual(["1", "2"]);
@@ -36,15 +36,15 @@ describe("a url-encoded form", () => {
     expect(form.files).toEqual([]);
   });
 
-  it("is recognised with a charset, in any case", () => {
+  it("A url-encoded form is recognised with a charset, in any case", () => {
     expect(parseForm("Application/X-WWW-Form-Urlencoded; charset=UTF-8", Buffer.from("a=1")).get("a")).toBe("1");
   });
 
-  it("is empty when the body is", () => {
+  it("An empty body is an empty url-encoded form", () => {
     expect([...parseForm(urlencoded, Buffer.alloc(0))]).toEqual([]);
   });
 
-  it("turns into an object that has nothing but the fields", () => {
+  it("A form becomes an object without a prototype that contains only the fields", () => {
     const object = parseForm(urlencoded, Buffer.from("__proto__=1&a=1&a=2&a=3&constructor=x")).toJSON();
     expect(Object.getPrototypeOf(object)).toBeNull();
     expect(Object.entries(object)).toEqual([
@@ -54,12 +54,12 @@ describe("a url-encoded form", () => {
     ]);
   });
 
-  it("is refused with 400 when it is not UTF-8", () => {
+  it("A url-encoded form that is not UTF-8 is refused with 400", () => {
     const refused = refusal(() => parseForm(urlencoded, Buffer.from([0x61, 0x3d, 0xff])));
     expect(refused).toMatchObject({ status: 400, code: "MALFORMED_FORM" });
   });
 
-  it("is refused with 413 when it has more fields than allowed", () => {
+  it("A url-encoded form with too many fields is refused with 413", () => {
     const body = Buffer.from(Array.from({ length: 1000 }, (_, i) => `a${i}=1`).join("&"));
     expect(parseForm(urlencoded, body).size).toBe(1000);
     expect(refusal(() => parseForm(urlencoded, Buffer.concat([body, Buffer.from("&b=1")])))).toMatchObject({
@@ -71,7 +71,7 @@ describe("a url-encoded form", () => {
 });
 
 describe("a url-encoded form as large as the body limit", () => {
-  it("takes a few times its size in memory, whatever it holds", async () => {
+  it("A url-encoded form as large as the body limit takes only a few times its size in memory", async () => {
     const program = `
       import { parseForm } from ${JSON.stringify(new URL("../../src/http/form.ts", import.meta.url).href)};
       for (const unit of ["%z", "%", "+", "%ff", "%41", "é%z", "=", "a"]) {
@@ -96,7 +96,7 @@ describe("the content type of a form", () => {
     "multipart/form-data garbage; boundary=x",
     "multipart/form-data; boundary=",
     "multipart/form-data; boundary=a; boundary=b",
-  ])("%s is refused with 415", (type) => {
+  ])("A form of the content type %s is refused with 415", (type) => {
     expect(refusal(() => parseForm(type, Buffer.from("a=1"))).status).toBe(415);
   });
 
@@ -107,7 +107,7 @@ describe("the content type of a form", () => {
     'multipart/form-data; boundary="ends with a space "',
     'multipart/form-data; boundary="a\tb"',
     'multipart/form-data; boundary="a*b"',
-  ])("%s is refused with 400 for its boundary", (type) => {
+  ])("The content type %s is refused with 400 for its boundary", (type) => {
     expect(refusal(() => parseForm(type, multipartBody()))).toMatchObject({ status: 400, code: "MALFORMED_FORM" });
   });
 
@@ -116,14 +116,14 @@ describe("the content type of a form", () => {
     ['multipart/form-data; boundary="a b"', "a b"],
     ["multipart/form-data; charset=utf-8; boundary=----=_Part_1:2/3?", "----=_Part_1:2/3?"],
     ["Multipart/Form-Data;BOUNDARY=x", "x"],
-  ])("%s is read", (type, expected) => {
+  ])("A form of the content type %s is read", (type, expected) => {
     const body = `--${expected}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${expected}--`;
     expect(parseForm(type, Buffer.from(body)).get("a")).toBe("1");
   });
 });
 
 describe("a multipart form", () => {
-  it("gives fields and files in order", () => {
+  it("A multipart form gives fields and files in order", () => {
     const form = parse(
       fieldPart("title", "Sátántangó"),
       filePart("cover", "a.png", Buffer.from([1, 2, 0, 255]), "image/png"),
@@ -153,7 +153,7 @@ describe("a multipart form", () => {
     expect(form.toJSON()).toEqual({ title: "Sátántangó", tag: ["one", "two"] });
   });
 
-  it("reads a file as text", () => {
+  it("A file of a form can be read as text", () => {
     expect(
       parse(filePart("f", "a.txt", "é"))
         .file("f")!
@@ -161,19 +161,19 @@ describe("a multipart form", () => {
     ).toBe("é");
   });
 
-  it("keeps line breaks and what merely looks like a boundary in the content", () => {
+  it("Line breaks and text that resembles a boundary stay in the content of a part", () => {
     const content = `\r\n--\r\n--${boundary.slice(0, -1)}\r\n${boundary}\r\n--other--\r\n\r`;
     expect(parse(fieldPart("a", content), fieldPart("b", "2")).toJSON()).toEqual({ a: content, b: "2" });
   });
 
-  it("reads empty content, with and without a line break of its own", () => {
+  it("A part with empty content is read, with and without a line break of its own", () => {
     expect(parse(fieldPart("a", ""), fieldPart("b", "")).toJSON()).toEqual({ a: "", b: "" });
     const head = 'Content-Disposition: form-data; name="a"';
     const bare = `--${boundary}\r\n${head}\r\n\r\n--${boundary}--`;
     expect(parseForm(contentType, Buffer.from(bare)).toJSON()).toEqual({ a: "" });
   });
 
-  it("may be empty, have text before and after its parts, and padding after a boundary", () => {
+  it("A multipart form can be empty, have text around its parts, and padding after a boundary", () => {
     expect(parse().size).toBe(0);
     const part = 'Content-Disposition: form-data; name="a"\r\n\r\n1';
     const body = `to be ignored\r\n--${boundary} \t\r\n${part}\r\n--${boundary}-- \t\r\nto be ignored\r\n--${boundary}\r\nx`;
@@ -181,13 +181,13 @@ describe("a multipart form", () => {
     expect(parseForm(contentType, Buffer.from(`\r\n--${boundary}--`)).size).toBe(0);
   });
 
-  it("leaves a file input out in which nothing was chosen", () => {
+  it("A file input without a chosen file is left out of the form", () => {
     const form = parse(filePart("cover", "", "", "application/octet-stream"));
     expect(form.has("cover")).toBe(false);
     expect(form.file("cover")).toBeUndefined();
   });
 
-  it("calls a file octets unless it has a type", () => {
+  it("A file without a type is application/octet-stream", () => {
     expect(parse(filePart("f", "a", "x")).file("f")!.type).toBe("application/octet-stream");
   });
 
@@ -205,11 +205,11 @@ describe("a multipart form", () => {
     ["a percent sign", "100%25.txt", "100%25.txt"],
     ["UTF-8", "é日本.txt", "é日本.txt"],
     ["a semicolon", "a;b=c.txt", "a;b=c.txt"],
-  ])("takes of %s the last component", (_, sent, filename) => {
+  ])("A file name with %s is reduced to its last component", (_, sent, filename) => {
     expect(parse(filePart("f", sent, "x")).file("f")!.filename).toBe(filename);
   });
 
-  it("ignores filename*, which forms do not use", () => {
+  it("A filename* parameter is ignored in a form", () => {
     const form = parse(
       { head: [`Content-Disposition: form-data; name="a"; filename*=UTF-8''x.txt`], content: "1" },
       { head: [`Content-Disposition: form-data; name=b; filename=y.txt; filename*=UTF-8''x.txt`], content: "2" },
@@ -218,7 +218,7 @@ describe("a multipart form", () => {
     expect(form.file("b")!.filename).toBe("y.txt");
   });
 
-  it("takes __proto__ for a name like any other", () => {
+  it("A multipart field named __proto__ is a plain field", () => {
     const object = parse(fieldPart("__proto__", "1"), fieldPart("__proto__", "2")).toJSON();
     expect(Object.entries(object)).toEqual([["__proto__", ["1", "2"]]]);
   });
@@ -241,14 +241,14 @@ describe("a multipart form", () => {
     ["with a bare line feed", [`${named}\nX: 1`]],
     ["with a bare carriage return", [`${named}\rX: 1`]],
     ["in base64", [named, "Content-Transfer-Encoding: base64"]],
-  ])("is refused with 400 for a part %s, and echoes nothing", (_, head) => {
+  ])("A multipart form is refused with 400 for a part %s, and the error repeats no input", (_, head) => {
     const refused = refusal(() => parse({ head, content: "secret-echo" }));
     expect(refused).toMatchObject({ status: 400, code: "MALFORMED_FORM" });
     expect(refused.detail).toMatch(/^A part |^The header of a part /);
     expect(refused.detail).not.toContain("secret-echo");
   });
 
-  it("is refused when a header or a field is not UTF-8", () => {
+  it("A multipart form is refused if a header or a field is not UTF-8", () => {
     const bad = Buffer.from([0x61, 0xff]).toString("latin1");
     const head = Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${bad}"\r\n\r\n`, "latin1");
     const tail = Buffer.from(`\r\n--${boundary}--`);
@@ -257,12 +257,12 @@ describe("a multipart form", () => {
     expect(refusal(() => parse(field)).detail).toBe("A field of the form is not valid UTF-8.");
   });
 
-  it("accepts the encodings that change nothing", () => {
+  it("A transfer encoding of a part that changes nothing is accepted", () => {
     const head = ['Content-Disposition: form-data; name="a"', "Content-Transfer-Encoding: 8BIT"];
     expect(parse({ head, content: "1" }).get("a")).toBe("1");
   });
 
-  it("is refused with 400 wherever it is cut off", () => {
+  it("A multipart form that is cut off at any place is refused with 400", () => {
     const body = multipartBody(fieldPart("a", "1"), filePart("f", "x", "content"));
     for (let length = 0; length < body.length - 2; length++) {
       const refused = refusal(() => parseForm(contentType, body.subarray(0, length)));
@@ -271,10 +271,13 @@ describe("a multipart form", () => {
     expect(parseForm(contentType, body.subarray(0, body.length - 2)).size).toBe(2);
   });
 
-  it.each(["x", "-x", "--x", "\n", "--\n", "\rx"])("is refused when a boundary is followed by %j", (garbage) => {
-    const body = Buffer.from(`--${boundary}${garbage}\r\n\r\n--${boundary}--`);
-    expect(refusal(() => parseForm(contentType, body)).status).toBe(400);
-  });
+  it.each(["x", "-x", "--x", "\n", "--\n", "\rx"])(
+    "A multipart form is refused if a boundary is followed by %j",
+    (garbage) => {
+      const body = Buffer.from(`--${boundary}${garbage}\r\n\r\n--${boundary}--`);
+      expect(refusal(() => parseForm(contentType, body)).status).toBe(400);
+    },
+  );
 
   it.each<[string, MultipartLimits, RawPart[], RawPart[]]>([
     ["maxParts", { maxParts: 2 }, [fieldPart("a", ""), filePart("b", "x", "")], [fieldPart("c", "")]],
@@ -292,13 +295,13 @@ describe("a multipart form", () => {
       [filePart("c", "x", "12345")],
     ],
     ["maxHeaderSize", { maxHeaderSize: 60 }, [fieldPart("a", "")], [fieldPart("a".repeat(60), "")]],
-  ])("is refused with 413 past %s", (_, limits, within, beyond) => {
+  ])("A multipart form is refused with 413 past %s", (_, limits, within, beyond) => {
     expect(() => parseForm(contentType, multipartBody(...within), limits)).not.toThrow();
     const refused = refusal(() => parseForm(contentType, multipartBody(...within, ...beyond), limits));
     expect(refused).toMatchObject({ status: 413, code: "PAYLOAD_TOO_LARGE" });
   });
 
-  it("has safe limits by default, which undefined does not lift", () => {
+  it("The default limits of a form hold also if an option is undefined", () => {
     const fields = Array.from({ length: 1001 }, () => fieldPart("a", ""));
     expect(refusal(() => parseForm(contentType, multipartBody(...fields), { maxParts: undefined })).status).toBe(413);
     const files = Array.from({ length: 101 }, () => filePart("a", "x", ""));
@@ -308,7 +311,7 @@ describe("a multipart form", () => {
     expect(parse(filePart("f", "x", Buffer.alloc(3 * 1024 * 1024))).file("f")!.size).toBe(3 * 1024 * 1024);
   });
 
-  it("refuses a limit that is none", () => {
+  it("An invalid limit of a form is refused", () => {
     const limits = { maxFile: 3 } as MultipartLimits;
     expect(() => parseForm(contentType, multipartBody(), limits)).toThrow("did you mean 'maxFiles'");
   });

@@ -14,7 +14,7 @@ describe("the headers of a request", () => {
     ]),
   );
 
-  it("are found by name in any case", () => {
+  it("Request headers are found by name in any case", () => {
     expect(headers.get("host")).toBe("a.example");
     expect(headers.get("HOST")).toBe("a.example");
     expect(headers.has("hOsT")).toBe(true);
@@ -22,13 +22,13 @@ describe("the headers of a request", () => {
     expect(headers.has("absent")).toBe(false);
   });
 
-  it("join the values of a repeated field, and give them apart", () => {
+  it("Repeated request headers are joined by get() and separate in getAll()", () => {
     expect(headers.get("X-Multi")).toBe("1, 2");
     expect(headers.getAll("X-Multi")).toEqual(["1", "2"]);
     expect(headers.getAll("absent")).toEqual([]);
   });
 
-  it("are iterated in lower case, as received", () => {
+  it("Request headers are iterated as received, with names in lower case", () => {
     expect([...headers]).toEqual([
       ["host", "a.example"],
       ["x-multi", "1"],
@@ -38,11 +38,11 @@ describe("the headers of a request", () => {
     expect([...headers.keys()]).toEqual(["host", "x-multi", "x-multi", "__proto__"]);
   });
 
-  it("turn into JSON, one property per name, whatever the name", () => {
+  it("Request headers become JSON with one property per name, whatever the name", () => {
     expect(JSON.stringify(headers)).toBe('{"host":"a.example","x-multi":"1, 2","__proto__":"x"}');
   });
 
-  it("work as the init of web headers", () => {
+  it("Request headers can initialize web headers", () => {
     expect(new Headers([...headers]).get("x-multi")).toBe("1, 2");
   });
 });
@@ -50,7 +50,7 @@ describe("the headers of a request", () => {
 describe("the headers of a response", () => {
   const make = (): ResponseHeaders => new Response("x").headers;
 
-  it("are set, added, replaced and removed by name in any case", () => {
+  it("Response headers are set, added, replaced and removed by name in any case", () => {
     const headers = make().set("X-A", "1").append("x-a", 2);
     expect(headers.get("X-a")).toBe("1, 2");
     headers.set("x-A", "3");
@@ -60,7 +60,7 @@ describe("the headers of a response", () => {
     expect(headers.has("x-a")).toBe(false);
   });
 
-  it("treat Content-Type like any other", () => {
+  it("Content-Type is read, set and removed as any other response header", () => {
     const headers = make();
     expect(headers.get("Content-Type")).toBe("text/plain; charset=utf-8");
     headers.set("content-TYPE", "text/x");
@@ -70,14 +70,14 @@ describe("the headers of a response", () => {
     expect(headers.has("content-type")).toBe(false);
   });
 
-  it("keep several Set-Cookie fields apart", () => {
+  it("Several Set-Cookie response headers stay separate", () => {
     const headers = make().append("Set-Cookie", "a=1").append("X-A", "x").append("set-cookie", "b=2");
     expect(headers.getSetCookie()).toEqual(["a=1", "b=2"]);
     expect([...headers].filter(([name]) => name === "set-cookie")).toHaveLength(2);
   });
 
   it.each(["a\r\nSet-Cookie: x=1", "a\nb", "a\rb", "a\0b", "a\x7fb", "a\x1bb", "日本", "\u560d\u560a"])(
-    "refuse the value %j",
+    "Response headers refuse the value %j",
     (value) => {
       for (const name of ["X-A", "Content-Type"]) {
         const headers = make();
@@ -87,17 +87,20 @@ describe("the headers of a response", () => {
     },
   );
 
-  it.each(["", "a b", "a:", "a\r\n", "é", "a\0"])("refuse the name %j", (name) => {
+  it.each(["", "a b", "a:", "a\r\n", "é", "a\0"])("Response headers refuse the name %j", (name) => {
     expect(() => make().set(name, "x")).toThrow(ValueError);
   });
 
-  it.each(["", "a b", "tab\there", "\u00e9\u00ff", '"quoted"; a=b, c'])("accept the value %j", (value) => {
-    expect(make().set("X-A", value).get("x-a")).toBe(value);
-  });
+  it.each(["", "a b", "tab\there", "\u00e9\u00ff", '"quoted"; a=b, c'])(
+    "Response headers accept the value %j",
+    (value) => {
+      expect(make().set("X-A", value).get("x-a")).toBe(value);
+    },
+  );
 });
 
 describe("the parts of a header field", () => {
-  it("are told apart", () => {
+  it("Valid header names and tokens are accepted, and others are refused", () => {
     expect(isToken("X-Request_ID.1!#$%&'*+^`|~")).toBe(true);
     expect(isToken("a/b")).toBe(false);
     expect(isToken("")).toBe(false);

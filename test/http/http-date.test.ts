@@ -6,13 +6,13 @@ describe("a date in a header field", () => {
   const time = Date.UTC(1994, 10, 6, 8, 49, 37);
 
   it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])(
-    "is read in the form %j",
+    "An HTTP date is read in the form %j",
     (text) => {
       expect(parseHttpDate(text)).toBe(time);
     },
   );
 
-  it("is written in the preferred form, which is read again, up to the year 9999", () => {
+  it("An HTTP date is written in the preferred form, and read again, up to the year 9999", () => {
     expect(formatHttpDate(time)).toBe("Sun, 06 Nov 1994 08:49:37 GMT");
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31, 23, 59, 59) / 1000 }), (seconds) => {
@@ -21,7 +21,7 @@ describe("a date in a header field", () => {
     );
   });
 
-  it("takes a year of two digits for the nearest that is not far ahead", () => {
+  it("A year of two digits is read as the nearest one that is not far in the future", () => {
     const year = new Date().getUTCFullYear();
     const digits = (value: number) => String(value % 100).padStart(2, "0");
     const read = (text: string) => new Date(parseHttpDate(`Monday, 01-Jan-${text} 00:00:00 GMT`)!).getUTCFullYear();
@@ -43,7 +43,7 @@ describe("a date in a header field", () => {
     "Sun, 06 Nov 1994 08:60:00 GMT",
     "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
     "sun, 06 nov 1994 08:49:37 gmt",
-  ])("is nothing for %j", (text) => {
+  ])("The text %j is not an HTTP date", (text) => {
     expect(parseHttpDate(text)).toBeUndefined();
   });
 });

@@ -44,12 +44,12 @@ describe("the family of an address", () => {
     ["", 0],
     [":", 0],
     ["1", 0],
-  ])("of %j is %i", (text, family) => {
+  ])("The IP family of %j is %i", (text, family) => {
     expect(ipFamily(text)).toBe(family);
     expect(isIP(text)).toBe(family);
   });
 
-  it("is the same as Node's for addresses, nearly addresses and anything else", () => {
+  it("The IP family equals Node's for addresses, near-addresses and any other text", () => {
     const group = fc.stringMatching(/^[0-9a-fA-F]{0,5}$/);
     const ipv4 = fc.array(fc.integer({ min: 0, max: 260 }), { minLength: 3, maxLength: 5 }).map((all) => all.join("."));
     const tail = fc.constantFrom("", "::", ":", "%1", "%eth0", "%");

@@ -17,7 +17,7 @@ function refusal(input: string | Uint8Array): HttpError {
 
 const nested = (levels: number, inner = ""): string => "[".repeat(levels) + inner + "]".repeat(levels);
 
-describe("a JSON body is accepted:", () => {
+describe("accepted JSON bodies", () => {
   it.each([
     "null",
     "true",
@@ -52,21 +52,21 @@ describe("a JSON body is accepted:", () => {
     `[${"1".repeat(308)}]`,
     `"${"1".repeat(500)}"`,
     '"1e999"',
-  ])("%s", (text) => {
+  ])("The JSON body %s is accepted", (text) => {
     expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
   });
 
-  it("a view of a larger buffer", () => {
+  it("A JSON body that is a view of a larger buffer is read", () => {
     const whole = bytes('xx{"a":1}xx');
     expect(parseJson(whole.subarray(2, 9))).toEqual({ a: 1 });
   });
 
-  it("a string with half of a surrogate pair, unchanged", () => {
+  it("A JSON string with half of a surrogate pair is accepted unchanged", () => {
     expect(parseJson(bytes('"\\ud800"'))).toBe("\ud800");
   });
 });
 
-describe("a JSON body is refused with 400:", () => {
+describe("refused JSON bodies", () => {
   it.each([
     " ",
     "\n",
@@ -138,11 +138,11 @@ describe("a JSON body is refused with 400:", () => {
     "1e0000000000400",
     "[5000,1.5e309]",
     `{"a":0.${"0".repeat(400)}1e999}`,
-  ])("%j", (text) => {
+  ])("The JSON body %j is refused with 400", (text) => {
     expect(refusal(text)).toMatchObject({ status: 400, code: "MALFORMED_JSON" });
   });
 
-  it("an empty one, which is told apart", () => {
+  it("An empty body is refused with its own code", () => {
     expect(refusal("")).toMatchObject({ status: 400, code: "EMPTY_BODY" });
   });
 
@@ -155,23 +155,23 @@ describe("a JSON body is refused with 400:", () => {
     ["a pair of surrogates", [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]],
     ["a sequence cut off", [0xe2, 0x82]],
     ["beyond Unicode", [0xf4, 0x90, 0x80, 0x80]],
-  ])("invalid UTF-8: %s", (_, inside) => {
+  ])("A JSON body with invalid UTF-8 is refused with 400: %s", (_, inside) => {
     const error = refusal(Buffer.from([0x22, ...inside, 0x22]));
     expect(error).toMatchObject({ status: 400, code: "MALFORMED_JSON", message: "The body is not valid UTF-8." });
   });
 
-  it("UTF-16", () => {
+  it("A JSON body in UTF-16 is refused with 400", () => {
     expect(refusal(Buffer.from('{"a":1}', "utf16le")).status).toBe(400);
     expect(refusal(Buffer.from('\ufeff{"a":1}', "utf16le")).status).toBe(400);
   });
 
-  it("and nothing of it is shown", () => {
+  it("The error of a refused JSON body shows nothing of it", () => {
     expect(refusal('{"password": hunter2}').message).not.toContain("hunter2");
   });
 });
 
 describe("the nesting of a JSON body", () => {
-  it("may have 128 levels and not 129", () => {
+  it("A JSON body can have 128 levels, and not 129", () => {
     expect(maxJsonDepth).toBe(128);
     expect(parseJson(bytes(nested(128)))).toEqual(JSON.parse(nested(128)));
     const error = refusal(nested(129));
@@ -179,18 +179,18 @@ describe("the nesting of a JSON body", () => {
     expect(error.message).toContain("deeper than 128 levels");
   });
 
-  it("counts objects and arrays together", () => {
+  it("The levels of a JSON body count objects and arrays together", () => {
     const mixed = (pairs: number) => '{"a":['.repeat(pairs) + "]}".repeat(pairs);
     expect(() => parseJson(bytes(mixed(64)))).not.toThrow();
     expect(refusal(`[${mixed(64)}]`).status).toBe(400);
   });
 
-  it("is not counted by what lies beside: many brackets, little depth", () => {
+  it("Many brackets side by side in a JSON body are not levels", () => {
     const wide = `[${Array.from({ length: 5000 }, () => "[{}]").join()}]`;
     expect(parseJson(bytes(wide))).toHaveLength(5000);
   });
 
-  it("is not counted inside of strings, whatever is escaped there", () => {
+  it("Brackets inside JSON strings are not levels, whatever is escaped there", () => {
     const text = "[{".repeat(500);
     for (const value of [text, `\\"${text}`, `${text}\\\\`, `\\\\\\"${text}`]) {
       expect(() => parseJson(bytes(`["${value}"]`))).not.toThrow();
@@ -199,13 +199,13 @@ describe("the nesting of a JSON body", () => {
     expect(refusal(`["\\"",${nested(128)}]`).message).toContain("deeper");
   });
 
-  it("is bounded for a hundred thousand brackets that are never closed", () => {
+  it("A hundred thousand brackets that are never closed are refused", () => {
     expect(refusal("[".repeat(100_000)).status).toBe(400);
     expect(refusal('{"a":'.repeat(100_000)).status).toBe(400);
   });
 });
 
-describe("a key that reaches a prototype is refused:", () => {
+describe("keys that reach a prototype", () => {
   it.each([
     '{"__proto__":{"polluted":1}}',
     '{"__proto__":null}',
@@ -218,22 +218,22 @@ describe("a key that reaches a prototype is refused:", () => {
     '{"a":[{"constructor":{"prototype":1}}]}',
     '{"con\\u0073tructor":{"prototype":{}}}',
     '{"constructor":{"proto\\u0074ype":{}}}',
-  ])("%s", (text) => {
+  ])("A JSON body whose key reaches a prototype is refused: %s", (text) => {
     expect(refusal(text)).toMatchObject({ status: 400, message: "The body holds a key that is not allowed." });
     expect("polluted" in {}).toBe(false);
   });
 });
 
 describe("large JSON bodies", () => {
-  it("with a number of a million digits are refused without delay", () => {
+  it("A JSON number of a million digits is refused without delay", () => {
     expect(refusal(`{"a":${"1".repeat(1_000_000)}}`).message).toContain("out of range");
   });
 
-  it("with a fraction of a million digits are finite", () => {
+  it("A JSON fraction of a million digits is a finite number", () => {
     expect(parseJson(bytes(`0.${"1".repeat(1_000_000)}`))).toBeCloseTo(0.1111);
   });
 
-  it("find a number too large wherever it stands", () => {
+  it("A JSON number that is too large is found at any position", () => {
     const long = "7".repeat(310);
     for (let padding = 0; padding < 210; padding++) {
       expect(refusal(`["${"x".repeat(padding)}",${long}]`).status).toBe(400);
@@ -252,7 +252,7 @@ describe("the content type of JSON", () => {
     "application/json;",
     "application/problem+json",
     "application/vnd.api+json; version=1",
-  ])("%s is one", (type) => {
+  ])("The content type %s is JSON", (type) => {
     expect(isJsonType(type)).toBe(true);
   });
 
@@ -275,11 +275,11 @@ describe("the content type of JSON", () => {
     "+json",
     "application/+json",
     "application/json+xml",
-  ])("%j is none", (type) => {
+  ])("The content type %j is not JSON", (type) => {
     expect(isJsonType(type)).toBe(false);
   });
 
-  it("is told without delay, however long the field", () => {
+  it("A content type of any length is checked for JSON without delay", () => {
     const blanks = " ".repeat(200_000);
     expect(isJsonType(`application/json;${blanks}x`)).toBe(false);
     expect(isJsonType(`application/json${blanks};${blanks}a=b${blanks};${blanks}\u0001`)).toBe(false);
@@ -297,7 +297,7 @@ describe("a forbidden key of a JSON body", () => {
     '{"constructor":{"prototype":{}}}',
     '{"constructor" : {"a":[1,{"prototype":2}],"b":"}","prototype":1}}',
     '{"x":1,"con\\u0073tructor":{"proto\\u0074ype":{}}}',
-  ])("is refused: %s", (text) => {
+  ])("A forbidden key of a JSON body is refused: %s", (text) => {
     expect(refusal(text)).toMatchObject({ status: 400, message: "The body holds a key that is not allowed." });
   });
 
@@ -310,13 +310,13 @@ describe("a forbidden key of a JSON body", () => {
     '{"a":"\\"__proto__\\":1"}',
     '{"__proto":1,"__proto___":2,"\\u0041":"proto"}',
     `{"text":${JSON.stringify('"__proto__":'.repeat(10))}}`,
-  ])("is none: %s", (text) => {
+  ])("A key or text of a JSON body that is not forbidden is accepted: %s", (text) => {
     expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
   });
 });
 
 describe("the checks of a JSON body", () => {
-  it("agree with a walk of the value, for any document", () => {
+  it("The checks of a JSON body agree with a walk of the value, for any document", () => {
     const key = fc.constantFrom("__proto__", "constructor", "prototype", "a", 'quote"', "\\");
     const { document } = fc.letrec<{ document: unknown }>((tie) => ({
       document: fc.oneof(
@@ -339,7 +339,7 @@ describe("the checks of a JSON body", () => {
     );
   });
 
-  it("take no time that grows with the square of the size", () => {
+  it("The checks of a JSON body take no quadratic time", () => {
     // Quadratic, each of these takes minutes.
     for (const unit of ['"\\\\\\""', '{"a":"[{\\""}', "1e100", '{"constructor":{"a":1}}', `"${"x".repeat(40)}\\""`]) {
       const text = `[${Array(Math.floor(2_000_000 / unit.length))

@@ -29,7 +29,7 @@ describe("the content type of a file", () => {
     ["a.__proto__", "application/octet-stream"],
     ["a.constructor", "application/octet-stream"],
     ["", "application/octet-stream"],
-  ])("%s is %s", (path, type) => {
+  ])("The content type of %s is %s", (path, type) => {
     expect(mediaType(path)).toBe(type);
     const [kind, subtype] = type.split(";")[0]!.split("/");
     expect(isToken(kind!) && isToken(subtype!)).toBe(true);

@@ -47,7 +47,7 @@ const parts = fc.array(
 );
 
 describe("a multipart body", () => {
-  it("gives the same parts, however its bytes are cut into chunks", async () => {
+  it("A multipart body gives the same parts for all sizes of chunks", async () => {
     await fc.assert(
       fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (sent, places) => {
         const read = await readAll(cut(multipartBody(...sent), places));
@@ -57,7 +57,7 @@ describe("a multipart body", () => {
     );
   });
 
-  it("gives the same parts byte by byte", async () => {
+  it("A multipart body gives the same parts byte by byte", async () => {
     const sent = [
       fieldPart("a", "1\r\n--"),
       filePart("f", "x.bin", Buffer.from([13, 10, 45, 45, 13])),
@@ -76,7 +76,7 @@ describe("a multipart body", () => {
     ]);
   });
 
-  it("is taken or refused alike, however it is cut and whatever is broken in it", async () => {
+  it("A broken multipart body is accepted or refused in the same way for all chunks", async () => {
     const sound = multipartBody(fieldPart("a", "1"), filePart("f", "x", "content\r\n"), fieldPart("b", ""));
     const broken = fc
       .tuple(fc.nat(sound.length - 1), fc.constantFrom("\r", "\n", "-", "x", "\0", '"', ""), fc.nat(3))
@@ -97,7 +97,7 @@ describe("a multipart body", () => {
     );
   });
 
-  it("may have a head of exactly the size allowed, however it is cut", async () => {
+  it("The head of a part can have exactly the allowed size, for all chunks", async () => {
     const part = fieldPart("a", "1");
     const size = part.head[0]!.length;
     const body = multipartBody(part);
@@ -108,7 +108,7 @@ describe("a multipart body", () => {
     }
   });
 
-  it("is read alike whole and streamed", async () => {
+  it("A multipart body is read in the same way at once and streamed", async () => {
     await fc.assert(
       fc.asyncProperty(parts, async (sent) => {
         const body = multipartBody(...sent, fieldPart("last", "x"));
@@ -125,7 +125,7 @@ describe("a multipart body", () => {
 describe("the parts of a stream", () => {
   const body = (...sent: RawPart[]) => stream([multipartBody(...sent)]);
 
-  it("say what they are", async () => {
+  it("A streamed part has its name, file name, type and headers", async () => {
     const head = [
       'Content-Disposition: form-data; name="f"; filename="a.txt"',
       "Content-Type: text/plain",
@@ -140,7 +140,7 @@ describe("the parts of a stream", () => {
     expect.assertions(4);
   });
 
-  it("are passed over when they are not read, or not to the end", async () => {
+  it("Streamed parts that are not read, or not to the end, are skipped", async () => {
     const sent = [filePart("a", "x", "1".repeat(500)), filePart("b", "x", "2".repeat(500)), fieldPart("c", "3")];
     const names: string[] = [];
     for await (const part of readParts(contentType, stream(cut(multipartBody(...sent), [100, 200, 300, 400, 800])))) {
@@ -151,7 +151,7 @@ describe("the parts of a stream", () => {
     expect(names).toEqual(["a", "b", "c"]);
   });
 
-  it("are read at the reader's pace: no chunk is taken before it is needed", async () => {
+  it("No chunk of a streamed form is read before it is needed", async () => {
     let taken = 0;
     const bytes = multipartBody(filePart("a", "x", Buffer.alloc(10_000, "x")), fieldPart("b", "2"));
     async function* counted() {
@@ -175,7 +175,7 @@ describe("the parts of a stream", () => {
     expect(taken).toBe(6);
   });
 
-  it("hand out what has arrived of a part before its end is known", async () => {
+  it("The received bytes of a part are available before its end is known", async () => {
     const bytes = multipartBody(filePart("a", "x", "abcdef".repeat(100)));
     const middle = bytes.indexOf("abcdef") + 300;
     let release = (): void => {};
@@ -197,7 +197,7 @@ describe("the parts of a stream", () => {
     expect.assertions(3);
   });
 
-  it("are read once, and not after the next was asked for", async () => {
+  it("A part can be read once, and not after the next one was requested", async () => {
     const parts = readParts(contentType, body(fieldPart("a", "1"), fieldPart("b", "2"), fieldPart("c", "3")));
     const first = (await parts.next()).value as Part;
     expect(await first.text()).toBe("1");
@@ -210,7 +210,7 @@ describe("the parts of a stream", () => {
     expect(await third.text()).toBe("3");
   });
 
-  it("are not mixed up when one is still being read while the next is asked for", async () => {
+  it("A part that is still being read is not mixed up with the next one", async () => {
     async function* slow() {
       for (const chunk of cut(multipartBody(fieldPart("a", "1"), fieldPart("b", "2")), [70, 72])) {
         await new Promise((resolve) => setImmediate(resolve));
@@ -224,7 +224,7 @@ describe("the parts of a stream", () => {
     await text.catch(() => {});
   });
 
-  it("end the body's stream when the reader leaves or the form is refused", async () => {
+  it("The body's stream ends when the reader stops or the form is refused", async () => {
     let ended = 0;
     async function* watched(bytes: Uint8Array) {
       try {
@@ -240,7 +240,7 @@ describe("the parts of a stream", () => {
     expect(ended).toBe(2);
   });
 
-  it("are read to the end of the body, so that nothing of it is left on the connection", async () => {
+  it("The parts are read to the end of the body, so that nothing is left on the connection", async () => {
     let finished = false;
     async function* withEpilogue() {
       yield multipartBody(fieldPart("a", "1"));
@@ -251,7 +251,7 @@ describe("the parts of a stream", () => {
     expect(finished).toBe(true);
   });
 
-  it("pass an error of the body on", async () => {
+  it("An error of the body's stream reaches the reader of a part", async () => {
     async function* failing() {
       yield multipartBody(filePart("a", "x", "x".repeat(500))).subarray(0, 300);
       throw new Error("the client has gone");
@@ -261,7 +261,7 @@ describe("the parts of a stream", () => {
     await expect(part.bytes()).rejects.toThrow("the client has gone");
   });
 
-  it("stop at a limit before the rest has arrived", async () => {
+  it("A streamed form stops at a limit before the rest has arrived", async () => {
     async function* endless() {
       yield multipartBody(filePart("a", "x", "")).subarray(0, -20);
       for (;;) yield Buffer.alloc(1000, "x");
@@ -271,7 +271,7 @@ describe("the parts of a stream", () => {
     await expect(part.bytes()).rejects.toMatchObject({ status: 413 });
   });
 
-  it("stop at a head that never ends", async () => {
+  it("A streamed form stops at a head that never ends", async () => {
     async function* endless() {
       yield Buffer.from(`--${boundary}\r\nX: `);
       for (;;) yield Buffer.alloc(1000, "x");
@@ -279,7 +279,7 @@ describe("the parts of a stream", () => {
     await expect(readParts(contentType, endless()).next()).rejects.toMatchObject({ status: 413 });
   });
 
-  it("are refused with 415 for another type, and 400 without a boundary", async () => {
+  it("A streamed form is refused with 415 for another type, and with 400 without a boundary", async () => {
     await expect(readParts("text/plain", stream([])).next()).rejects.toMatchObject({ status: 415 });
     await expect(readParts(undefined, stream([])).next()).rejects.toMatchObject({ status: 415 });
     await expect(readParts("multipart/form-data", stream([])).next()).rejects.toMatchObject({ status: 400 });

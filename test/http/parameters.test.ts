@@ -18,7 +18,7 @@ describe("a field value with parameters", () => {
     ["a; b=c=d:e/f?", ["a", ["b", "c=d:e/f?"]]],
     ["a; filename*=UTF-8''x", ["a", ["filename*", "UTF-8''x"]]],
     ["", [""]],
-  ])("%j is read", (text, expected) => {
+  ])("The field value %j is read with its parameters", (text, expected) => {
     expect(read(text)).toEqual(expected);
   });
 
@@ -36,11 +36,11 @@ describe("a field value with parameters", () => {
     'a; b=c"d"',
     "a; b = c",
     "a; b=\u0001",
-  ])("%j is not", (text) => {
+  ])("The field value %j is refused", (text) => {
     expect(read(text)).toBeUndefined();
   });
 
-  it("is read without delay, however long", () => {
+  it("A field value of any length is read without delay", () => {
     const blanks = " ".repeat(200_000);
     expect(read(`a;${blanks}b=c${blanks};${blanks}x`)).toBeUndefined();
     expect(read(`a; b="${"\\".repeat(200_000)}`)).toBeUndefined();

@@ -19,11 +19,11 @@ describe("a decoded path", () => {
     ["/%61%00%62", "/a%00b"],
     ["/%61%C2%a0%62", "/a%C2%A0b"],
     ["/%%34%30", "/%%34%30"],
-  ])("of %s is %s", (path, decoded) => {
+  ])("The decoded path of %s is %s", (path, decoded) => {
     expect(decodedPath(path)).toBe(decoded);
   });
 
-  it("stays the same when it is decoded again, and names the same segments", () => {
+  it("A decoded path stays the same when it is decoded again, and names the same segments", () => {
     const escaped = fc
       .uint8Array({ maxLength: 8 })
       .map((bytes) => [...bytes].map((b) => `%${b.toString(16).padStart(2, "0")}`).join(""));

@@ -24,7 +24,7 @@ function addressOf(trusted: Proxies | TrustProxyOptions, peer: string, list?: st
 }
 
 describe("the client's address behind trusted proxies", () => {
-  it("is the rightmost hop that is not trusted", () => {
+  it("The client's address is the rightmost hop that is not trusted", () => {
     const trusted = ["10.0.0.0/8", "203.0.113.9"];
     expect(addressOf(trusted, "10.0.0.1", "198.51.100.7")).toBe("198.51.100.7");
     expect(addressOf(trusted, "10.0.0.1", "6.6.6.6, 198.51.100.7")).toBe("198.51.100.7");
@@ -33,37 +33,37 @@ describe("the client's address behind trusted proxies", () => {
     expect(addressOf(trusted, "10.0.0.1")).toBe("10.0.0.1");
   });
 
-  it("is the peer when it is no proxy that is trusted, whatever it says", () => {
+  it("The client's address is the peer if that is not a trusted proxy, whatever its headers say", () => {
     expect(addressOf("10.0.0.0/8", "198.51.100.7", "6.6.6.6")).toBe("198.51.100.7");
     expect(addressOf("loopback", "198.51.100.7", "127.0.0.1")).toBe("198.51.100.7");
   });
 
-  it("counts hops from our end", () => {
+  it("A number of proxies counts hops from the server's end", () => {
     expect(addressOf(1, "10.0.0.1", "6.6.6.6, 198.51.100.7")).toBe("198.51.100.7");
     expect(addressOf(2, "10.0.0.1", "6.6.6.6, 198.51.100.7, 203.0.113.9")).toBe("198.51.100.7");
     expect(addressOf(3, "10.0.0.1", "198.51.100.7")).toBe("198.51.100.7");
   });
 
-  it("is the last hop that is known where the list goes on with something else", () => {
+  it("The client's address is the last known hop if the list continues with something else", () => {
     for (const junk of ["unknown", "<script>", "", "_hidden", "999.1.1.1", "example.com"]) {
       expect(addressOf("10.0.0.0/8", "10.0.0.1", `6.6.6.6, ${junk}`), junk).toBe("10.0.0.1");
       expect(addressOf("10.0.0.0/8", "10.0.0.1", `6.6.6.6, ${junk}, 10.0.0.2`), junk).toBe("10.0.0.2");
     }
   });
 
-  it("is understood with a port, in brackets, and as IPv4 inside IPv6", () => {
+  it("The client's address is read with a port, in brackets, and as IPv4 inside IPv6", () => {
     expect(addressOf("loopback", "::ffff:127.0.0.1", "198.51.100.7:5555")).toBe("198.51.100.7");
     expect(addressOf("loopback", "::1", "[2001:DB8::7]:443")).toBe("2001:db8::7");
     expect(addressOf("loopback", "::1", "[2001:db8::7]")).toBe("2001:db8::7");
     expect(addressOf("loopback", "::1", "::ffff:198.51.100.7")).toBe("198.51.100.7");
   });
 
-  it("comes through a Unix socket where that is trusted", () => {
+  it("The client's address is read behind a Unix socket if that is trusted", () => {
     expect(addressOf("unix", "", "198.51.100.7")).toBe("198.51.100.7");
     expect(addressOf("loopback", "", "198.51.100.7")).toBe("");
   });
 
-  it("does not depend on what a client puts before the proxies' entries", () => {
+  it("Entries that a client puts before the proxies' entries do not change its address", () => {
     const part = fc.oneof(fc.ipV4(), fc.ipV6(), fc.stringMatching(/^[\x20-\x7e]*$/), fc.constant("10.0.0.9"));
     fc.assert(
       fc.property(fc.array(part), (spoofed) => {
@@ -73,7 +73,7 @@ describe("the client's address behind trusted proxies", () => {
     );
   });
 
-  it("is read from a list of any length without reading it all", () => {
+  it("A list of hops of any length is not read as a whole", () => {
     const list = `${"10.0.0.1, ".repeat(3000)}10.0.0.1`;
     expect(addressOf("10.0.0.0/8", "10.0.0.1", list)).toBe("10.0.0.1");
   });
@@ -85,20 +85,20 @@ describe("the Forwarded header", () => {
       source("10.0.0.1", { forwarded: value, "x-forwarded-for": "6.6.6.6" }),
     );
 
-  it("is read in place of X-Forwarded-For when asked for", () => {
+  it("The Forwarded header is read in place of X-Forwarded-For if that is configured", () => {
     expect(address("for=6.6.6.6, for=198.51.100.7")).toBe("198.51.100.7");
     expect(address("for=198.51.100.7;")).toBe("198.51.100.7");
     expect(address('For="[2001:db8:cafe::17]:4711";proto=https')).toBe("2001:db8:cafe::17");
     expect(address('for=198.51.100.7 ; proto="http" , by=10.0.0.3;for=10.0.0.2')).toBe("198.51.100.7");
   });
 
-  it("that hides the address, or is malformed, says nothing", () => {
+  it("A Forwarded header that hides the address, or is malformed, is ignored", () => {
     for (const value of ["for=unknown", 'for="_gazonk"', "proto=https", "", "for", 'for="1.2.3.4', "x y z"]) {
       expect(address(value), value).toBe("10.0.0.1");
     }
   });
 
-  it("is not read unless it was asked for", () => {
+  it("The Forwarded header is not read unless that is configured", () => {
     const trusted = new TrustedProxies("10.0.0.0/8");
     expect(trusted.address(source("10.0.0.1", { forwarded: "for=6.6.6.6" }))).toBe("10.0.0.1");
   });
@@ -109,17 +109,17 @@ describe("scheme and host", () => {
     new TrustedProxies(trusted).origin(source(peer, headers));
   const both = { "x-forwarded-for": "198.51.100.7", "x-forwarded-proto": "https", "x-forwarded-host": "shop.example" };
 
-  it("are those that a trusted proxy was asked for", () => {
+  it("Scheme and host come from a trusted proxy", () => {
     expect(origin("10.0.0.0/8", "10.0.0.1", both)).toBe("https://shop.example");
     expect(origin("10.0.0.0/8", "10.0.0.1", { "x-forwarded-proto": "HTTPS" })).toBe("https://internal");
     expect(origin("10.0.0.0/8", "10.0.0.1", {})).toBe("http://internal");
   });
 
-  it("are ours when the peer is not trusted", () => {
+  it("Scheme and host are the server's own if the peer is not trusted", () => {
     expect(origin("10.0.0.0/8", "198.51.100.7", both)).toBe("http://internal");
   });
 
-  it("are what the hop nearest to the client wrote, not what the client did", () => {
+  it("Scheme and host come from the hop nearest to the client, not from the client", () => {
     const headers = {
       "x-forwarded-for": "6.6.6.6, 198.51.100.7, 10.0.0.2",
       "x-forwarded-proto": "http, https, http",
@@ -128,7 +128,7 @@ describe("scheme and host", () => {
     expect(origin("10.0.0.0/8", "10.0.0.1", headers)).toBe("https://shop.example");
   });
 
-  it("that make no sense are passed over", () => {
+  it("Invalid forwarded schemes and hosts are ignored", () => {
     for (const host of [
       "evil.example/path",
       "a b",
@@ -149,12 +149,12 @@ describe("scheme and host", () => {
     );
   });
 
-  it("can be left out one by one", () => {
+  it("The forwarded host and scheme can be disabled separately", () => {
     expect(origin({ proxies: 1, host: false }, "10.0.0.1", both)).toBe("https://internal");
     expect(origin({ proxies: 1, proto: false }, "10.0.0.1", both)).toBe("http://shop.example");
   });
 
-  it("are read from Forwarded where that is what proxies write", () => {
+  it("Scheme and host are read from Forwarded if that is configured", () => {
     const headers = { forwarded: 'for=198.51.100.7;proto=https;host="shop.example:8443"' };
     expect(origin({ proxies: 1, header: "forwarded" }, "10.0.0.1", headers)).toBe("https://shop.example:8443");
   });
@@ -167,7 +167,7 @@ describe("app.trustProxy", () => {
     "x-forwarded-host": "a.example",
   };
 
-  it.each(["net", "node"] as const)("sets request.ip and request.url over %s", async (transport) => {
+  it.each(["net", "node"] as const)("app.trustProxy() sets request.ip and request.url over %s", async (transport) => {
     const app = new App().trustProxy(["loopback"]);
     app.get("/x", (request) => [request.ip, request.url]);
     await using server = await serve(app, { transport });
@@ -175,7 +175,7 @@ describe("app.trustProxy", () => {
     expect(await response.json()).toEqual(["198.51.100.7", "https://a.example/x?y=1"]);
   });
 
-  it("is needed: without it every such header is passed over", async () => {
+  it("Every forwarding header is ignored without app.trustProxy()", async () => {
     const app = new App();
     app.get("/", (request) => [request.ip, request.url]);
     await using server = await serve(app);
@@ -184,7 +184,7 @@ describe("app.trustProxy", () => {
     expect(await (await fetch(server.url, { headers: all })).json()).toEqual(["127.0.0.1", `${server.url}/`]);
   });
 
-  it("has both spellings, and refuses what would trust everybody", () => {
+  it("app.trustProxy() has both spellings, and refuses values that would trust everybody", () => {
     expect(new App().trust_proxy(1)).toBeInstanceOf(App);
     expect(() => new App().trustProxy(true as never)).toThrow("trustProxy() takes the proxies, not true");
     for (const bad of [0, -1, 1.5, [], "", undefined, null]) expect(() => new App().trustProxy(bad as never)).toThrow();
@@ -192,7 +192,7 @@ describe("app.trustProxy", () => {
     expect(() => new App().trustProxy({ proxies: 1, headers: "x" } as never)).toThrow("did you mean 'header'?");
   });
 
-  it("comes too late once the application has started", async () => {
+  it("app.trustProxy() is refused once the application has started", async () => {
     const app = new App();
     await app.start();
     expect(() => app.trustProxy(1)).toThrow("trustProxy() comes too late");

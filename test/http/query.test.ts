@@ -3,7 +3,7 @@ import { Query } from "../../src/http/query.js";
 import fc from "../support/properties.js";
 
 describe("the query", () => {
-  it("gives the first value and all values of a name", () => {
+  it("A query gives the first value and all values of a name", () => {
     const query = new Query("a=1&b=2&a=3");
     expect(query.get("a")).toBe("1");
     expect(query.getAll("a")).toEqual(["1", "3"]);
@@ -68,11 +68,11 @@ describe("the query", () => {
     ["q=%00", [["q", "\0"]]],
     ["q=a?b", [["q", "a?b"]]],
     ["a;b=1", [["a;b", "1"]]],
-  ])("%j is read as the URL standard says", (text, entries) => {
+  ])("The query %j is read as the URL standard says", (text, entries) => {
     expect([...new Query(text)]).toEqual(entries);
   });
 
-  it("agrees with URLSearchParams on any text", () => {
+  it("A query of any text is read as by URLSearchParams", () => {
     const piece = fc.constantFrom(
       "a",
       "b",
@@ -105,7 +105,7 @@ describe("the query", () => {
     );
   });
 
-  it("reads any valid UTF-8 beside escapes of any bytes", () => {
+  it("A query with valid UTF-8 beside escapes of any bytes is read", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.uint8Array({ maxLength: 12 }), (text, bytes) => {
         const escapes = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
@@ -118,14 +118,14 @@ describe("the query", () => {
     );
   });
 
-  it("does not search the whole text again for each name without a value", () => {
+  it("Names without a value in a query do not take quadratic time", () => {
     // Quadratic, this takes minutes.
     expect(new Query("a&".repeat(500_000)).size).toBe(500_000);
     expect(new Query("%61&".repeat(500_000)).size).toBe(500_000);
     expect(new Query(`${"a&".repeat(500_000)}=`).size).toBe(500_001);
   });
 
-  it("turns names of prototype members into plain keys", () => {
+  it("Names of prototype members in a query are plain keys", () => {
     const query = new Query("__proto__[x]=1&__proto__=2&constructor=3&__proto__=4");
     const object = query.toJSON();
     expect(Object.getPrototypeOf(object)).toBeNull();
@@ -138,11 +138,11 @@ describe("the query", () => {
     expect(query.get("toString")).toBeUndefined();
   });
 
-  it("turns into an object: a string per name, or a list", () => {
+  it("A query becomes an object with a string per name, or a list", () => {
     expect({ ...new Query("a=1&b=2&a=3&a=4").toJSON() }).toEqual({ a: ["1", "3", "4"], b: "2" });
   });
 
-  it("reads thousands of pairs", () => {
+  it("A query of thousands of pairs is read", () => {
     const query = new Query(Array.from({ length: 3000 }, (_, i) => `k${i}=${i}`).join("&"));
     expect(query.size).toBe(3000);
     expect(query.get("k2999")).toBe("2999");

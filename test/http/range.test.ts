@@ -16,12 +16,12 @@ describe("a Range of a file of 26 bytes", () => {
     ["with the unit in capitals", "Bytes=1-2", [1, 2]],
     ["with leading zeros", "bytes=001-002", [1, 2]],
     ["with blanks around", "bytes= 1-2 ", [1, 2]],
-  ])("%s is taken", (_, field, [start, end]) => {
+  ])("A range %s is accepted", (_, field, [start, end]) => {
     expect(parseRange(field, 26)).toEqual({ start, end });
   });
 
   it.each(["bytes=26-", "bytes=26-30", "bytes=99-", `bytes=${"9".repeat(400)}-`, "bytes=-0"])(
-    "%s cannot be satisfied",
+    "The range %s cannot be satisfied",
     (field) => {
       expect(parseRange(field, 26)).toBe("unsatisfiable");
     },
@@ -48,11 +48,11 @@ describe("a Range of a file of 26 bytes", () => {
     "bytes=0-1, -5",
     "bytes=0-0,0-0,0-0,0-0",
     "bytes=\u0661-2",
-  ])("%s is ignored", (field) => {
+  ])("The range %s is ignored", (field) => {
     expect(parseRange(field, 26)).toBeUndefined();
   });
 
-  it("never leaves the file, whatever is asked", () => {
+  it("A range never exceeds the file", () => {
     const bound = fc.option(fc.nat({ max: 60 }), { nil: "" });
     fc.assert(
       fc.property(bound, bound, fc.nat({ max: 50 }), (first, last, size) => {
@@ -67,7 +67,7 @@ describe("a Range of a file of 26 bytes", () => {
 });
 
 describe("a Range of an empty file", () => {
-  it("has no first byte, and its last bytes are the whole", () => {
+  it("An empty file cannot satisfy a range from its first byte, and ignores a range of its last bytes", () => {
     expect(parseRange("bytes=0-", 0)).toBe("unsatisfiable");
     expect(parseRange("bytes=-5", 0)).toBeUndefined();
   });

@@ -16,18 +16,18 @@ function books(): App {
 }
 
 describe("request.json()", () => {
-  it.each(types)("parses a body of type %s", async (type) => {
+  it.each(types)("request.json() parses a body of type %s", async (type) => {
     const response = await post(books(), "/books", type);
     expect([response.status, await response.json()]).toEqual([201, { title: "Emma" }]);
   });
 
-  it.each(types)("leaves a body with a schema strict: 415 for %s", async (type) => {
+  it.each(types)("A route with a body schema is strict: 415 for %s", async (type) => {
     const app = books();
     expect((await post(app, "/checked", type)).status).toBe(415);
     expect((await post(app, "/checked", "application/json")).status).toBe(201);
   });
 
-  it.each(types)("is strict in an application with sessions: 415 for %s", async (type) => {
+  it.each(types)("request.json() is strict in an application with sessions: 415 for %s", async (type) => {
     for (const options of [{ secret: "a secret of at least 32 characters" }, { store: new MemorySessionStore() }]) {
       const app = books();
       app.enableSessions(options);
@@ -38,7 +38,7 @@ describe("request.json()", () => {
 });
 
 describe("request.path", () => {
-  it("is what routes match, so that a middleware cannot be passed by escapes", async () => {
+  it("request.path is the path that routes match, so that escapes cannot bypass a middleware", async () => {
     const app = new App();
     const seen: [path: string, target: string][] = [];
     app.use((request, next) => {
@@ -57,7 +57,7 @@ describe("request.path", () => {
     ]);
   });
 
-  it("changes no parameter: each is decoded once", async () => {
+  it("Each path parameter is decoded exactly once", async () => {
     const app = new App();
     app.get("/files/{name}", (request) => request.params.name);
     const text = async (target: string) => {

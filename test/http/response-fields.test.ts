@@ -9,7 +9,7 @@ function withFields(...fields: string[]): Response {
 }
 
 describe("fields of a response", () => {
-  it("are found whatever the case of their names", () => {
+  it("Fields of a response are found by names in any case", () => {
     const response = withFields("x-a", "1", "X-B", "2");
     expect([fieldOf(response, "X-A"), fieldOf(response, "x-b"), fieldOf(response, "X-C")]).toEqual([
       "1",
@@ -19,7 +19,7 @@ describe("fields of a response", () => {
     expect(fieldOf(withFields(), "X-A")).toBeUndefined();
   });
 
-  it("are set in place of all they had", () => {
+  it("A field that is set replaces all fields of that name", () => {
     const response = withFields("x-a", "1", "X-B", "2", "X-A", "3", "x-A", "4");
     setField(response, "X-A", "5");
     expect(response.fields).toEqual(["x-a", "5", "X-B", "2"]);
@@ -30,7 +30,7 @@ describe("fields of a response", () => {
     expect(empty.fields).toEqual(["X-A", "1"]);
   });
 
-  it("are left alone when only missing ones are set", () => {
+  it("A field that is set only if missing leaves an existing one unchanged", () => {
     const response = withFields("x-a", "1");
     setMissingField(response, "X-A", "2");
     setMissingField(response, "X-B", "2");
@@ -73,7 +73,7 @@ describe("Vary", () => {
       ["Vary", "Origin", "Vary", "Accept"],
       ["Vary", "Origin", "Vary", "Accept"],
     ],
-  ])("of %j becomes %j", (before, after) => {
+  ])("Vary is added to the fields %j, which become %j", (before, after) => {
     const response = withFields(...before);
     addVary(response, "Origin");
     addVary(response, "Origin");

@@ -6,24 +6,24 @@ import { ValueError } from "../../src/internal/value-error.js";
 const fieldsOf = (response: Response): [string, string][] => [...response.headers];
 
 describe("a response", () => {
-  it("has status 200 and no body unless told otherwise", () => {
+  it("A response has status 200 and no body by default", () => {
     const response = new Response();
     expect([response.status, response.body, response.ok, fieldsOf(response)]).toEqual([200, null, true, []]);
   });
 
-  it("takes its type from its body", () => {
+  it("A response takes its content type from its body", () => {
     expect(new Response("x").headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(new Response(new Uint8Array(1)).headers.get("content-type")).toBe("application/octet-stream");
     expect(new Response(new FileBody("/x/a.css")).headers.get("content-type")).toBe("text/css; charset=utf-8");
   });
 
-  it("takes a status in place of the init object", () => {
+  it("A response accepts a status in place of the init object", () => {
     expect(new Response("x", 201).status).toBe(201);
     expect(Response.json({}, 201).status).toBe(201);
     expect(Response.text("x", 418).ok).toBe(false);
   });
 
-  it("takes headers as an object, with several values, and as pairs", () => {
+  it("A response accepts headers as an object, with several values, and as pairs", () => {
     expect(fieldsOf(new Response(null, { headers: { "X-A": "1", "X-B": 2, "Set-Cookie": ["a=1", "b=2"] } }))).toEqual([
       ["x-a", "1"],
       ["x-b", "2"],
@@ -34,17 +34,20 @@ describe("a response", () => {
     expect(fieldsOf(new Response(null, { headers: [["X-A", "1"]] }))).toEqual([["x-a", "1"]]);
   });
 
-  it.each([199, 600, 0, -1, 200.5, Number.NaN, "200" as unknown as number])("refuses the status %s", (status) => {
-    expect(() => new Response(null, status)).toThrow(ValueError);
-    expect(() => new Response(null, { status })).toThrow("must be an integer from 200 to 599");
-  });
+  it.each([199, 600, 0, -1, 200.5, Number.NaN, "200" as unknown as number])(
+    "A response refuses the status %s",
+    (status) => {
+      expect(() => new Response(null, status)).toThrow(ValueError);
+      expect(() => new Response(null, { status })).toThrow("must be an integer from 200 to 599");
+    },
+  );
 
-  it("refuses a body where there cannot be one", () => {
+  it("A response refuses a body if its status cannot have one", () => {
     expect(() => new Response("x", 204)).toThrow("a response with status 204 cannot have a body");
     expect(() => Response.json({}, 304)).toThrow(ValueError);
   });
 
-  it("refuses a header that would split the response", () => {
+  it("A response refuses a header that would split it", () => {
     expect(() => new Response("x", { headers: { "X-A": "a\r\nSet-Cookie: b=1" } })).toThrow(ValueError);
     expect(() => new Response("x", { headers: { "X-A": ["a", "b\nc"] } })).toThrow(ValueError);
     expect(() => new Response("x", { headers: [["X A", "1"]] })).toThrow(ValueError);
@@ -52,14 +55,14 @@ describe("a response", () => {
     expect(() => new Response("x", { headers: { "Content-Type": "a\nb" } })).toThrow(ValueError);
   });
 
-  it("sets a header in place of the one there was", () => {
+  it("A header that is set on a response replaces the existing one", () => {
     const response = new Response("x").header("X-A", 1).header("x-a", "2");
     expect(response.headers.get("x-a")).toBe("2");
   });
 });
 
 describe("the ways to make a response", () => {
-  it("json", () => {
+  it("Response.json() sends JSON and refuses values that JSON cannot express", () => {
     const response = Response.json({ a: "é" });
     expect([response.body, response.headers.get("content-type")]).toEqual(['{"a":"é"}', "application/json"]);
     expect(Response.json(null).body).toBe("null");
@@ -67,18 +70,18 @@ describe("the ways to make a response", () => {
     expect(() => Response.json(() => {})).toThrow(ValueError);
   });
 
-  it("json from text that is JSON already", () => {
+  it("jsonResponse() sends text that is already JSON", () => {
     const response = jsonResponse("[1]", 201);
     expect([response.status, response.body, response.type]).toEqual([201, "[1]", "application/json"]);
   });
 
-  it("text, html and bytes", () => {
+  it("Response.text(), html() and bytes() set their content types", () => {
     expect(Response.text("x").type).toBe("text/plain; charset=utf-8");
     expect(Response.html("<p>").type).toBe("text/html; charset=utf-8");
     expect(Response.bytes(new Uint8Array([1])).type).toBe("application/octet-stream");
   });
 
-  it("keep a content type that is given, in whatever form", () => {
+  it("A given content type of a response is kept, in any form", () => {
     const type = "application/problem+json";
     expect(Response.json({}, { headers: { "content-TYPE": type } }).type).toBe(type);
     expect(Response.json({}, { headers: [["Content-Type", type]] }).type).toBe(type);
@@ -87,12 +90,12 @@ describe("the ways to make a response", () => {
     expect(Response.json({}, { headers: { "X-A": "1" } }).type).toBe("application/json");
   });
 
-  it("noContent, in both spellings", () => {
+  it("Response.noContent() has both spellings", () => {
     expect([Response.noContent().status, Response.noContent().body]).toEqual([204, null]);
     expect(Response.no_content().status).toBe(204);
   });
 
-  it("stream", () => {
+  it("Response.stream() keeps its body and content type", () => {
     async function* pieces() {
       yield "a";
     }
@@ -103,7 +106,7 @@ describe("the ways to make a response", () => {
     });
   });
 
-  it("file, with its status and headers", () => {
+  it("Response.file() accepts a status and headers", () => {
     const response = Response.file("/x/a.html", { status: 404, headers: { "X-A": "1" } });
     expect(response.body).toBeInstanceOf(FileBody);
     expect([response.status, response.headers.get("x-a"), response.type]).toEqual([
@@ -114,7 +117,7 @@ describe("the ways to make a response", () => {
     expect(Response.file("/x/a", { contentType: "text/x" }).type).toBe("text/x");
   });
 
-  it("sse, which nothing may store or hold back", async () => {
+  it("Response.sse() cannot be cached or buffered", async () => {
     const response = Response.sse(
       (async function* () {
         yield "a";
@@ -132,7 +135,7 @@ describe("the ways to make a response", () => {
 });
 
 describe("a redirect", () => {
-  it("is 302 unless another status is given", () => {
+  it("A redirect is 302 by default", () => {
     expect([Response.redirect("/x").status, Response.redirect("/x").headers.get("location")]).toEqual([302, "/x"]);
     expect(Response.redirect("/x", 301).status).toBe(301);
     expect(Response.redirect(new URL("https://a.example/b"), { status: 308 }).status).toBe(308);
@@ -141,7 +144,7 @@ describe("a redirect", () => {
     expect(Response.redirect("/x").body).toBeNull();
   });
 
-  it.each([200, 300, 304, 404])("refuses the status %s", (status) => {
+  it.each([200, 300, 304, 404])("A redirect refuses the status %s", (status) => {
     expect(() => Response.redirect("/x", status)).toThrow("use 301, 302, 303, 307 or 308");
   });
 
@@ -152,33 +155,33 @@ describe("a redirect", () => {
     ["/%0d%0aSet-Cookie", "/%0d%0aSet-Cookie"],
     ["/\ud800", "/%EF%BF%BD"],
     ["/\0", "/%00"],
-  ])("to %j is one field without a line break", (target, location) => {
+  ])("A redirect to %j is one field without a line break", (target, location) => {
     const response = Response.redirect(target);
     expect(fieldsOf(response)).toEqual([["location", location]]);
   });
 });
 
 describe("the cookies of a response", () => {
-  it("are a field each", () => {
+  it("Each cookie of a response is a field of its own", () => {
     const response = new Response("x").cookie("a", "1").cookie("b", "2; x", { httpOnly: true });
     expect(response.headers.getSetCookie()).toEqual(["a=1; Path=/", "b=2%3B%20x; Path=/; HttpOnly"]);
   });
 
-  it("are removed with the path and domain they were set with, in both spellings", () => {
+  it("A cookie is deleted with the path and domain it was set with, in both spellings", () => {
     const cleared = "a=; Path=/x; Domain=a.example; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
     const options = { path: "/x", domain: "a.example" };
     expect(new Response().clearCookie("a", options).headers.getSetCookie()).toEqual([cleared]);
     expect(new Response().clear_cookie("a", options).headers.getSetCookie()).toEqual([cleared]);
   });
 
-  it("cannot split the response", () => {
+  it("A cookie cannot split the response", () => {
     expect(() => new Response().cookie("a\r\nb", "1")).toThrow(ValueError);
     expect(() => new Response().cookie("a", "1", { path: "/\r\n" })).toThrow(ValueError);
   });
 });
 
 describe("cache tags", () => {
-  it("are kept with the response and are no header", () => {
+  it("Cache tags are kept with the response and are not a header", () => {
     const response = new Response("x").cacheTags("a", "b").cache_tags("c");
     expect(response.tags).toEqual(["a", "b", "c"]);
     expect(response.fields).toBeNull();
@@ -186,7 +189,7 @@ describe("cache tags", () => {
 });
 
 describe("a body that will not be sent", () => {
-  it("is told to end", async () => {
+  it("A discarded body of a response is cancelled", async () => {
     let cancelled = false;
     const body = new ReadableStream<string>({
       cancel() {

@@ -97,7 +97,7 @@ async function openDescriptors(): Promise<string[]> {
 }
 
 describe("a file", () => {
-  it("is sent whole, with its type, validators and the offer of ranges", async () => {
+  it("A file is sent whole, with its type, validators and Accept-Ranges", async () => {
     const answer = await get("letters.txt");
     expect(answer).toEqual({
       status: 200,
@@ -111,7 +111,7 @@ describe("a file", () => {
     });
   });
 
-  it("of some size is streamed in pieces, with its length", async () => {
+  it("A large file is streamed in pieces, with its length", async () => {
     const response = await sendFile(fakeRequest("GET"), Response.file(join(root, "large.bin")));
     expect(response.headers.get("content-length")).toBe("300000");
     const sizes: number[] = [];
@@ -125,16 +125,16 @@ describe("a file", () => {
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("may be empty", async () => {
+  it("An empty file is sent with status 200", async () => {
     expect(await get("empty.txt")).toMatchObject({ status: 200, text: "" });
   });
 
-  it("may be named by a URL", async () => {
+  it("A file can be named by a URL", async () => {
     const response = await sendFile(fakeRequest("GET"), Response.file(pathToFileURL(join(root, "letters.txt"))));
     expect(await textOf(response)).toBe(alphabet);
   });
 
-  it("is answered to HEAD with the fields of GET and no body", async () => {
+  it("A HEAD request for a file gets the headers of GET and no body", async () => {
     for (const [name, length] of [
       ["letters.txt", "26"],
       ["large.bin", "300000"],
@@ -146,7 +146,7 @@ describe("a file", () => {
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("is given by a response that can be sent again", async () => {
+  it("A response with a file can be sent again", async () => {
     const response = Response.file(join(root, "letters.txt")).header("X-Test", "1").cacheTags("a");
     const first = await sendFile(fakeRequest("GET", { range: "bytes=0-1" }), response);
     const second = await sendFile(fakeRequest("GET"), response);
@@ -159,12 +159,12 @@ describe("a file", () => {
     expect(response.fields).toEqual(["X-Test", "1"]);
   });
 
-  it("leaves a response with another body alone", async () => {
+  it("A response with another body is left unchanged", async () => {
     const response = new Response("x");
     expect(await sendFile(fakeRequest("GET"), response)).toBe(response);
   });
 
-  it("keeps the fields that the handler set", async () => {
+  it("The headers that the handler set are kept for a file", async () => {
     const response = Response.file(join(root, "letters.txt"), {
       headers: { "Content-Type": "text/x-own", ETag: '"own"', "Last-Modified": "Tue, 02 Jan 2024 00:00:00 GMT" },
       maxAge: 60,
@@ -180,27 +180,27 @@ describe("a file", () => {
   });
 });
 
-describe("what is not a file that may be sent", () => {
+describe("paths that are not a regular file", () => {
   it.each([
     ["is not there", "missing.txt"],
     ["is below a file", "letters.txt/x"],
     ["is a directory", "dir"],
     ["has NUL in its name", "letters.txt\0.html"],
     ["has a name longer than any file's", "x".repeat(5000)],
-  ])("is 404 when it %s", async (_, path) => {
+  ])("A path that %s is 404", async (_, path) => {
     expect((await refusal(get(path))).status).toBe(404);
     expect((await refusal(get(path, {}, { root }))).status).toBe(404);
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it.skipIf(process.platform === "win32")("is 404 when it is a FIFO, without waiting for its writer", async () => {
+  it.skipIf(process.platform === "win32")("A FIFO is 404, without waiting for its writer", async () => {
     execFileSync("mkfifo", [join(root, "fifo")]);
     expect((await refusal(get("fifo"))).status).toBe(404);
     expect(await openDescriptors()).toEqual([]);
     await rm(join(root, "fifo"));
   });
 
-  it.skipIf(process.platform === "win32")("is 404 when it is a device", async () => {
+  it.skipIf(process.platform === "win32")("A device is 404 in place of a file", async () => {
     const response = Response.file("/dev/zero");
     expect((await refusal(sendFile(fakeRequest("GET"), response))).status).toBe(404);
   });
@@ -210,7 +210,7 @@ describe("a file below a root", () => {
   const send = async (path: string, options: FileOptions = {}): Promise<string> =>
     textOf(await sendFile(fakeRequest("GET"), Response.file(path, { root, ...options })));
 
-  it("is named relative to it, or by a whole path within it", async () => {
+  it("A file below a root is named relative to it, or by a whole path within it", async () => {
     expect(await send("letters.txt")).toBe(alphabet);
     expect(await send("dir/../letters.txt")).toBe(alphabet);
     expect(await send("link-in.txt")).toBe(alphabet);
@@ -218,7 +218,7 @@ describe("a file below a root", () => {
     expect(await send("letters.txt", { root: pathToFileURL(root) })).toBe(alphabet);
   });
 
-  it("may be below a root that is itself behind a link", async () => {
+  it("The root of files can be behind a link", async () => {
     await symlink(root, join(directory, "root-link"));
     expect(await send("letters.txt", { root: join(directory, "root-link") })).toBe(alphabet);
   });
@@ -233,22 +233,22 @@ describe("a file below a root", () => {
     "link-out.txt",
     "dir-out/outside.txt",
     "dir-out/public/letters.txt/../../outside.txt",
-  ])("is 404 for %j, which leads out of it", async (path) => {
+  ])("A path that leads out of the root is 404: %j", async (path) => {
     expect((await refusal(send(path, { dotfiles: "allow" }))).status).toBe(404);
   });
 
-  it("is not taken for one in a directory whose name begins alike", async () => {
+  it("A directory whose name begins like the root is outside it", async () => {
     await mkdir(join(directory, "public-not"));
     await writeFile(join(directory, "public-not", "x.txt"), "x");
     expect((await refusal(send("../public-not/x.txt"))).status).toBe(404);
   });
 
-  it.each([".env", ".git/config", "link-dot.txt"])("is 404 for the hidden %s unless that is allowed", async (path) => {
+  it.each([".env", ".git/config", "link-dot.txt"])("The hidden file %s is 404 unless that is allowed", async (path) => {
     expect((await refusal(send(path))).status).toBe(404);
     expect(await send(path, { dotfiles: "allow" })).not.toBe("");
   });
 
-  it("without a root hides such a name only when told", async () => {
+  it("A file without a root is hidden by its name only if that is configured", async () => {
     expect((await get(".env")).text).toBe("SECRET=1");
     expect((await refusal(get(".env", {}, { dotfiles: "deny" }))).status).toBe(404);
   });
@@ -260,13 +260,13 @@ describe("a range of a file", () => {
     ["suffix", "bytes=-5", "vwxyz", "bytes 21-25/26"],
     ["open", "bytes=20-", "uvwxyz", "bytes 20-25/26"],
     ["clipped", "bytes=20-99", "uvwxyz", "bytes 20-25/26"],
-  ])("is sent with 206 when it is %s", async (_, range, text, contentRange) => {
+  ])("A range of a file is sent with 206 if it is %s", async (_, range, text, contentRange) => {
     const answer = await get("letters.txt", { range });
     expect(answer).toMatchObject({ status: 206, text, headers: { "content-range": contentRange } });
     expect(answer.headers["etag"]).toBe((await get("letters.txt")).headers["etag"]);
   });
 
-  it("is streamed when it is large, and read at once when it is small", async () => {
+  it("A large range is streamed, and a small one is read at once", async () => {
     const wide = await get("large.bin", { range: "bytes=100000-299998" });
     expect(wide.headers["content-length"]).toBe("199999");
     expect(wide.text).toBe(large.subarray(100_000, 299_999).toString());
@@ -278,20 +278,23 @@ describe("a range of a file", () => {
     });
   });
 
-  it("outside of it is 416 with its size", async () => {
+  it("A range outside the file is 416 with its size", async () => {
     const error = await refusal(get("letters.txt", { range: "bytes=26-" }));
     expect(error.status).toBe(416);
     expect(error.headers).toEqual({ "Content-Range": "bytes */26" });
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it.each(["garbage", "bytes=5-2", "items=0-4", "bytes=0-1,3-4"])("%s is ignored", async (range) => {
-    const answer = await get("letters.txt", { range });
-    expect(answer).toMatchObject({ status: 200, text: alphabet });
-    expect(answer.headers["content-range"]).toBeUndefined();
-  });
+  it.each(["garbage", "bytes=5-2", "items=0-4", "bytes=0-1,3-4"])(
+    "The Range header %s is ignored for a file",
+    async (range) => {
+      const answer = await get("letters.txt", { range });
+      expect(answer).toMatchObject({ status: 200, text: alphabet });
+      expect(answer.headers["content-range"]).toBeUndefined();
+    },
+  );
 
-  it("is for GET alone, and for an answer of 200", async () => {
+  it("A range is used only for GET and for a response of 200", async () => {
     expect((await get("letters.txt", { range: "bytes=0-4" }, {}, "HEAD")).status).toBe(200);
     expect(await get("letters.txt", { range: "bytes=0-4" }, {}, "POST")).toMatchObject({ status: 200, text: alphabet });
     expect(await get("letters.txt", { range: "bytes=0-4" }, { status: 404 })).toMatchObject({
@@ -300,7 +303,7 @@ describe("a range of a file", () => {
     });
   });
 
-  it("is sent when If-Range names the present state, else the whole", async () => {
+  it("A range is sent if If-Range matches the current state, otherwise the whole file", async () => {
     const { etag } = (await get("letters.txt")).headers;
     const status = async (ifRange: string) =>
       (await get("letters.txt", { range: "bytes=0-4", "if-range": ifRange })).status;
@@ -314,7 +317,7 @@ describe("a range of a file", () => {
 });
 
 describe("conditions on a file", () => {
-  it("are answered with 304, validators and no body", async () => {
+  it("A conditional request for an unchanged file gets 304, with validators and no body", async () => {
     const whole = await get("letters.txt", {}, { maxAge: 60 });
     for (const method of ["GET", "HEAD"]) {
       const answer = await get("letters.txt", { "if-none-match": whole.headers["etag"]! }, { maxAge: 60 }, method);
@@ -333,25 +336,25 @@ describe("conditions on a file", () => {
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("on the tag win over those on the date, and garbage does not count", async () => {
+  it("A condition on the entity tag takes precedence over one on the date, and invalid dates are ignored", async () => {
     const fields = { "if-none-match": '"other"', "if-modified-since": lastModified };
     expect((await get("letters.txt", fields)).status).toBe(200);
     expect((await get("letters.txt", { "if-modified-since": "garbage" })).status).toBe(200);
   });
 
-  it("that do not hold are 412", async () => {
+  it("A precondition on a file that fails is 412", async () => {
     expect((await refusal(get("letters.txt", { "if-match": '"other"' }))).status).toBe(412);
     const unmodified = { "if-unmodified-since": "Mon, 01 Jan 2024 11:59:59 GMT" };
     expect((await refusal(get("letters.txt", unmodified))).status).toBe(412);
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("are for GET and HEAD alone, and for an answer of 200", async () => {
+  it("Conditions are used only for GET and HEAD, and for a response of 200", async () => {
     expect((await get("letters.txt", { "if-none-match": "*" }, {}, "POST")).status).toBe(200);
     expect((await get("letters.txt", { "if-none-match": "*" }, { status: 404 })).status).toBe(404);
   });
 
-  it("see a change of content with the same size", async () => {
+  it("A changed content of the same size is noticed", async () => {
     const path = join(root, "changing.txt");
     await writeFile(path, "one");
     await utimes(path, modified, modified);
@@ -361,7 +364,7 @@ describe("conditions on a file", () => {
     expect((await get("changing.txt", { "if-none-match": etag! })).text).toBe("two");
   });
 
-  it("never give a date of change that is to come", async () => {
+  it("Last-Modified is never in the future", async () => {
     const path = join(root, "future.txt");
     await writeFile(path, "x");
     await utimes(path, modified, new Date(Date.now() + 86_400_000));
@@ -384,20 +387,20 @@ describe("a file that changes while it is sent", () => {
     return Buffer.concat(all);
   };
 
-  it("is sent as it was when another takes its place", async () => {
+  it("A file that is replaced while it is sent is sent as it was", async () => {
     const { path, pieces, first } = await begin("replaced.bin");
     await writeFile(`${path}.new`, "short");
     await rename(`${path}.new`, path);
     expect((await rest(first, pieces)).equals(large)).toBe(true);
   });
 
-  it("is sent up to the length that was announced when it grows", async () => {
+  it("A file that grows while it is sent is sent up to the announced length", async () => {
     const { path, pieces, first } = await begin("growing.bin");
     await appendFile(path, "more");
     expect((await rest(first, pieces)).length).toBe(large.length);
   });
 
-  it("breaks the stream when it becomes shorter", async () => {
+  it("A file that becomes shorter while it is sent breaks the stream", async () => {
     const { path, pieces, first } = await begin("shrinking.bin");
     await truncate(path, first.length + 10);
     await expect(rest(first, pieces)).rejects.toThrow("became shorter");
@@ -411,19 +414,19 @@ describe("the descriptor of a streamed file", () => {
     return response.body as AsyncIterableIterator<Uint8Array>;
   };
 
-  it.skipIf(process.platform !== "linux")("is open while it is needed", async () => {
+  it.skipIf(process.platform !== "linux")("The descriptor of a streamed file is open while it is needed", async () => {
     const pieces = await open();
     expect(await openDescriptors()).toEqual([join(root, "large.bin")]);
     await pieces.return!();
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("is closed when the client leaves in the middle", async () => {
+  it("The descriptor of a streamed file is closed when the client disconnects", async () => {
     for await (const _ of await open()) break;
     expect(await openDescriptors()).toEqual([]);
   });
 
-  it("is closed when the client leaves while a piece is being read", async () => {
+  it("The descriptor of a streamed file is closed when the client disconnects during a read", async () => {
     const pieces = await open();
     const pending = pieces.next();
     await pieces.return!();
@@ -432,7 +435,7 @@ describe("the descriptor of a streamed file", () => {
     expect((await pieces.next()).done).toBe(true);
   });
 
-  it("is closed with the last piece, without waiting to be asked for another", async () => {
+  it("The descriptor of a streamed file is closed with the last piece", async () => {
     const pieces = await open();
     for (let received = 0; received < large.length; ) received += ((await pieces.next()).value as Uint8Array).length;
     expect(await openDescriptors()).toEqual([]);
@@ -442,7 +445,7 @@ describe("the descriptor of a streamed file", () => {
 describe("the options of a file", () => {
   const headers = async (options: FileOptions) => (await get("letters.txt", {}, options)).headers;
 
-  it("set type, name, caching and validators", async () => {
+  it("The options of a file set type, name, caching and validators", async () => {
     expect(await headers({ contentType: "text/x-own" })).toMatchObject({ "content-type": "text/x-own" });
     expect(await headers({ maxAge: 60 })).toMatchObject({ "cache-control": "max-age=60" });
     const cacheControl = "public, max-age=31536000, immutable";
@@ -455,7 +458,7 @@ describe("the options of a file", () => {
     expect(bare["last-modified"]).toBeUndefined();
   });
 
-  it("offer the file for saving", async () => {
+  it("The option download offers the file for saving", async () => {
     const disposition = async (options: FileOptions) => (await headers(options))["content-disposition"];
     expect(await disposition({})).toBeUndefined();
     expect(await disposition({ download: false })).toBeUndefined();
@@ -476,12 +479,12 @@ describe("the options of a file", () => {
     ["a status that is none", { status: 99 }, /option 'status'/],
     ["a header with a line break", { headers: { "X-A": "a\r\nb" } }, /header 'X-A'/],
     ["another word for dotfiles", { dotfiles: "ignore" }, /option 'dotfiles'.*"allow", "deny"/],
-  ])("refuse %s at once", (_, options, message) => {
+  ])("The options of a file refuse %s at once", (_, options, message) => {
     expect(() => Response.file("x", options as FileOptions)).toThrow(ValueError);
     expect(() => Response.file("x", options as FileOptions)).toThrow(message);
   });
 
-  it("refuse a URL that is not of a file", () => {
+  it("A URL that is not a file URL is refused", () => {
     expect(() => Response.file(new URL("https://a.example/x"))).toThrow("a file: URL");
   });
 });

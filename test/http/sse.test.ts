@@ -31,7 +31,7 @@ describe("an event", () => {
     ],
     ["an empty id resets the last one", { data: "x", id: "" }, "id: \ndata: x\n\n"],
     ["a comment may stand alone", { comment: "a\nb" }, ": a\n: b\n\n"],
-  ])("%s", (_, item, text) => {
+  ])("An event is written by this rule: %s", (_, item, text) => {
     expect(formatEvent(item)).toBe(text);
   });
 
@@ -46,7 +46,7 @@ describe("an event", () => {
     ["no data", { data: undefined }, /it has no data/],
     ["undefined", undefined, /undefined cannot be sent/],
     ["a function", () => {}, /cannot be sent/],
-  ])("with %s is refused", (_, item, message) => {
+  ])("An event with %s is refused", (_, item, message) => {
     expect(() => formatEvent(item)).toThrow(ValueError);
     expect(() => formatEvent(item)).toThrow(message);
   });
@@ -60,16 +60,16 @@ describe("an event stream", () => {
     vi.useRealTimers();
   });
 
-  it("sends what the source gives and ends with it", async () => {
+  it("An event stream sends the items of its source and ends with it", async () => {
     expect(await collect(from("a", { data: 1 }))).toEqual(["data: a\n\n", "data: 1\n\n"]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("sends the time to reconnect first", async () => {
+  it("An event stream sends the time to reconnect first", async () => {
     expect(await collect(from("a"), { retry: 2500 })).toEqual(["retry: 2500\n\n", "data: a\n\n"]);
   });
 
-  it("sends a comment whenever the source was idle for the time of the heartbeat", async () => {
+  it("An event stream sends a comment whenever the source was idle for the heartbeat time", async () => {
     const { source, push } = manual();
     const stream = sseStream(source);
     const first = stream.next();
@@ -90,7 +90,7 @@ describe("an event stream", () => {
     await stream.return!();
   });
 
-  it("loses no event that arrives between a heartbeat and the next request for one", async () => {
+  it("An event that arrives between a heartbeat and the next read is not lost", async () => {
     const { source, push } = manual();
     const stream = sseStream(source, { heartbeat: 1 });
     const beat = stream.next();
@@ -102,7 +102,7 @@ describe("an event stream", () => {
     await stream.return!();
   });
 
-  it("sends no heartbeat when it is 0, nor while nobody takes what is there", async () => {
+  it("A heartbeat of 0 sends none, and none is sent while the client does not read", async () => {
     const quiet = sseStream(manual().source, { heartbeat: 0 });
     const pending = quiet.next();
     expect(vi.getTimerCount()).toBe(0);
@@ -115,7 +115,7 @@ describe("an event stream", () => {
     expect((await stream.next()).value).toBe("data: b\n\n");
   });
 
-  it("passes an error of the source on and is over", async () => {
+  it("An error of the source ends the event stream with that error", async () => {
     async function* failing() {
       yield "a";
       throw new Error("broken");
@@ -127,7 +127,7 @@ describe("an event stream", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("passes an error on that came while nobody was waiting", async () => {
+  it("An error of the source that came between two reads is reported by the next read", async () => {
     const { source, fail } = manual();
     const stream = sseStream(source, { heartbeat: 1 });
     const beat = stream.next();
@@ -138,7 +138,7 @@ describe("an event stream", () => {
     await expect(stream.next()).rejects.toThrow("broken");
   });
 
-  it("ends at once when it is returned, though the source waits for ever", async () => {
+  it("A returned event stream ends at once, even if its source waits forever", async () => {
     let signal: AbortSignal | undefined;
     const stream = sseStream(async function* (given) {
       signal = given;
@@ -156,7 +156,7 @@ describe("an event stream", () => {
     expect((await stream.next()).done).toBe(true);
   });
 
-  it("lets a source that heeds the signal clean up", async () => {
+  it("A source that observes the signal can clean up", async () => {
     const steps: string[] = [];
     const stream = sseStream(async function* (signal) {
       try {
@@ -174,7 +174,7 @@ describe("an event stream", () => {
     expect(steps).toEqual(["cleaned up"]);
   });
 
-  it("ends a generator that is between two events", async () => {
+  it("A generator between two events is ended with the stream", async () => {
     const steps: string[] = [];
     async function* source() {
       try {
@@ -189,7 +189,7 @@ describe("an event stream", () => {
     expect(steps).toEqual(["cleaned up"]);
   });
 
-  it("ends the source even when nothing was taken from it", async () => {
+  it("The source is ended even if nothing was read from it", async () => {
     let cancelled = false;
     const source = new ReadableStream<string>({
       cancel() {
@@ -203,7 +203,7 @@ describe("an event stream", () => {
     expect(never).not.toHaveBeenCalled();
   });
 
-  it("ends the source when an item cannot be sent", async () => {
+  it("The source is ended if an item cannot be sent", async () => {
     const steps: string[] = [];
     async function* source() {
       try {
@@ -216,7 +216,7 @@ describe("an event stream", () => {
     expect(steps).toEqual(["cleaned up"]);
   });
 
-  it("ignores what a source does wrong while it ends", async () => {
+  it("Errors of a source during its end are ignored", async () => {
     const source = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise<IteratorResult<unknown>>(() => {}),
@@ -230,7 +230,7 @@ describe("an event stream", () => {
     await vi.advanceTimersByTimeAsync(0);
   });
 
-  it("has one reader at a time", async () => {
+  it("An event stream has one reader at a time", async () => {
     const stream = sseStream(manual().source);
     const first = stream.next();
     await expect(stream.next()).rejects.toThrow("one reader");
@@ -244,11 +244,11 @@ describe("an event stream", () => {
     ["a heartbeat that no timer holds", from(), { heartbeat: 1e9 }, /option 'heartbeat'/],
     ["an unknown option", from(), { heartBeats: 1 }, /did you mean 'heartbeat'/],
     ["a retry with a fraction", from(), { retry: 0.5 }, /option 'retry'/],
-  ])("refuses %s at once", (_, source, options, message) => {
+  ])("An event stream refuses %s at once", (_, source, options, message) => {
     expect(() => sseStream(source as SseSource, options as SseOptions)).toThrow(message);
   });
 
-  it("says so when the function returns no async iterable", async () => {
+  it("A function that returns no async iterable is an error", async () => {
     await expect(sseStream((() => 5) as unknown as SseSource).next()).rejects.toThrow("returned 5");
   });
 });

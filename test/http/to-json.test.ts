@@ -39,7 +39,7 @@ async function sent(result: unknown): Promise<{ status: number; body: unknown }>
 }
 
 describe("the result of a handler", () => {
-  it("may hold values that run when they are sent, anywhere", async () => {
+  it("The result of a handler can contain lazy values anywhere, which run when they are sent", async () => {
     const books = new Lazily([{ id: 1 }]);
     const result = { a: 1, books, list: [new Lazily([]), { deep: new Lazily({ x: {} }) }], z: 2 };
     expect(await sent(result)).toEqual({
@@ -50,18 +50,18 @@ describe("the result of a handler", () => {
     expect(Object.keys((await sent(result)).body as object)).toEqual(["a", "books", "list", "z"]);
   });
 
-  it("may hold promises, also of further promises", async () => {
+  it("The result of a handler can contain promises, also nested ones", async () => {
     const result = { total: Promise.resolve(2), items: [Promise.resolve({ inner: Promise.resolve(new Set([1])) })] };
     expect((await sent(result)).body).toEqual({ total: 2, items: [{ inner: [1] }] });
   });
 
-  it("that holds a rejected promise is an error", async () => {
+  it("A rejected promise in the result of a handler is a 500 response", async () => {
     const { status, body } = await sent({ total: Promise.reject(new TypeError("no database")) });
     expect(status).toBe(500);
     expect(body).toMatchObject({ error: expect.stringContaining("TypeError: no database") });
   });
 
-  it("sends a Map as an object and a Set as a list", async () => {
+  it("A Map is sent as an object and a Set as a list", async () => {
     const map = new Map<unknown, unknown>([
       ["a", 1],
       [2, new Set(["x", new Map([["__proto__", 5n]])])],
@@ -86,13 +86,13 @@ describe("the result of a handler", () => {
     ["a stream", { body: new ReadableStream() }, "result.body is an object of class ReadableStream"],
     ["an iterator", { items: [1].values() }, "result.items is an object of class Array Iterator"],
     ["a circle beside a promise", circle(), "result.self is circular"],
-  ])("that holds %s is an error with its place", async (_, result, message) => {
+  ])("A result that contains %s is an error that names its place", async (_, result, message) => {
     const { status, body } = await sent(result);
     expect(status).toBe(500);
     expect(body).toMatchObject({ error: expect.stringContaining(message) });
   });
 
-  it("may hold empty objects, dates, instances of classes, and what has a toJSON", async () => {
+  it("A result can contain empty objects, dates, class instances, and objects with toJSON", async () => {
     class Point {
       x = 1;
     }
@@ -117,7 +117,7 @@ describe("the result of a handler", () => {
 });
 
 describe("Response.json", () => {
-  it("writes a Map and a Set, and refuses what would have to be awaited", () => {
+  it("Response.json() writes a Map and a Set, and refuses promises and querysets", () => {
     expect(Response.json({ a: new Map([["b", new Set([1])]]) }).body).toBe('{"a":{"b":[1]}}');
     expect(() => Response.json({ books: new Lazily([]) })).toThrow("result.books is a promise or a queryset");
     expect(() => Response.json([Promise.reject(new Error("handled"))])).toThrow("result[0] is a promise or a queryset");
@@ -125,7 +125,7 @@ describe("Response.json", () => {
 });
 
 describe("toJson", () => {
-  it("writes a bigint as a string of its digits", () => {
+  it("toJson() writes a bigint as a string of its digits", () => {
     expect(toJson({ a: 2n ** 64n, b: {} })).toBe('{"a":"18446744073709551616","b":{}}');
   });
 });
