@@ -30,34 +30,34 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
     return JSON.parse(response!.body).body as string | null;
   };
 
-  it("comes with a length", async () => {
+  it("A body with a length is read", async () => {
     expect(await bodyOf(post("Content-Length: 5\r\n", "hello"))).toBe("hello");
   });
 
-  it("is none when the length is 0", async () => {
+  it("A request with Content-Length: 0 has no body", async () => {
     expect(await bodyOf(post("Content-Length: 0\r\n"))).toBeNull();
   });
 
-  it("comes in chunks", async () => {
+  it("A body in chunks is read", async () => {
     expect(await bodyOf(chunked("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"))).toBe("hello world");
   });
 
-  it("may be an empty sequence of chunks", async () => {
+  it("A body of no chunks is an empty body", async () => {
     expect(await bodyOf(chunked("0\r\n\r\n"))).toBe("");
   });
 
-  it("may have chunk extensions and trailers, which are dropped", async () => {
+  it("Chunk extensions and trailers of a body are dropped", async () => {
     const body = '5;a=b;c="d \\" e"\r\nhello\r\n000A\r\n0123456789\r\n0;last\r\nX-Sum: 1\r\nHost: b\r\n\r\n';
     expect(await bodyOf(chunked(body))).toBe("hello0123456789");
   });
 
-  it("may come in 20000 chunks of one byte", async () => {
+  it("A body can come in 20000 chunks of one byte", async () => {
     const text = "abcdefghij".repeat(2000);
     const body = [...text].map((char) => `1\r\n${char}\r\n`).join("");
     expect(await bodyOf(chunked(`${body}0\r\n\r\n`))).toBe(text);
   });
 
-  it("may hold any bytes when its head came in two parts", async () => {
+  it("A body of any bytes is read if its head came in two parts", async () => {
     const connection = await server().client("POST / HTTP/1.1\r\nHo");
     await settle(20);
     connection.send("st: a\r\nContent-Length: 4\r\n\r\n\0\x01\n\r");
@@ -66,7 +66,7 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
     expect(JSON.parse(response!.body).body).toBe("\0\x01\n\r");
   });
 
-  it("may be large", async () => {
+  it("A large body is read whole", async () => {
     const text = "0123456789abcdef".repeat(64 * 1024);
     expect(await bodyOf(post(`Content-Length: ${text.length}\r\n`, text))).toBe(text);
     expect(await bodyOf(chunked(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`))).toBe(text);
@@ -74,25 +74,25 @@ describe.each(transports)("a body on the %s transport", (_name, factory) => {
 });
 
 describe.each(transports)("the limit of a body on the %s transport", (_name, factory) => {
-  it("is held against Content-Length before anything is read", async () => {
+  it("Content-Length over the limit is refused before anything is read", async () => {
     const { client } = await start(factory, reader(10));
     const [response] = await (await client(post("Content-Length: 1000000000\r\n"))).responses(1);
     expect(response).toMatchObject({ status: 413, headers: { connection: "close" } });
   });
 
-  it("is held against chunks as they come", async () => {
+  it("Chunks over the limit of a body are refused as they arrive", async () => {
     const { client } = await start(factory, reader(10));
     const [response] = await (await client(chunked("5\r\nhello\r\n6\r\nworld!\r\n"))).responses(1);
     expect(response).toMatchObject({ status: 413, headers: { connection: "close" } });
   });
 
-  it("lets a body of exactly that size through", async () => {
+  it("A body of exactly the limit is accepted", async () => {
     const { client } = await start(factory, reader(10));
     expect((await (await client(chunked("a\r\n0123456789\r\n0\r\n\r\n"))).responses(1))[0]!.body).toBe("10");
     expect((await (await client(post("Content-Length: 10\r\n", "0123456789"))).responses(1))[0]!.body).toBe("10");
   });
 
-  it("reaches a client that is still sending", async () => {
+  it("A client that is still sending a body over the limit gets the response", async () => {
     const { client } = await start(factory, reader(10));
     const connection = await client(post("Content-Length: 3000000\r\n"));
     for (let i = 0; i < 30; i++) connection.send("x".repeat(100_000));
@@ -103,7 +103,7 @@ describe.each(transports)("the limit of a body on the %s transport", (_name, fac
 describe.each(transports)("the memory for bodies on the %s transport", (_name, factory) => {
   const head = post("Content-Length: 100\r\n");
 
-  it("is bounded over all connections: a body beyond it gets 503 before it is read", async () => {
+  it("The memory for bodies is bounded over all connections: a body beyond it gets 503 before it is read", async () => {
     let first: Request | undefined;
     const dispatch = (request: Request) => {
       first ??= request;
@@ -120,7 +120,7 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
     expect((await next.responses(1))[0]).toMatchObject({ status: 200, body: "100" });
   });
 
-  it("is not used by bodies that are there at once, that are streamed, or that their client announces", async () => {
+  it("Bodies that are complete at once, streamed or only announced do not use the memory for bodies", async () => {
     const { client } = await start(
       factory,
       async (request) => {
@@ -139,7 +139,7 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
     expect((await streamed.responses(1))[0]).toMatchObject({ status: 200, body: "100" });
   });
 
-  it("is free again when a client leaves", async () => {
+  it("The memory for a body is free again when its client disconnects", async () => {
     const notes: string[] = [];
     const { client, transport } = await start(factory, reader(1000, notes), { maxBodyMemory: 50 });
     const leaving = await client(head + "x".repeat(60));
@@ -154,7 +154,7 @@ describe.each(transports)("the memory for bodies on the %s transport", (_name, f
 describe.each(transports)("Expect: 100-continue on the %s transport", (_name, factory) => {
   const head = post("Content-Length: 5\r\nExpect: 100-continue\r\n");
 
-  it("is met when the body is read", async () => {
+  it("A request with Expect: 100-continue gets 100 Continue when its body is read", async () => {
     const { client } = await start(factory, reader(10));
     const connection = await client(head);
     await connection.until((text) => text === "HTTP/1.1 100 Continue\r\n\r\n");
@@ -162,14 +162,14 @@ describe.each(transports)("Expect: 100-continue on the %s transport", (_name, fa
     expect((await connection.responses(1))[0]!.body).toBe("5");
   });
 
-  it("is not met when the response needs no body, and the connection closes", async () => {
+  it("A response that needs no body sends no 100 Continue, and the connection closes", async () => {
     const { exchange } = await start(factory, () => new Response("no", 403));
     const text = await exchange(head);
     expect(text).not.toContain("100 Continue");
     expect(parseResponses(text)[0]).toMatchObject({ status: 403, headers: { connection: "close" } });
   });
 
-  it("is not met when the body is too large", async () => {
+  it("A body that is too large gets 413 and no 100 Continue", async () => {
     const { exchange } = await start(factory, reader(4));
     const text = await exchange(head);
     expect(text).not.toContain("100 Continue");
@@ -178,7 +178,7 @@ describe.each(transports)("Expect: 100-continue on the %s transport", (_name, fa
 });
 
 describe("Expect: 100-continue with the body already there", () => {
-  it("is passed over", async () => {
+  it("Expect: 100-continue is ignored if the body is already there", async () => {
     const { client } = await start(transports[0]![1], echo);
     const connection = await client(post("Content-Length: 5\r\nExpect: 100-continue\r\n", "hello"));
     await connection.responses(1);
@@ -187,7 +187,7 @@ describe("Expect: 100-continue with the body already there", () => {
 });
 
 describe.each(transports)("a streamed body on the %s transport", (_name, factory) => {
-  it("arrives piece by piece", async () => {
+  it("A streamed body arrives piece by piece", async () => {
     const { client } = await start(factory, async (request) => {
       const pieces: string[] = [];
       for await (const piece of request.stream()) {
@@ -200,7 +200,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     expect((await connection.responses(1))[0]!.body).toBe("x|x|x");
   });
 
-  it("makes a client wait if its handler does not read", async () => {
+  it("A client waits if the handler of a streamed body does not read", async () => {
     let take = () => {};
     const taken = new Promise<void>((resolve) => {
       take = resolve;
@@ -218,7 +218,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     expect((await connection.responses(1))[0]!.body).toBe("30000000");
   });
 
-  it("is refused past the limit", async () => {
+  it("A streamed body over the limit is refused", async () => {
     const { client } = await start(factory, async (request) => {
       request.routeBodyLimit = 10;
       try {
@@ -234,7 +234,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     expect((await (await client(post("Content-Length: 11\r\n"))).responses(1))[0]!.status).toBe(413);
   });
 
-  it("can be echoed while it arrives", async () => {
+  it("A streamed body can be echoed while it arrives", async () => {
     const { client } = await start(factory, (request) => new Response(request.stream()));
     const connection = await client(post("Content-Length: 6\r\n", "abc"));
     await connection.until((text) => text.includes("abc"));
@@ -242,7 +242,7 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
     expect((await connection.responses(1))[0]!.body).toBe("abcdef");
   });
 
-  it("may be left in the middle", async () => {
+  it("A handler can stop reading a streamed body in the middle", async () => {
     const { client } = await start(factory, async (request) => {
       for await (const piece of request.stream()) return new Response(`first of ${piece.length}`);
       return new Response("none");
@@ -257,14 +257,14 @@ describe.each(transports)("a streamed body on the %s transport", (_name, factory
 describe.each(transports)("an unread body on the %s transport", (_name, factory) => {
   const refuse = () => new Response("no", 403);
 
-  it("closes the connection when it is large", async () => {
+  it("An unread large body closes the connection", async () => {
     const { exchange } = await start(factory, refuse);
     const text = await exchange(post("Content-Length: 100000\r\n", get("/hidden")));
     expect(parseResponses(text)).toHaveLength(1);
     expect(parseResponses(text)[0]!.headers.connection).toBe("close");
   });
 
-  it("closes the connection when its length is not known", async () => {
+  it("An unread body of unknown length closes the connection", async () => {
     const { exchange } = await start(factory, refuse);
     const text = await exchange(chunked(`5\r\nhello\r\n`));
     expect(parseResponses(text)).toHaveLength(1);
@@ -272,7 +272,7 @@ describe.each(transports)("an unread body on the %s transport", (_name, factory)
 });
 
 describe.each(transports)("a client that leaves in the middle of a body on the %s transport", (_name, factory) => {
-  it("fails the read and aborts the request", async () => {
+  it("A client that disconnects during a body fails the read and aborts the request", async () => {
     const notes: string[] = [];
     let request: Request | undefined;
     const { client } = await start(factory, (incoming) => {
@@ -286,7 +286,7 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     await expect.poll(() => request!.signal.aborted).toBe(true);
   });
 
-  it("gets 400 for a body that it ended while the request before waited for its response", async () => {
+  it("A client that ends its side during a pipelined body gets 400 after the earlier response", async () => {
     let release = (_response: Response) => {};
     const { client } = await start(factory, (request) => {
       if (request.method === "POST") return reader(1000)(request);
@@ -301,7 +301,7 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
     expect(parseResponses(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
   });
 
-  it("gets 400 when it still reads", async () => {
+  it("A client that ends its side during a body and still reads gets 400", async () => {
     const { client } = await start(factory, reader(1000));
     const connection = await client(post("Content-Length: 100\r\n", "hello"));
     connection.socket.end();

@@ -26,17 +26,17 @@ function slow() {
 }
 
 describe.each(transports)("listening with the %s transport", (_name, factory) => {
-  it("gives the real port", async () => {
+  it("A server that listens on port 0 reports the real port", async () => {
     const { address } = await start(factory, hello);
     expect(address.port).toBeGreaterThan(0);
   });
 
-  it("rejects when the address is taken", async () => {
+  it("A server on an address that is in use rejects", async () => {
     const { address } = await start(factory, hello);
     await expect(start(factory, hello, {}, address)).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
-  it("works on a Unix socket", async () => {
+  it("A server can listen on a Unix socket", async () => {
     const folder = await mkdtemp(join(tmpdir(), "stoa-"));
     const path = join(folder, "socket");
     const { client, transport } = await start(factory, hello, {}, { host: "", port: 0, path });
@@ -46,7 +46,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
   });
 
   it.each(["close", "Close", "close, foo", "foo, close", "keep-alive, close"])(
-    "closes a connection after a request with Connection: %s",
+    "A connection is closed after a request with Connection: %s",
     async (value) => {
       const { exchange } = await start(factory, hello);
       const request = get("/", `Connection: ${value}\r\n`);
@@ -54,7 +54,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     },
   );
 
-  it("refuses connections beyond the maximum", async () => {
+  it("Connections beyond the maximum are refused", async () => {
     const { client, transport } = await start(factory, hello, { maxConnections: 2 });
     const first = await client(get("/"));
     const second = await client(get("/"));
@@ -66,14 +66,14 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
     expect(await (await client(get("/"))).responses(1)).toHaveLength(1);
   });
 
-  it("serves while a thousand connections stay half open", async () => {
+  it("A server responds while a thousand connections stay half open", async () => {
     const { client, address } = await start(factory, hello);
     const idle = await Promise.all(Array.from({ length: 1000 }, () => openClient(address, "GET / HT")));
     expect((await (await client(get("/"))).responses(1))[0]!.body).toBe("hello");
     for (const connection of idle) connection.socket.destroy();
   });
 
-  it("survives clients that reset the connection", async () => {
+  it("A server survives clients that reset the connection", async () => {
     const { client, transport } = await start(factory, echo);
     for (const bytes of ["", "GET", get("/"), "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"]) {
       const connection = await client(bytes);
@@ -85,7 +85,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
 });
 
 describe.each(transports)("draining the %s transport", (_name, factory) => {
-  it("waits for requests in flight, closes idle connections, and takes no new ones", async () => {
+  it("Draining waits for requests in flight, closes idle connections, and accepts no new ones", async () => {
     const { dispatch, respond, asked } = slow();
     const { client, transport, address } = await start(factory, dispatch);
     const idle = await client();
@@ -101,7 +101,7 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     expect(transport.connections).toBe(0);
   });
 
-  it("closes connections that wait for their next request", async () => {
+  it("Draining closes connections that wait for their next request", async () => {
     const { client, transport } = await start(factory, hello);
     const connection = await client(get("/"));
     await connection.responses(1);
@@ -109,12 +109,12 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     await connection.readToEnd();
   });
 
-  it("is over at once when there is no connection", async () => {
+  it("Draining ends at once without connections", async () => {
     const { transport } = await start(factory, hello);
     await transport.drain();
   });
 
-  it("can be cut short", async () => {
+  it("Draining can be cut short by destroy()", async () => {
     const { dispatch, asked } = slow();
     const { client, transport } = await start(factory, dispatch);
     const connection = await client(get("/"));
@@ -125,7 +125,7 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     await drained;
   });
 
-  it("closes a connection behind a body that was being sent when it began", async () => {
+  it("Draining closes a connection after the body that was being sent", async () => {
     let end!: () => void;
     const gate = new Promise<void>((resolve) => (end = resolve));
     const body = async function* (): AsyncGenerator<string> {
@@ -144,7 +144,7 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
 });
 
 describe.each(transports)("a connection accepted elsewhere, on the %s transport", (_name, factory) => {
-  it("is served whatever kind of stream it is", async () => {
+  it("A connection that was accepted elsewhere is served, whatever kind of stream it is", async () => {
     const { transport } = await start(factory, echo);
     const [ours, theirs] = duplexPair();
     transport.accept(theirs);
@@ -178,7 +178,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     return response;
   };
 
-  it("hands the socket over with the bytes behind the request", async () => {
+  it("An upgrade gets the socket with the bytes behind the request", async () => {
     const { client, transport } = await start(factory, (request) => {
       expect(request.source.wantsWebSocket).toBe(true);
       return request.path === "/ws" ? upgrade() : hello();
@@ -195,7 +195,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     await connection.readToEnd();
   });
 
-  it("may be decided later", async () => {
+  it("An upgrade can be decided later", async () => {
     const { client } = await start(factory, async () => {
       await settle(20);
       return upgrade();
@@ -206,7 +206,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     await connection.until((text) => /\[early\]|<early>/.test(text));
   });
 
-  it("may be refused like any request", async () => {
+  it("An upgrade can be refused as any request", async () => {
     const { client } = await start(factory, () => new Response("no", 403));
     expect((await (await client(ask(webSocket))).responses(1))[0]).toMatchObject({ status: 403, body: "no" });
   });
@@ -216,7 +216,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
     ["HTTP/1.0", ask(webSocket, "GET", "1.0")],
     ["a missing Connection option", ask("Upgrade: websocket\r\n")],
     ["h2c", ask("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n")],
-  ])("is not seen in a request with %s", async (_what, bytes) => {
+  ])("A request with %s is not an upgrade", async (_what, bytes) => {
     const { client } = await start(factory, (request) => new Response(String(request.source.wantsWebSocket)));
     const [response] = await (await client(bytes)).responses(1);
     expect(response).toMatchObject({ status: 200, body: "false" });
@@ -224,7 +224,7 @@ describe.each(transports)("an upgrade on the %s transport", (_name, factory) => 
 });
 
 describe("a connection that is refused", () => {
-  it("does no harm when it breaks", async () => {
+  it("A refused connection that breaks does no harm", async () => {
     const { transport } = await start(transports[0]![1], hello);
     await transport.drain();
     const broken = new Duplex({ read() {}, destroy: (_error, done) => done(new Error("broken")) });
@@ -236,7 +236,7 @@ describe("a connection that is refused", () => {
 });
 
 describe("a client that ends its side early", () => {
-  it("still gets its response, while the request knows", async () => {
+  it("A client that ends its side early still gets its response, and the request is aborted", async () => {
     const { dispatch, respond, asked } = slow();
     let aborted = false;
     const { client } = await start(transports[0]![1], (request) => {
@@ -253,7 +253,7 @@ describe("a client that ends its side early", () => {
     expect(parseResponses(await connection.readToEnd())[0]!.body).toBe("after all");
   });
 
-  it("gets 400 when its request was not whole", async () => {
+  it("A client that ends its side within a request gets 400", async () => {
     const { client } = await start(transports[0]![1], echo);
     const connection = await client("GET / HTTP/1.1\r\nHost");
     connection.socket.end();
@@ -262,7 +262,7 @@ describe("a client that ends its side early", () => {
 });
 
 describe("an application mounted in an http.Server", () => {
-  it("refuses a request with two lengths, also where the parser of that server is lenient", async () => {
+  it("An application in an http.Server refuses two lengths, even if that server's parser is lenient", async () => {
     const server = createServer({ insecureHTTPParser: true }, createNodeListener(echo)).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -273,7 +273,7 @@ describe("an application mounted in an http.Server", () => {
     server.close();
   });
 
-  it("handles requests and upgrades", async () => {
+  it("An application in an http.Server handles requests and upgrades", async () => {
     const dispatch = (request: Parameters<typeof echo>[0]) => {
       if (!request.source.wantsWebSocket) return echo(request);
       const response = new Response(null);

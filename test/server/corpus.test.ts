@@ -14,17 +14,20 @@ describe("the corpus of requests", () => {
   const ours = startForAll(transports[0]![1], echo, limits);
   const nodes = startForAll(transports[1]![1], echo, limits);
 
-  it("has an expectation for each file", () => {
+  it("The corpus of requests has an expectation for each file", () => {
     expect(Object.keys(expected).sort()).toEqual([...files].sort());
   });
 
-  it.each(files)("%s is seen as before, and by both transports alike except for a known reason", async (file) => {
-    const bytes = readFileSync(new URL(file, folder), "latin1");
-    const [net, node] = await Promise.all([observe(ours().address, bytes), observe(nodes().address, bytes)]);
-    expect({ net: net.fault, node: node.fault }).toEqual({ net: null, node: null });
-    expect(summary(net)).toEqual(expected[file]);
-    expect(explain(bytes, net, node)).not.toBeNull();
-  });
+  it.each(files)(
+    "The request %s is handled as before, and alike by both transports except for a known reason",
+    async (file) => {
+      const bytes = readFileSync(new URL(file, folder), "latin1");
+      const [net, node] = await Promise.all([observe(ours().address, bytes), observe(nodes().address, bytes)]);
+      expect({ net: net.fault, node: node.fault }).toEqual({ net: null, node: null });
+      expect(summary(net)).toEqual(expected[file]);
+      expect(explain(bytes, net, node)).not.toBeNull();
+    },
+  );
 });
 
 function summary({ seen, refusal }: Observation): unknown {

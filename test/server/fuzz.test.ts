@@ -11,7 +11,7 @@ const seed = Number(process.env.STOA_FUZZ_SEED ?? 1);
 const batch = 25;
 
 describe("mutated requests", () => {
-  it("never fault a transport, and are seen alike by both or differ for a reason we know", {
+  it("Mutated requests never fault a transport, and both handle them alike except for known reasons", {
     timeout: 300_000,
   }, async () => {
     const short = { headTimeout: 0.5, bodyTimeout: 0.5 };

@@ -30,13 +30,13 @@ const large = ["crypto", "tls", "http", "zlib"];
 
 beforeAll(() => ensureBuilt(() => {}), 120_000);
 
-it("a small application starts and responds without the large modules of Node that it does not need", async () => {
+it("A small application starts and responds without the large modules of Node that it does not need", async () => {
   const { responded } = await loadedBy("");
   expect(responded).toContain("net");
   expect(responded.filter((name) => large.includes(name))).toEqual([]);
 });
 
-it("one with many features and a WebSocket starts without them too: they are loaded with the first use", async () => {
+it("An application with many features and a WebSocket starts without the large modules of Node too", async () => {
   const { started } = await loadedBy(`
     app.enableCompression().enableEtag().enableMetrics().enableRateLimit().enableCaching().enableHealthChecks();
     app.enableSessions({ secret: "x".repeat(32) }).enableCsrf().enableCircuitBreaker().enableOpenapi();
@@ -46,14 +46,14 @@ it("one with many features and a WebSocket starts without them too: they are loa
   expect(started.filter((name) => large.includes(name))).toEqual([]);
 });
 
-it("Node's modules are not made ES modules, which would load the parts that they load on demand", async () => {
+it("Modules of Node are not imported as ES modules, which would load their lazy parts", async () => {
   const { started } = await loadedBy("");
   // `fs.ReadStream` brings the first, `buffer.File` the second.
   expect(started).not.toContain("internal/fs/streams");
   expect(started).not.toContain("internal/file");
 });
 
-it("a start opens two files of the package, and one more where features are enabled", async () => {
+it("A start opens two files of the package, and one more if features are enabled", async () => {
   const core = await openedWith("index.js");
   expect(core).toHaveLength(2);
   const features = (await readdir(new URL("chunks/", dist))).find((name) => /^batteries-.*\.js$/.test(name));
@@ -73,7 +73,7 @@ async function openedWith(file: string): Promise<string[]> {
   return [...opened];
 }
 
-it("the code of the package is ASCII, which is read faster", async () => {
+it("The code of the package is ASCII, which is read faster", async () => {
   const files = (await readdir(dist, { recursive: true })).filter(
     (name) => name.endsWith(".js") && !name.includes("assets"),
   );

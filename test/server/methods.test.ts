@@ -4,7 +4,7 @@ import { requestMethods } from "../../src/http/methods.js";
 import { openClient } from "./support.js";
 
 describe.each(["net", "node"] as const)("the methods of a route on the %s transport", (transport) => {
-  it("are all those that the parser accepts", async () => {
+  it("A route can have every method that the parser accepts", async () => {
     const app = new App();
     app.route("/", { methods: requestMethods }, (request) => request.method);
     const server = await app.run({ port: 0, exit: false, transport });
@@ -21,7 +21,7 @@ describe.each(["net", "node"] as const)("the methods of a route on the %s transp
     }
   });
 
-  it("are listed in Allow for a client that uses another one", async () => {
+  it("The methods of a route are listed in Allow for a client that uses another one", async () => {
     const app = new App();
     app.route("/", { methods: ["QUERY", "M-SEARCH"] }, () => "found");
     const server = await app.run({ port: 0, exit: false, transport });

@@ -9,7 +9,7 @@ describe.each(transports)("refusals of the %s transport", (name, factory) => {
 
   const server = startForAll(factory, echo, { bodyTimeout: 0.5 });
 
-  it.each(cases)("$name", async ({ bytes, statuses }) => {
+  it.each(cases)("A malformed request is refused: $name", async ({ bytes, statuses }) => {
     const text = await server().exchange(bytes);
     const responses = parseResponses(text);
     expect(statuses).toContain(responses[0]?.status);
@@ -20,13 +20,16 @@ describe.each(transports)("refusals of the %s transport", (name, factory) => {
     expect(text).not.toContain("hidden");
   });
 
-  it.each(explained)("$name, but for an explained difference", async ({ name: title, bytes }) => {
-    const waits = acceptedByNode[title]!.outcome === "waits";
-    const connection = await server().client(bytes);
-    const [first] = await connection.responses(1);
-    expect(first!.status).toBe(waits ? 408 : 200);
-    expect(first!.body).not.toContain("hidden");
-  });
+  it.each(explained)(
+    "A malformed request is handled with an explained difference by node:http: $name",
+    async ({ name: title, bytes }) => {
+      const waits = acceptedByNode[title]!.outcome === "waits";
+      const connection = await server().client(bytes);
+      const [first] = await connection.responses(1);
+      expect(first!.status).toBe(waits ? 408 : 200);
+      expect(first!.body).not.toContain("hidden");
+    },
+  );
 });
 
 describe.each(transports)("a spoiled head on the %s transport", (name, factory) => {
@@ -43,7 +46,7 @@ describe.each(transports)("a spoiled head on the %s transport", (name, factory) 
     ["a method that is too long", "A".repeat(100)],
     ["a target that is too long", `GET /${"a".repeat(20_000)}`],
     ["a value that is too long", `GET / HTTP/1.1\r\nA: ${"a".repeat(40_000)}`],
-  ])("is refused as soon as %s is seen", async (title, bytes) => {
+  ])("A malformed head is refused as soon as the parser finds %s", async (title, bytes) => {
     // node:http counts the bytes of a head, and does not show a head before it is whole.
     if (name === "node" && title === "a target that is too long") return;
     const whole = await server().client(bytes);

@@ -50,7 +50,7 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
     schedule: schedules,
   });
 
-  it("get the same responses however their bytes are cut and however slowly the client reads", {
+  it("Pipelined requests get the same responses however their bytes are cut and however slowly the client reads", {
     timeout: 600_000,
   }, async () => {
     await fc.assert(

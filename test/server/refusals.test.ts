@@ -12,19 +12,19 @@ describe.each(transports)("a request that the %s transport refuses", (_name, fac
     ["a missing Host", "GET / HTTP/1.1\r\n\r\n", "MALFORMED_REQUEST"],
     ["CONNECT", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", "NOT_IMPLEMENTED"],
     ["another expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n", "EXPECTATION_FAILED"],
-  ])("is reported once: %s", async (_what, bytes, code) => {
+  ])("A request that the transport refuses is reported once: %s", async (_what, bytes, code) => {
     const { exchange, refusals } = await start(factory, echo);
     await exchange(bytes);
     expect(refusals).toEqual([code]);
   });
 
-  it("is reported when its head is late", async () => {
+  it("A request whose head is late is reported as a refusal", async () => {
     const { exchange, refusals } = await start(factory, echo, { headTimeout: 0.2 });
     await exchange("GET / HTTP/1.1\r\nHo");
     expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
   });
 
-  it("is not one that the application responds to", async () => {
+  it("A 400 response of the application is not reported as a refusal", async () => {
     const { exchange, refusals } = await start(factory, () => new Response("no", 400));
     await exchange(get("/", "Connection: close\r\n"));
     expect(refusals).toEqual([]);
@@ -32,7 +32,7 @@ describe.each(transports)("a request that the %s transport refuses", (_name, fac
 });
 
 describe("refusals", () => {
-  it("are counted by code, and logged at most once in ten seconds", () => {
+  it("Refusals are counted by code, and logged at most once in ten seconds", () => {
     const lines: unknown[] = [];
     const logger = { info: (message: string, fields: unknown) => lines.push([message, fields]) } as unknown as Logger;
     let now = 0;

@@ -17,7 +17,7 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     };
   };
 
-  it("shows method, target and fields as they were sent", async () => {
+  it("A request has the method, target and fields that were sent", async () => {
     const request = await seen(
       "DELETE /a%20b?c=d&e HTTP/1.1\r\nHost: a:8080\r\nX-One:  two \t\r\nx-one:\r\nB: \xe9\r\n\r\n",
     );
@@ -30,20 +30,20 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
   });
 
   it.each(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "M-SEARCH"])(
-    "may be a %s",
+    "A request can have the method %s",
     async (method) => {
       expect((await seen(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`)).method).toBe(method);
     },
   );
 
   it.each(["a", "a.b-c_d~e", "127.0.0.1:1", "[::1]", "[::1]:8000", "A%20", "a:"])(
-    "may be for host %s",
+    "A request can be for the host %s",
     async (host) => {
       expect((await seen(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).target).toBe("/");
     },
   );
 
-  it("may follow one empty line", async () => {
+  it("A request can follow one empty line", async () => {
     expect((await seen(`\r\n${get("/x")}`)).target).toBe("/x");
   });
 
@@ -52,20 +52,20 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     ["HTTP://A/", "/"],
     ["https://a", "/"],
     ["http://a?q", "/?q"],
-  ])("may have the absolute target %s", async (target, path) => {
+  ])("A request can have the absolute target %s", async (target, path) => {
     expect((await seen(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)).target).toBe(path);
   });
 
-  it("may be for the options of the whole server", async () => {
+  it("An OPTIONS request can be for the whole server", async () => {
     expect((await seen("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")).target).toBe("*");
   });
 
-  it("may be HTTP/1.0 without Host", async () => {
+  it("A request can be HTTP/1.0 without Host", async () => {
     const text = await server().exchange("GET /x HTTP/1.0\r\n\r\n");
     expect(parseResponses(text)[0]).toMatchObject({ status: 200, headers: { connection: "close" } });
   });
 
-  it("keeps an HTTP/1.0 connection open on request, and says so", async () => {
+  it("An HTTP/1.0 connection is kept open on request, with the header for it", async () => {
     const old = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
     const client = await server().client(old);
     const [first] = await client.responses(1);
@@ -74,7 +74,7 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     expect(await client.responses(2)).toHaveLength(2);
   });
 
-  it("may arrive byte by byte", async () => {
+  it("A request can arrive byte by byte", async () => {
     const client = await server().client();
     for (const byte of "POST /x HTTP/1.1\r\nHost: a\r\nA: b\r\nContent-Length: 2\r\n\r\nhi") {
       client.send(byte);
@@ -84,7 +84,7 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     expect(JSON.parse(response!.body)).toMatchObject({ target: "/x", body: "hi" });
   });
 
-  it("may come in any two parts", async () => {
+  it("A request can arrive in any two parts", async () => {
     const bytes = "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nhi\r\n0\r\nT: u\r\n\r\n";
     const client = await server().client();
     for (let at = 1; at < bytes.length; at++) {
@@ -96,7 +96,7 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
     }
   });
 
-  it("may have a head and a target that just fit", async () => {
+  it("A head and a target of exactly the limits are accepted", async () => {
     const target = `/${"a".repeat(16 * 1024 - 1)}`;
     expect((await seen(get(target))).target).toBe(target);
     expect((await seen(get("/", "A: b\r\n".repeat(199)))).headers).toHaveLength(400);
@@ -104,7 +104,7 @@ describe.each(transports)("a request on the %s transport", (_name, factory) => {
 });
 
 describe.each(transports)("the fields of a request on the %s transport", (_name, factory) => {
-  it("are found by name, repeated ones joined", async () => {
+  it("Fields of a request are found by name, and repeated ones are joined", async () => {
     const { client } = await start(factory, (request) =>
       Response.json({
         a: request.headers.get("X-A"),
@@ -131,7 +131,7 @@ describe.each(transports)("the fields of a request on the %s transport", (_name,
 });
 
 describe.each(transports)("several requests on one connection of the %s transport", (name, factory) => {
-  it("get their responses in order, whichever is ready first", async () => {
+  it("Pipelined requests get their responses in order, whichever is ready first", async () => {
     const { client } = await start(factory, async (request) => {
       const number = Number(request.path.slice(1));
       if (number % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 20 - number));
@@ -142,14 +142,14 @@ describe.each(transports)("several requests on one connection of the %s transpor
     expect(responses.map((response) => response.body)).toEqual(paths);
   });
 
-  it("get their responses when the handlers respond at once", async () => {
+  it("Pipelined requests get their responses if the handlers respond at once", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const paths = Array.from({ length: 500 }, (_, number) => `/${number}`);
     const responses = await (await client(paths.map((path) => get(path)).join(""))).responses(500);
     expect(responses.map((response) => response.body)).toEqual(paths);
   });
 
-  it.each([1, 5, 20, 38])("get their responses when the last %i bytes come behind the others", async (left) => {
+  it.each([1, 5, 20, 38])("Pipelined requests get their responses if the last %i bytes come later", async (left) => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const paths = Array.from({ length: 64 }, (_, number) => `/${number}`);
     const bytes = paths.map((path) => get(path)).join("");
@@ -159,14 +159,14 @@ describe.each(transports)("several requests on one connection of the %s transpor
     expect((await connection.responses(64)).map((response) => response.body)).toEqual(paths);
   });
 
-  it("get no response behind one that closes the connection", async () => {
+  it("A request behind one that closes the connection gets no response", async () => {
     const { exchange } = await start(factory, echo);
     const text = await exchange(get("/a", "Connection: close\r\n") + get("/hidden"));
     expect(parseResponses(text).map((response) => response.status)).toEqual([200]);
     expect(text).not.toContain("hidden");
   });
 
-  it("are not confused with a body that looks like one", async () => {
+  it("A body that looks like a request is not handled as one", async () => {
     const { client } = await start(factory, echo);
     const inner = get("/hidden");
     const bytes = get("/a", `Content-Length: ${inner.length}\r\n`) + inner + get("/b");
@@ -174,7 +174,7 @@ describe.each(transports)("several requests on one connection of the %s transpor
     expect(responses.map((response) => JSON.parse(response.body).target)).toEqual(["/a", "/b"]);
   });
 
-  it("are not confused with a body that the application did not read", async () => {
+  it("A body that the application did not read is not handled as a request", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const inner = get("/hidden");
     const connection = await client(`${get("/a", `Content-Length: ${inner.length}\r\n`)}${inner.slice(0, 5)}`);
@@ -183,7 +183,7 @@ describe.each(transports)("several requests on one connection of the %s transpor
     expect((await connection.responses(2)).map((response) => response.body)).toEqual(["/a", "/b"]);
   });
 
-  it("stay aligned behind HEAD", async () => {
+  it("Responses to requests behind HEAD stay aligned", async () => {
     const { client } = await start(factory, (request) => new Response(`body of ${request.path}`));
     const responses = await (
       await client(`HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n${get("/b")}HEAD /c HTTP/1.1\r\nHost: a\r\n\r\n${get("/d")}`)
@@ -194,7 +194,7 @@ describe.each(transports)("several requests on one connection of the %s transpor
 
   // node:http runs pipelined requests side by side and reads on for as long as their responses are not written.
   if (name === "net")
-    it("are read no further than a bound while one waits for its response", async () => {
+    it("Pipelined requests are read no further than a bound while one waits for its response", async () => {
       let respond: (response: Response) => void = () => {};
       let count = 0;
       const { transport } = await start(factory, (request) => {
@@ -221,7 +221,7 @@ describe.each(transports)("several requests on one connection of the %s transpor
       server.close();
     });
 
-  it("get their responses when the client ends its side behind them", async () => {
+  it("Pipelined requests get their responses if the client ends its side behind them", async () => {
     const { client } = await start(factory, (request) => new Response(request.path));
     const connection = await client(get("/a") + get("/b"));
     connection.socket.end();
@@ -230,7 +230,7 @@ describe.each(transports)("several requests on one connection of the %s transpor
 });
 
 describe("a request object", () => {
-  it("keeps its values after the next request was read", async () => {
+  it("A request object keeps its values after the next request was read", async () => {
     const requests: Request[] = [];
     const { client } = await start(transports[0]![1], (request) => {
       requests.push(request);

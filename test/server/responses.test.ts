@@ -17,7 +17,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     return response!;
   };
 
-  it("is text with its type, length and date", async () => {
+  it("A text response has its type, length and date", async () => {
     const response = await responseTo(() => new Response("hello"));
     expect(response).toMatchObject({ status: 200, body: "hello" });
     expect(response.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "content-length": "5" });
@@ -29,30 +29,36 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     ["short", "naïve ☂ 🎈"],
     ["of a middle size", "naïve ☂ 🎈".repeat(3000)],
     ["large", `x${"naïve ☂ 🎈".repeat(60_000)}`],
-  ])("is text beyond ASCII, %s", async (_size, text) => {
+  ])("A text response beyond ASCII is sent correctly, %s", async (_size, text) => {
     const response = await responseTo(() => new Response(text));
     expect(response.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
     expect(utf8(response.body) === text).toBe(true);
   });
 
-  it.each([0, 1, 1000, 16_384, 16_385, 200_000, 3_000_000])("is %i bytes, as text and as bytes", async (size) => {
-    const bytes = Buffer.alloc(size, "0123456789abcdef\xff", "latin1");
-    expect((await responseTo(() => new Response(bytes))).body === bytes.toString("latin1")).toBe(true);
-    const text = "x".repeat(size);
-    expect((await responseTo(() => new Response(text))).body === text).toBe(true);
-  });
+  it.each([0, 1, 1000, 16_384, 16_385, 200_000, 3_000_000])(
+    "A response of %i bytes is sent as text and as bytes",
+    async (size) => {
+      const bytes = Buffer.alloc(size, "0123456789abcdef\xff", "latin1");
+      expect((await responseTo(() => new Response(bytes))).body === bytes.toString("latin1")).toBe(true);
+      const text = "x".repeat(size);
+      expect((await responseTo(() => new Response(text))).body === text).toBe(true);
+    },
+  );
 
-  it.each([16, 17, 16_383, 16_384, 16_385])("has the right length for %i characters of any kind", async (length) => {
-    for (const character of ["x", "é", "€", "\ud800", "🎈"]) {
-      const text = character.repeat(length / character.length);
-      const response = await responseTo(() => new Response(text));
-      const bytes = Buffer.from(text, "utf8");
-      expect(response.headers["content-length"]).toBe(String(bytes.length));
-      expect(response.body === bytes.toString("latin1")).toBe(true);
-    }
-  });
+  it.each([16, 17, 16_383, 16_384, 16_385])(
+    "The length of a response of %i characters of any kind is correct",
+    async (length) => {
+      for (const character of ["x", "é", "€", "\ud800", "🎈"]) {
+        const text = character.repeat(length / character.length);
+        const response = await responseTo(() => new Response(text));
+        const bytes = Buffer.from(text, "utf8");
+        expect(response.headers["content-length"]).toBe(String(bytes.length));
+        expect(response.body === bytes.toString("latin1")).toBe(true);
+      }
+    },
+  );
 
-  it("carries its fields, also repeated and beyond ASCII", async () => {
+  it("A response contains its fields, also repeated ones and those beyond ASCII", async () => {
     const response = await responseTo(() => {
       const response = new Response("ö", { status: 201, headers: { "X-Name": "J\xf6rg" } });
       return response.cookie("a", "1").cookie("b", "2");
@@ -63,7 +69,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(utf8(response.body)).toBe("ö");
   });
 
-  it("never has two of the fields that are the transport's", async () => {
+  it("The transport's own fields are never sent twice", async () => {
     const response = await responseTo(
       () =>
         new Response("hello", {
@@ -76,14 +82,14 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(response.body).toBe("hello");
   });
 
-  it("closes the connection when the application says so", async () => {
+  it("A response with Connection: close closes the connection", async () => {
     const { exchange } = await start(factory, () => new Response("x", { headers: { Connection: "Close" } }));
     const text = await exchange(get("/") + get("/"));
     expect(parseResponses(text)).toHaveLength(1);
     expect(parseResponses(text)[0]!.headers.connection).toBe("close");
   });
 
-  it.each([204, 304])("has no body with status %i", async (status) => {
+  it.each([204, 304])("A response with status %i has no body", async (status) => {
     const { client } = await start(factory, (request) => {
       if (request.path === "/next") return new Response("next");
       const response = new Response("leftover");
@@ -95,16 +101,16 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(responses[0]!.headers["content-length"]).toBeUndefined();
   });
 
-  it("has length 0 when there is no body", async () => {
+  it("A response without a body has length 0", async () => {
     expect((await responseTo(() => new Response(null))).headers["content-length"]).toBe("0");
   });
 
-  it("to HEAD has the head of the response to GET", async () => {
+  it("A response to HEAD has the head of the response to GET", async () => {
     const response = await responseTo(() => new Response("hello ☂"), "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(response.headers).toMatchObject({ "content-length": "9", "content-type": "text/plain; charset=utf-8" });
   });
 
-  it("to HEAD keeps the length that the application gives", async () => {
+  it("A response to HEAD keeps the length that the application gives", async () => {
     const respond = () => new Response(null, { headers: { "Content-Length": "1234" } });
     const response = await responseTo(respond, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(response.headers["content-length"]).toBe("1234");
@@ -115,7 +121,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     ["signs that become a line end when cut to a byte", "a\u560d\u560aSet-Cookie: evil=1"],
     ["a NUL", "a\0b"],
     ["a sign beyond latin1", "☂"],
-  ])("with %s in a field is not sent; the connection survives", async (_what, value) => {
+  ])("A response with %s in a field is not sent, and the connection survives", async (_what, value) => {
     const { client, errors } = await start(factory, (request) => {
       const response = new Response("x");
       if (request.path === "/bad") response.addField("X-Value", value);
@@ -127,7 +133,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(errors).toHaveLength(1);
   });
 
-  it("is 500 when the application breaks its promise not to throw", async () => {
+  it("An application that throws gets a 500 response", async () => {
     const { client, errors } = await start(factory, (request) => {
       if (request.path === "/sync") throw new Error("sync");
       return Promise.reject(new Error("async"));
@@ -140,7 +146,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
 });
 
 describe("a streamed response", () => {
-  it("that fails before any of it has left becomes 500", async () => {
+  it("A streamed response that fails before any of it is sent becomes 500", async () => {
     const { client, errors } = await start(createNetTransport, ({ path }) => {
       if (path === "/next") return new Response("next");
       return new Response(
@@ -160,7 +166,7 @@ describe("a streamed response", () => {
 });
 
 describe.each(transports)("a streamed response of the %s transport", (_name, factory) => {
-  it("whose stream is in use becomes 500, and the connection goes on", async () => {
+  it("A streamed response whose stream is in use becomes 500, and the connection goes on", async () => {
     const used = new Blob(["web"]).stream();
     used.getReader();
     const { client, errors } = await start(factory, ({ path }) =>
@@ -174,7 +180,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     expect(errors).toHaveLength(1);
   });
 
-  it("is chunked", async () => {
+  it("A streamed response is chunked", async () => {
     const large = "x".repeat(200_000);
     const { client } = await start(factory, () => new Response(pieces("é", "", Buffer.from("b"), large)));
     const responses = await (await client(get("/") + get("/"))).responses(2);
@@ -183,24 +189,24 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     expect(utf8(responses[1]!.body) === `éb${large}`).toBe(true);
   });
 
-  it("may be empty", async () => {
+  it("A streamed response can be empty", async () => {
     const { client } = await start(factory, () => new Response(pieces()));
     expect((await (await client(get("/") + get("/"))).responses(2)).map((response) => response.body)).toEqual(["", ""]);
   });
 
-  it("may be a web stream", async () => {
+  it("A streamed response can be a web stream", async () => {
     const { client } = await start(factory, () => Response.stream(new Blob(["web"]).stream()));
     expect((await (await client(get("/"))).responses(1))[0]!.body).toBe("web");
   });
 
-  it("ends with the connection on HTTP/1.0", async () => {
+  it("A streamed response ends with the connection on HTTP/1.0", async () => {
     const { exchange } = await start(factory, () => new Response(pieces("a", "b")));
     const [response] = parseResponses(await exchange("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
     expect(response).toMatchObject({ body: "ab", headers: { connection: "close" } });
     expect(response!.headers["transfer-encoding"]).toBeUndefined();
   });
 
-  it("has the length that the application promised", async () => {
+  it("A streamed response has the length that the application promised", async () => {
     const respond = () => new Response(pieces("ab", "cd"), { headers: { "Content-Length": "4" } });
     const { client } = await start(factory, respond);
     const responses = await (await client(get("/") + get("/"))).responses(2);
@@ -211,7 +217,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
   it.each([
     ["shorter", "5"],
     ["longer", "3"],
-  ])("that is %s than promised breaks the connection", async (_what, length) => {
+  ])("A streamed response that is %s than promised breaks the connection", async (_what, length) => {
     const { exchange, errors } = await start(factory, (request) => {
       if (request.path === "/hidden") return new Response("hidden");
       const body = (async function* () {
@@ -226,29 +232,32 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     expect(errors).toHaveLength(1);
   });
 
-  it.each(["end", "destroy"] as const)("that stops because its client has left (%s) is no error", async (way) => {
-    let isStopped = false;
-    const { client, errors, transport } = await start(factory, (request) =>
-      Response.stream(
-        (async function* () {
-          yield "begun";
-          try {
-            await new Promise((_, reject) => request.onAbort(reject));
-          } finally {
-            isStopped = true;
-          }
-        })(),
-      ),
-    );
-    const connection = await client(get("/"));
-    await connection.until((text) => text.includes("begun"));
-    connection.socket[way]();
-    await expect.poll(() => isStopped).toBe(true);
-    await expect.poll(() => transport.connections).toBe(0);
-    expect(errors).toEqual([]);
-  });
+  it.each(["end", "destroy"] as const)(
+    "A streamed response that stops because its client has disconnected (%s) is not an error",
+    async (way) => {
+      let isStopped = false;
+      const { client, errors, transport } = await start(factory, (request) =>
+        Response.stream(
+          (async function* () {
+            yield "begun";
+            try {
+              await new Promise((_, reject) => request.onAbort(reject));
+            } finally {
+              isStopped = true;
+            }
+          })(),
+        ),
+      );
+      const connection = await client(get("/"));
+      await connection.until((text) => text.includes("begun"));
+      connection.socket[way]();
+      await expect.poll(() => isStopped).toBe(true);
+      await expect.poll(() => transport.connections).toBe(0);
+      expect(errors).toEqual([]);
+    },
+  );
 
-  it("that fails breaks the connection, and is reported", async () => {
+  it("A streamed response that fails breaks the connection, and is reported", async () => {
     const { exchange, errors } = await start(factory, () => {
       return new Response(
         (async function* () {
@@ -264,7 +273,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     expect(errors).toEqual([new Error("broken")]);
   });
 
-  it("sends the head at once, and each piece when it is there", async () => {
+  it("A streamed response sends its head at once, and each piece when it is available", async () => {
     let next = () => {};
     const { client } = await start(factory, () => {
       return new Response(
@@ -282,7 +291,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     expect((await connection.responses(1))[0]!.body).toBe("piece");
   });
 
-  it("is not made for HEAD", async () => {
+  it("A streamed body is not read for HEAD", async () => {
     let ended = false;
     const body = {
       [Symbol.asyncIterator]: () => ({
@@ -299,7 +308,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     await expect.poll(() => ended).toBe(true);
   });
 
-  it("is made no faster than the client takes it, and ends when the client leaves", async () => {
+  it("A streamed response is read no faster than the client takes it, and ends when the client disconnects", async () => {
     let made = 0;
     let ended = false;
     const { client } = await start(factory, () => {
@@ -325,7 +334,7 @@ describe.each(transports)("a streamed response of the %s transport", (_name, fac
     await expect.poll(() => ended).toBe(true);
   });
 
-  it("aborts the request when the client leaves", async () => {
+  it("The request of a streamed response is aborted when the client disconnects", async () => {
     let arrived = false;
     let aborted = false;
     const { client } = await start(factory, (request) => {

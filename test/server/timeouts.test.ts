@@ -9,13 +9,13 @@ const quick = { headTimeout: 0.3, bodyTimeout: 0.3, keepAliveTimeout: 0.3, write
 const patient = { headTimeout: 600, bodyTimeout: 600, bodyTotalTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
 
 describe.each(transports)("a slow client of the %s transport", (_name, factory) => {
-  it("that sends nothing is closed", async () => {
+  it("A client that sends nothing is disconnected", async () => {
     const { client, transport } = await start(factory, echo, { ...patient, headTimeout: 0.2 });
     await (await client()).readToEnd();
     await expect.poll(() => transport.connections).toBe(0);
   });
 
-  it("that drips its head gets 408 and is closed", async () => {
+  it("A client that sends its head too slowly gets 408 and is disconnected", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client("GET / HTTP/1.1\r\nA: ");
     const drip = setInterval(() => connection.send("a"), 20);
@@ -24,7 +24,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(response!.status).toBe(408);
   });
 
-  it("that drips whole header lines is closed too", async () => {
+  it("A client that sends whole header lines too slowly is disconnected too", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client("GET / HTTP/1.1\r\n");
     const drip = setInterval(() => connection.send("A: b\r\n"), 20);
@@ -33,7 +33,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(response!.status).toBe(408);
   });
 
-  it("that drips the head of its second request is closed", async () => {
+  it("A client that sends the head of its second request too slowly is disconnected", async () => {
     const { client } = await start(factory, echo, { ...patient, headTimeout: 0.3 });
     const connection = await client(get("/"));
     await connection.responses(1);
@@ -47,13 +47,13 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   it.each([
     ["with a length", "Content-Length: 100\r\n", "hello"],
     ["in chunks", "Transfer-Encoding: chunked\r\n", "5\r\nhel"],
-  ])("that stops in a body %s gets 408", async (_how, field, part) => {
+  ])("A client that stops in a body %s gets 408", async (_how, field, part) => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.2 });
     const text = await (await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n${part}`)).readToEnd();
     expect(parseResponses(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
   });
 
-  it("that stops in a body that no handler reads gets 408, and a later response of the handler is ignored", async () => {
+  it("A client that stops in a body that no handler reads gets 408, and a later response of the handler is ignored", async () => {
     let respond = () => {};
     let aborted: unknown;
     const { client, errors } = await start(
@@ -79,7 +79,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
   it.each([
     ["with a length", "Content-Length: 100\r\n", "x"],
     ["in chunks", "Transfer-Encoding: chunked\r\n", "1\r\nx\r\n"],
-  ])("that drips a body %s gets 408", async (_how, field, drop) => {
+  ])("A client that sends a body %s too slowly gets 408", async (_how, field, drop) => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.3 });
     const connection = await client(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n`);
     const drip = setInterval(() => connection.send(drop), 20);
@@ -88,7 +88,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(parseResponses(text)).toMatchObject([{ status: 408 }]);
   });
 
-  it("that keeps sending its body is waited for", async () => {
+  it("A client that keeps sending its body is waited for", async () => {
     const { client } = await start(factory, echo, { ...patient, bodyTimeout: 0.4 });
     const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     const connection = await client(head);
@@ -102,7 +102,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect((await connection.responses(1))[0]!.status).toBe(200);
   });
 
-  it("that makes progress for longer than a body may take in all gets 408", async () => {
+  it("A client that sends its body for longer than the total limit gets 408", async () => {
     const { client } = await start(factory, echo, { ...patient, bodyTotalTimeout: 0.3 });
     const connection = await client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n");
     const drip = setInterval(() => connection.send("x".repeat(1024)), 20);
@@ -111,7 +111,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(parseResponses(text)).toMatchObject([{ status: 408, headers: { connection: "close" } }]);
   });
 
-  it("may take as long as it makes progress when its body is streamed", async () => {
+  it("A client of a streamed body can take as long as it makes progress", async () => {
     const { client } = await start(
       factory,
       async (request) => {
@@ -129,7 +129,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect((await connection.responses(1))[0]).toMatchObject({ status: 200, body: "10240" });
   });
 
-  it("that waits for permission to send its body is not late", async () => {
+  it("A client that waits for 100 Continue is not late", async () => {
     let allow = () => {};
     const allowed = new Promise<void>((resolve) => {
       allow = resolve;
@@ -152,7 +152,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect((await connection.responses(1))[0]!.body).toBe("2");
   });
 
-  it("that sends no further request is closed without a response", async () => {
+  it("A client that sends no further request is disconnected without a response", async () => {
     const { client } = await start(factory, echo, { ...patient, keepAliveTimeout: 0.2 });
     const connection = await client(get("/"));
     await connection.responses(1);
@@ -163,7 +163,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     ["text", () => new Response("x".repeat(50_000_000))],
     ["bytes", () => new Response(Buffer.alloc(50_000_000))],
     ["a stream", () => new Response(endless())],
-  ])("that does not read %s is closed, and little was kept for it", async (_what, respond) => {
+  ])("A client that does not read %s is disconnected, and little is buffered for it", async (_what, respond) => {
     const { client, transport } = await start(factory, respond, { ...patient, writeTimeout: 0.3 });
     const connection = await client();
     connection.socket.pause();
@@ -172,7 +172,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await expect.poll(() => transport.connections, { timeout: 10_000 }).toBe(0);
   });
 
-  it("that reads slowly gets everything", async () => {
+  it("A client that reads slowly gets everything", async () => {
     const { client } = await start(factory, () => new Response("x".repeat(8_000_000)), {
       ...patient,
       writeTimeout: 0.5,
@@ -188,7 +188,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(parseResponses(text)[0]?.body.length).toBe(8_000_000);
   });
 
-  it("that is still taking its last response is not cut off", async () => {
+  it("A client that is still reading its last response is not disconnected", async () => {
     let handled = 0;
     const respond = (request: Request) => {
       if (request.path === "/idle") return new Response("");
@@ -208,7 +208,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     expect(responses).toHaveLength(101);
   });
 
-  it("does not hold up the others", async () => {
+  it("A slow client does not delay the others", async () => {
     const { client } = await start(factory, echo, quick);
     const slow = await client("GET / HTTP/1.1\r\n");
     const responses = await (await client(get("/") + get("/"))).responses(2);
@@ -216,7 +216,7 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await slow.readToEnd();
   });
 
-  it("may wait long for a response", async () => {
+  it("A client can wait long for a response", async () => {
     let answer = (_: Response) => {};
     const { client } = await start(
       factory,

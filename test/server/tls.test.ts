@@ -18,7 +18,7 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     return client;
   };
 
-  it("encrypts, and the request knows", async () => {
+  it("A TLS connection is encrypted, and the request says so", async () => {
     const { address } = await serve();
     const client = await dial(address.port);
     client.send(get("/x") + get("/y"));
@@ -26,21 +26,21 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     expect(responses.map((response) => response.body)).toEqual(["https://a/x true", "https://a/y true"]);
   });
 
-  it("agrees on HTTP/1.1", async () => {
+  it("A TLS connection negotiates HTTP/1.1", async () => {
     const { address } = await serve();
     const client = await dial(address.port, ["h2", "http/1.1"]);
     expect((client.socket as ReturnType<typeof connect>).alpnProtocol).toBe("http/1.1");
     client.socket.destroy();
   });
 
-  it("sends large responses whole", async () => {
+  it("A TLS connection sends large responses whole", async () => {
     const { address } = await start(factory, () => new Response("x".repeat(5_000_000)), { tls });
     const client = await dial(address.port);
     client.send(get("/", "Connection: close\r\n"));
     expect(parseResponses(await client.readToEnd())[0]!.body).toHaveLength(5_000_000);
   });
 
-  it("survives clients that do not speak it, and ends handshakes that take too long", async () => {
+  it("A TLS server survives clients that do not speak TLS, and ends handshakes that take too long", async () => {
     const { address } = await start(factory, () => new Response("ok"), { tls, headTimeout: 0.3 });
     const plain = new Client(connectPlain(address.port, "127.0.0.1"));
     plain.send(get("/"));
@@ -53,7 +53,7 @@ describe.each(transports)("TLS on the %s transport", (_name, factory) => {
     client.socket.destroy();
   });
 
-  it("is drained and destroyed like a plain server", async () => {
+  it("A TLS server is drained and destroyed as a plain one", async () => {
     const { address, transport } = await serve();
     const client = await dial(address.port);
     client.send(get("/"));

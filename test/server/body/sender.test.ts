@@ -62,26 +62,26 @@ async function* pieces(...list: (string | Uint8Array | "later")[]): AsyncGenerat
 }
 
 describe("a body that is made while it is sent", () => {
-  it("leaves in one call when all of it can be had at once", async () => {
+  it("A streamed body that is available at once is written in one call", async () => {
     const { wire, outcome } = send(pieces("a", "é", Buffer.from([0xff]), ""));
     expect(await outcome).toBe("sent");
     expect(wire.calls).toEqual(["HEAD\r\n\r\n1\r\na\r\n2\r\n\xc3\xa9\r\n1\r\n\xff\r\n0\r\n\r\n"]);
   });
 
-  it("leaves as far as it is there whenever the next piece has to be waited for", async () => {
+  it("The available part of a body is written whenever the next piece has to be awaited", async () => {
     const { wire, outcome } = send(pieces("later", "a", "b", "later", "c"));
     expect(await outcome).toBe("sent");
     expect(wire.calls).toEqual(["HEAD\r\n\r\n", "1\r\na\r\n1\r\nb\r\n", "1\r\nc\r\n0\r\n\r\n"]);
   });
 
-  it("takes one call for a larger piece and all that stands before it", async () => {
+  it("A large piece is written in one call with everything before it", async () => {
     const large = "x".repeat(60_000);
     const { wire, outcome } = send(pieces("a", large, Buffer.from(large)));
     expect(await outcome).toBe("sent");
     expect(wire.calls).toEqual([`HEAD\r\n\r\n1\r\na\r\nea60\r\n${large}\r\n`, `ea60\r\n${large}\r\n`, "0\r\n\r\n"]);
   });
 
-  it("gathers no more than fits into a call, and makes no more while the client is behind", async () => {
+  it("The sender collects no more than fits into one call, and reads no more while the client is slow", async () => {
     let made = 0;
     async function* endless(): AsyncGenerator<string> {
       for (;;) {
@@ -106,7 +106,7 @@ describe("a body that is made while it is sent", () => {
     expect(made).toBe(after);
   });
 
-  it("reports with a failure if any of it has left", async () => {
+  it("A failure of a body reports if any of it has been written", async () => {
     async function* failing(...list: string[]): AsyncGenerator<string> {
       for await (const piece of pieces(...list)) yield piece as string;
       throw new Error("broken");

@@ -150,7 +150,9 @@ const events: fc.Arbitrary<Event[]> = fc.array(
 );
 
 describe("the phase of a connection", () => {
-  it("keeps its promises after every event, in every order of events", { timeout: 300_000 }, async () => {
+  it("The phase of a connection keeps its invariants after every event, in every order of events", {
+    timeout: 300_000,
+  }, async () => {
     const seen = new Set<Phase>();
     await fc.assert(
       fc.asyncProperty(
@@ -229,7 +231,7 @@ describe("the phase of a connection", () => {
 });
 
 describe("bytes behind a request that waits for its response", () => {
-  it("stop the reading beyond a bound, and none is lost", async () => {
+  it("Bytes behind a request that waits for its response stop the reading beyond a bound, and none is lost", async () => {
     let respond = (_response: Response) => {};
     let count = 0;
     const { socket, connection } = connect((request) => {

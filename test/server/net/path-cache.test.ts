@@ -7,7 +7,7 @@ describe("the cache of paths", () => {
     return cache.get(bytes, 4, 4 + target.length, hash);
   };
 
-  it("gives each its own text, also when their hashes are the same", () => {
+  it("The cache of paths gives each target its own text, even if their hashes are equal", () => {
     const cache = new PathCache();
     const targets = ["/", "/a", "/b", "/ab", "/ba", `/${"x".repeat(63)}`, `/${"x".repeat(64)}`, "/\xe9"];
     for (let round = 0; round < 3; round++) {

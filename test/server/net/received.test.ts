@@ -40,7 +40,7 @@ async function exchange(prepare: (socket: Socket, transport: Transport) => void)
 const inOrder = Array.from({ length: 200 }, (_, n) => `/${n}`);
 const pathsIn = (text: string): string[] => [...text.matchAll(/\[(\/\d+)\]/g)].map((match) => match[1]!);
 
-it("takes the bytes of a socket before they go through the stream", async () => {
+it("The bytes of a socket are received before they go through its stream", async () => {
   const events: number[] = [];
   const text = await exchange((socket, transport) => {
     transport.accept(socket);
@@ -50,7 +50,7 @@ it("takes the bytes of a socket before they go through the stream", async () => 
   expect(events).toEqual([]);
 });
 
-it("gives the same responses if sockets hand over their bytes in another way", async () => {
+it("Responses are the same if sockets deliver their bytes in another way", async () => {
   const text = await exchange((socket, transport) => {
     transport.accept(socket);
     socket.push = Socket.prototype.push;
@@ -58,7 +58,7 @@ it("gives the same responses if sockets hand over their bytes in another way", a
   expect(pathsIn(text)).toEqual(inOrder);
 });
 
-it("keeps the order when some bytes wait in the stream already", async () => {
+it("Bytes that already wait in the stream keep their order", async () => {
   const text = await exchange((socket, transport) => {
     socket.once("readable", () => transport.accept(socket));
   });

@@ -10,7 +10,7 @@ describe("urlOf", () => {
     [{ host: "::", port: 80 }, false, "http://localhost:80"],
     [{ host: "::1", port: 80 }, false, "http://[::1]:80"],
     [{ host: "", port: 0, path: "/tmp/a.sock" }, false, "unix:/tmp/a.sock"],
-  ])("writes %j so that it can be followed", (address, secure, url) => {
+  ])("The address %j becomes a URL that works in a browser", (address, secure, url) => {
     expect(urlOf(address, secure)).toBe(url);
   });
 });
@@ -18,7 +18,7 @@ describe("urlOf", () => {
 describe("banner", () => {
   const address = { host: "127.0.0.1", port: 4321 };
 
-  it("shows the real address, the links, the mode and the process", () => {
+  it("The banner shows the real address, the links, the mode and the process", () => {
     const text = banner(planRun({}, { port: 0 }, {}), address, [["Docs", "/docs"]], false);
     expect(text).toContain("Stoa is listening on http://127.0.0.1:4321\n");
     expect(text).toMatch(/Docs +http:\/\/127\.0\.0\.1:4321\/docs\n/);
@@ -27,7 +27,7 @@ describe("banner", () => {
     expect(text).not.toContain("\x1b");
   });
 
-  it("says how many workers there are and that every interface is open", () => {
+  it("The banner shows the number of workers, and that every interface is open", () => {
     const plan = planRun({}, { workers: 3 }, {});
     const text = banner(plan, { host: "0.0.0.0", port: 1 }, [["Docs", "/docs"]], true);
     expect(text).toContain("3 (supervisor pid");

@@ -14,7 +14,7 @@ async function sending(url: string, text: string): Promise<Socket> {
 }
 
 describe("a signal to stop", patient, () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("ends an idle server on %s with code 0, after its hooks", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("An idle server ends on %s with code 0, after its hooks", async (signal) => {
     const program = new Program();
     await program.shows(/running/);
     program.child.kill(signal);
@@ -23,7 +23,7 @@ describe("a signal to stop", patient, () => {
     expect(program.stderr).toBe("");
   });
 
-  it("waits for the responses of 20 requests in flight, refuses new ones, and exits with 0", async () => {
+  it("A stopped server responds to 20 requests in flight, refuses new ones, and exits with 0", async () => {
     const program = new Program();
     const url = await program.url();
     const answers = Promise.all(Array.from({ length: 20 }, () => get(`${url}/slow?ms=700`)));
@@ -35,7 +35,7 @@ describe("a signal to stop", patient, () => {
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("closes idle kept-alive connections at once", async () => {
+  it("A stopped server closes idle kept-alive connections at once", async () => {
     const program = new Program({ options: { shutdownTimeout: 60 } });
     const socket = await sending(await program.url(), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     await new Promise((resolve) => socket.once("data", resolve));
@@ -43,22 +43,25 @@ describe("a signal to stop", patient, () => {
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  it.each(["net", "node"] as const)("gives up on a stuck client when the time is up (%s)", async (transport) => {
-    const program = new Program({ options: { shutdownTimeout: 1, transport } });
-    const head = "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome";
-    const socket = await sending(await program.url(), head);
-    const closed = new Promise((resolve) => socket.resume().once("close", resolve));
-    await program.shows(/upload begins/);
-    program.child.kill("SIGTERM");
-    expect(await program.exited).toEqual({ code: 0, signal: null });
-    expect(program.stdout).toMatch(/shutdown \d+\n$/);
-    await closed;
-  });
+  it.each(["net", "node"] as const)(
+    "A stopped server gives up a stuck client when the time is over (%s)",
+    async (transport) => {
+      const program = new Program({ options: { shutdownTimeout: 1, transport } });
+      const head = "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome";
+      const socket = await sending(await program.url(), head);
+      const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+      await program.shows(/upload begins/);
+      program.child.kill("SIGTERM");
+      expect(await program.exited).toEqual({ code: 0, signal: null });
+      expect(program.stdout).toMatch(/shutdown \d+\n$/);
+      await closed;
+    },
+  );
 
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("ends at once at a second %s", async (signal, code) => {
+  ] as const)("A server ends at once at a second %s", async (signal, code) => {
     const program = new Program({ options: { shutdownTimeout: 60 } });
     const url = await program.url();
     get(`${url}/slow?ms=30000`).catch(() => {});
@@ -71,7 +74,7 @@ describe("a signal to stop", patient, () => {
     expect(program.stdout).not.toContain("shutdown ");
   });
 
-  it("counts once when npm passes on a signal that the terminal has sent already", async () => {
+  it("A signal that npm repeats after the terminal counts once", async () => {
     const program = new Program();
     const url = await program.url();
     const slow = get(`${url}/slow?ms=500`);
@@ -82,7 +85,7 @@ describe("a signal to stop", patient, () => {
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("waits no longer than allowed for a shutdown hook, and says so", async () => {
+  it("A shutdown hook that hangs is reported when the time is over, with exit code 1", async () => {
     const program = new Program({ options: { shutdownTimeout: 0.5 }, env: { FAULT: "shutdown hangs" } });
     await program.shows(/running/);
     program.child.kill("SIGTERM");
@@ -90,7 +93,7 @@ describe("a signal to stop", patient, () => {
     expect(program.stdout).toContain("the shutdown hooks did not end in time");
   });
 
-  it("reports a shutdown hook that failed with code 1", async () => {
+  it("A shutdown hook that fails is reported, with exit code 1", async () => {
     const program = new Program({ env: { FAULT: "shutdown throws" } });
     await program.shows(/running/);
     program.child.kill("SIGTERM");
@@ -98,14 +101,14 @@ describe("a signal to stop", patient, () => {
     expect(program.stdout).toContain("a shutdown hook failed");
   });
 
-  it("ends a server whose startup hangs", async () => {
+  it("A signal ends a server whose startup hangs", async () => {
     const program = new Program({ options: { shutdownTimeout: 0.5 }, env: { FAULT: "startup hangs" } });
     await program.shows(/startup/);
     program.child.kill("SIGTERM");
     expect(await program.exited).toEqual({ code: 1, signal: null });
   });
 
-  it("is obeyed after the event loop was blocked, behind the responses to the waiting requests", async () => {
+  it("A signal during a blocked event loop is obeyed after the responses to the waiting requests", async () => {
     const program = new Program();
     const url = await program.url();
     const blocked = get(`${url}/block?ms=1000`);
@@ -122,24 +125,27 @@ describe("an uncaught error", patient, () => {
   it.each([
     ["/throw", "uncaught exception", "out of nowhere"],
     ["/reject", "unhandled rejection", "nobody waits for this"],
-  ])("of %s is logged with its stack, drains and exits with 1", async (path, what, message) => {
-    const program = new Program();
-    const url = await program.url();
-    const slow = get(`${url}/slow?ms=500`);
-    await program.shows(/slow begins/);
-    await get(`${url}${path}`).catch(() => {});
-    expect(await slow).toMatchObject({ status: 200, connection: "close" });
-    expect(await program.exited).toEqual({ code: 1, signal: null });
-    const logged = JSON.parse(/^\{"level":"error".*$/m.exec(program.stdout)![0]);
-    expect(logged.msg).toContain(what);
-    expect(logged.stack).toMatch(new RegExp(`${message}\n.*target\\.ts:\\d+`));
-    expect(program.stdout).toMatch(/shutdown \d+\n$/);
-    expect(program.stderr).toBe("");
-  });
+  ])(
+    "An uncaught error of %s is logged with its stack, drains the server and exits with 1",
+    async (path, what, message) => {
+      const program = new Program();
+      const url = await program.url();
+      const slow = get(`${url}/slow?ms=500`);
+      await program.shows(/slow begins/);
+      await get(`${url}${path}`).catch(() => {});
+      expect(await slow).toMatchObject({ status: 200, connection: "close" });
+      expect(await program.exited).toEqual({ code: 1, signal: null });
+      const logged = JSON.parse(/^\{"level":"error".*$/m.exec(program.stdout)![0]);
+      expect(logged.msg).toContain(what);
+      expect(logged.stack).toMatch(new RegExp(`${message}\n.*target\\.ts:\\d+`));
+      expect(program.stdout).toMatch(/shutdown \d+\n$/);
+      expect(program.stderr).toBe("");
+    },
+  );
 });
 
 describe("hard times", patient, () => {
-  it("serves on when its output is closed", async () => {
+  it("A server continues if its output is closed", async () => {
     const program = new Program();
     const url = await program.url();
     await program.shows(/running/);
@@ -150,7 +156,7 @@ describe("hard times", patient, () => {
     expect((await program.exited).code).toBe(0);
   });
 
-  it("serves on when its output is not read", async () => {
+  it("A server continues if its output is not read", async () => {
     const program = new Program();
     const url = await program.url();
     await program.shows(/running/);
@@ -160,7 +166,7 @@ describe("hard times", patient, () => {
     expect(await get(url)).toMatchObject({ text: "hello" });
   });
 
-  it("responds to every request that waited while it was stopped", async () => {
+  it("A server responds to every request that waited while it was suspended", async () => {
     const program = new Program();
     const url = await program.url();
     await get(url);
@@ -174,7 +180,7 @@ describe("hard times", patient, () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("survives more connections than it may have descriptors, and serves afterwards", async () => {
+  it("A server survives more connections than it can have descriptors, and serves afterwards", async () => {
     const program = new Program({ shell: 'ulimit -n 64; exec "$@"' });
     const url = await program.url();
     const { hostname, port } = new URL(url);

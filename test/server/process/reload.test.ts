@@ -45,7 +45,7 @@ const answers = (url: string, text: string): Promise<void> =>
   );
 
 describe("reload", patient, () => {
-  it("restarts when a file changes, says which, and keeps the address", async () => {
+  it("Reload restarts the program when a file changes, names the file, and keeps the address", async () => {
     const project = new Project();
     const program = project.run();
     const url = await program.url();
@@ -63,7 +63,7 @@ describe("reload", patient, () => {
     expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(2);
   });
 
-  it("waits for the next save after a syntax error, a failed start and a crash", async () => {
+  it("Reload waits for the next save after a syntax error, a failed start and a crash", async () => {
     const project = new Project();
     const program = project.run();
     const url = await program.url();
@@ -80,7 +80,7 @@ describe("reload", patient, () => {
     await answers(url, "again");
   });
 
-  it("does not wait for a client or a hook that holds on", async () => {
+  it("Reload does not wait for a client or a hook that hangs", async () => {
     const project = new Project();
     const program = project.run({ env: { FAULT: "shutdown hangs" } });
     const url = await program.url();
@@ -90,7 +90,7 @@ describe("reload", patient, () => {
     await answers(url, "two");
   });
 
-  it("kills a program that is blocked", async () => {
+  it("Reload kills a program that is blocked", async () => {
     const project = new Project();
     const program = project.run();
     const url = await program.url();
@@ -100,7 +100,7 @@ describe("reload", patient, () => {
     await answers(url, "two");
   });
 
-  it("leaves nothing behind when it is killed itself", async () => {
+  it("The program ends when its reloader is killed", async () => {
     const project = new Project();
     const program = project.run();
     const url = await program.url();

@@ -9,7 +9,7 @@ function plan(args: string[], options: RunOptions = {}, variables: Record<string
 }
 
 describe("defaults of the contract", () => {
-  it("listens on 127.0.0.1:8000 in development with debug on and one worker", () => {
+  it("The default is 127.0.0.1:8000 in development with debug on and one worker", () => {
     expect(plan([])).toMatchObject({
       address: { host: "127.0.0.1", port: 8000 },
       settings: { env: "development", debug: true, workers: 1, requestTimeout: 30 },
@@ -21,49 +21,49 @@ describe("defaults of the contract", () => {
     });
   });
 
-  it("turns debug off and starts one worker per CPU in production", () => {
+  it("Production turns debug off and starts one worker per CPU", () => {
     expect(plan([], { env: "production" }).settings).toMatchObject({
       debug: false,
       workers: availableParallelism(),
     });
   });
 
-  it("starts one worker in production when debug is on", () => {
+  it("Production with debug on starts one worker", () => {
     expect(plan(["--debug"], { env: "production" }).settings).toMatchObject({ debug: true, workers: 1 });
   });
 
-  it("starts one worker in development when debug is off", () => {
+  it("Development with debug off starts one worker", () => {
     expect(plan(["--no-debug"]).settings).toMatchObject({ env: "development", debug: false, workers: 1 });
   });
 
-  it("logs requests in debug mode, and else leaves it to the application if the option is not given", () => {
+  it("Requests are logged in debug mode, and otherwise as the application decides if the option is not given", () => {
     expect(plan([]).settings.logs).toBe(true);
     expect(plan(["--no-debug"]).settings.logs).toBeUndefined();
     expect(plan(["--no-logs"], { logs: true }).settings.logs).toBe(false);
     expect(plan(["--logs"], { logs: false }).settings.logs).toBe(true);
   });
 
-  it("serves with one worker while it reloads", () => {
+  it("Reload uses one worker", () => {
     expect(plan(["--reload", "--workers", "4"])).toMatchObject({ reload: true, settings: { workers: 1 } });
   });
 });
 
 describe("precedence", () => {
-  it("takes arguments over options over the environment", () => {
+  it("Arguments take precedence over options, and options over the environment", () => {
     const variables = { STOA_HOST: "10.0.0.1", STOA_PORT: "1", STOA_WORKERS: "2", STOA_ENV: "production" };
     const result = plan(["--port", "3"], { port: 2, host: "10.0.0.2" }, variables);
     expect(result.address).toEqual({ host: "10.0.0.2", port: 3 });
     expect(result.settings).toMatchObject({ env: "production", workers: 2 });
   });
 
-  it("listens on a port given as an argument in place of a Unix socket given as an option", () => {
+  it("A port as an argument takes precedence over a Unix socket as an option", () => {
     expect(plan([], { path: "/tmp/a.sock" }).address.path).toBe("/tmp/a.sock");
     expect(plan(["--port", "9000"], { path: "/tmp/a.sock" }).address).toEqual({ host: "127.0.0.1", port: 9000 });
   });
 });
 
 describe("options of run()", () => {
-  it("takes either spelling, and null as not given", () => {
+  it("Options of run() accept either spelling, and null as not given", () => {
     expect(plan([], { shutdown_timeout: 3, headTimeout: 4, debug: null, workers: null })).toMatchObject({
       shutdownTimeout: 3,
       limits: { headTimeout: 4, bodyTimeout: 30 },
@@ -82,11 +82,11 @@ describe("options of run()", () => {
     [{ tls: { cert: "a.pem", key: "b.pem", caa: "" } }, "unknown option 'caa' in tls; did you mean 'ca'?"],
     [{ transport: "h2" }, 'option \'transport\' in run() must be one of "net", "node", not "h2"'],
     [8000, "run() takes an object of options, not 8000"],
-  ])("refuses %j", (options, message) => {
+  ])("run() refuses the options %j", (options, message) => {
     expect(() => readRunOptions(options as RunOptions)).toThrow(message);
   });
 
-  it("refuses processes of its own in a process that belongs to the caller", () => {
+  it("Workers and reload are refused in a process that belongs to the caller", () => {
     expect(() => plan([], { exit: false, workers: 2 })).toThrow("cannot be used with `exit: false`");
     expect(() => plan([], { exit: false, reload: true })).toThrow("cannot be used with `exit: false`");
     expect(plan([], { exit: false, env: "production" }).settings.workers).toBe(1);
@@ -95,7 +95,7 @@ describe("options of run()", () => {
 });
 
 describe("command line", () => {
-  it("reads values after a space and after an equals sign; the last one counts", () => {
+  it("Arguments are read after a space and after an equals sign, and the last one counts", () => {
     expect(readCommandLine(["--port", "1", "--port=9000", "--host=::1", "--env", "production"]).options).toEqual({
       port: 9000,
       host: "::1",
@@ -103,7 +103,7 @@ describe("command line", () => {
     });
   });
 
-  it("reads switches in all their forms", () => {
+  it("Switches on the command line are read in all their forms", () => {
     expect(readCommandLine(["--debug", "--no-reload", "--no-logs"]).options).toEqual({
       debug: true,
       reload: false,
@@ -112,12 +112,12 @@ describe("command line", () => {
     expect(readCommandLine(["--debug=false", "--logs=on"]).options).toEqual({ debug: false, logs: true });
   });
 
-  it("passes over the arguments of the program", () => {
+  it("Arguments of the program itself are ignored", () => {
     const args = ["serve", "--config", "a.json", "-p", "1", "--portable", "--", "--port", "x"];
     expect(readCommandLine(args)).toEqual({ options: {}, help: false });
   });
 
-  it("notices --help", () => {
+  it("The argument --help is recognised", () => {
     expect(readCommandLine(["--help"]).help).toBe(true);
   });
 
@@ -131,13 +131,13 @@ describe("command line", () => {
     [["--workers", "0"], '--workers must be an integer from 1 to 1024, not "0"'],
     [["--env", "test"], '--env must be one of "development", "production", not "test"'],
     [["--debug=perhaps"], '--debug must be true or false, not "perhaps"'],
-  ])("refuses %j", (args, message) => {
+  ])("The arguments %j are refused", (args, message) => {
     expect(() => readCommandLine(args)).toThrow(message);
   });
 });
 
 describe("environment", () => {
-  it("prefers its own variables to the common ones", () => {
+  it("The variables of Stoa take precedence over the common ones", () => {
     expect(readEnvironment({ PORT: "1", NODE_ENV: "production" })).toEqual({ port: 1, env: "production" });
     expect(readEnvironment({ PORT: "1", STOA_PORT: "2", NODE_ENV: "production", STOA_ENV: "development" })).toEqual({
       port: 2,
@@ -145,18 +145,18 @@ describe("environment", () => {
     });
   });
 
-  it("takes NODE_ENV only when it is one of the contract's names", () => {
+  it("NODE_ENV is used only if it is one of the contract's names", () => {
     expect(readEnvironment({ NODE_ENV: "test" })).toEqual({});
   });
 
-  it("reads switches, and an empty variable as absent", () => {
+  it("Switches in the environment are read, and an empty variable is absent", () => {
     expect(readEnvironment({ STOA_DEBUG: "0", STOA_LOGS: "true", STOA_RELOAD: "" })).toEqual({
       debug: false,
       logs: true,
     });
   });
 
-  it("passes over the address that Kubernetes puts into STOA_PORT for a service of that name", () => {
+  it("The address that Kubernetes puts into STOA_PORT for a service of that name is ignored", () => {
     expect(readEnvironment({ STOA_PORT: "tcp://10.0.0.1:80" })).toEqual({});
   });
 
@@ -165,7 +165,7 @@ describe("environment", () => {
     [{ PORT: "99999" }, 'PORT must be an integer from 0 to 65535, not "99999"'],
     [{ STOA_ENV: "staging" }, 'STOA_ENV must be one of "development", "production", not "staging"'],
     [{ STOA_DEBUG: "2" }, 'STOA_DEBUG must be true or false, not "2"'],
-  ])("refuses %j by the variable's name", (variables, message) => {
+  ])("The environment %j is refused with the variable's name", (variables, message) => {
     expect(() => readEnvironment(variables as Record<string, string>)).toThrow(message);
   });
 });

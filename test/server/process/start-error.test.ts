@@ -12,7 +12,7 @@ describe("listenError", () => {
     ["EADDRNOTAVAIL", "127.0.0.1 is not an address of this machine; choose another with --host"],
     ["ENOTFOUND", 'the host "127.0.0.1" cannot be resolved; choose another with --host'],
     ["EWEIRD", "cannot listen on 127.0.0.1:8000: Error: listen EWEIRD"],
-  ])("explains %s", (code, message) => {
+  ])("The error %s of listening on a port is explained", (code, message) => {
     expect(listenError(systemError(code), address).message).toBe(message);
   });
 
@@ -21,24 +21,24 @@ describe("listenError", () => {
     ["EACCES", "cannot create the socket /tmp/a.sock: its directory is missing or not writable"],
     ["EINVAL", "cannot create the socket /tmp/a.sock: the path is too long"],
     ["EWEIRD", "cannot listen on /tmp/a.sock: Error: listen EWEIRD"],
-  ])("explains %s of a Unix socket", (code, message) => {
+  ])("The error %s of listening on a Unix socket is explained", (code, message) => {
     expect(listenError(systemError(code), { ...address, path: "/tmp/a.sock" }).message).toBe(message);
   });
 });
 
 describe("startFailure", () => {
-  it("gives the message alone where that is all there is to say", () => {
+  it("A failed start with a plain message shows the message alone", () => {
     expect(startFailure(new ValueError("unknown option"))).toBe("unknown option");
   });
 
-  it("names class, message, causes and place of an error of the program, on one line", () => {
+  it("A failed start names class, message, causes and place of a program's error, on one line", () => {
     const error = new TypeError("no\n  database", { cause: systemError("ECONNREFUSED") });
     expect(startFailure(error)).toMatch(
       /^startup failed: TypeError: no database: Error: listen ECONNREFUSED \(.*start-error\.test\.ts:\d+:\d+\)$/,
     );
   });
 
-  it("describes an error without a message, and values that are no errors", () => {
+  it("A failed start describes an error without a message, and values that are not errors", () => {
     expect(startFailure(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))).toContain(
       "AggregateError: ECONNREFUSED",
     );

@@ -33,7 +33,7 @@ async function occupiedPort(): Promise<number> {
 }
 
 describe("a start that succeeds", patient, () => {
-  it("prints where it listens, with the real port, and serves there", async () => {
+  it("A start prints the real address, and the server responds there", async () => {
     const program = new Program({ args: ["--host", "127.0.0.1", "--mine"] });
     const url = await program.url();
     expect(url).not.toContain(":0");
@@ -44,19 +44,19 @@ describe("a start that succeeds", patient, () => {
     expect(program.stderr).toBe("");
   });
 
-  it("says so in one log line in production, and prints nothing else", async () => {
+  it("A start in production writes one log line and prints nothing else", async () => {
     const program = new Program({ args: ["--env", "production", "--workers", "1"] });
     const line = await program.shows(/^\{"level":"info".*$/m);
     expect(JSON.parse(line[0])).toMatchObject({ env: "production", debug: false, workers: 1, pid: program.child.pid });
     expect(program.stdout).not.toContain("Stoa is");
   });
 
-  it("serves with node:http where that is asked for", async () => {
+  it("A server uses node:http if that is configured", async () => {
     const program = new Program({ options: { transport: "node" } });
     expect(await get(await program.url())).toMatchObject({ status: 200, text: "hello" });
   });
 
-  it("serves HTTPS with the files of a certificate", async () => {
+  it("A server uses HTTPS with the files of a certificate", async () => {
     const program = new Program({ options: { tls: { cert: certificate, key } } });
     const url = await program.url();
     expect(url).toMatch(/^https:/);
@@ -69,7 +69,7 @@ describe("a start that succeeds", patient, () => {
     expect(status).toBe(200);
   });
 
-  it("serves on a Unix socket, also where a killed server has left one behind", async () => {
+  it("A server listens on a Unix socket, also if a killed server has left one behind", async () => {
     const path = join(folder, "a.sock");
     const killed = new Program({ options: { path } });
     await killed.url();
@@ -85,14 +85,14 @@ describe("a start that succeeds", patient, () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it("shows the arguments for --help and exits", async () => {
+  it("The argument --help prints the arguments and exits", async () => {
     const program = new Program({ args: ["--help"] });
     expect(await program.exited).toMatchObject({ code: 0 });
     expect(program.stdout).toContain("--workers NUMBER");
     expect(program.stdout).not.toContain("startup");
   });
 
-  it("ends by itself after close()", async () => {
+  it("A server ends by itself after close()", async () => {
     const program = new Program({ env: { FAULT: "close" } });
     expect(await program.exited).toEqual({ code: 0, signal: null });
     expect(program.stdout).toMatch(/drain begins\nshutdown \d+\nclosed\n$/);
@@ -107,7 +107,7 @@ describe("a start that fails", patient, () => {
     return program.stderr.trimEnd();
   }
 
-  it("reports that the port is taken, and runs the shutdown hooks of the parts that were started", async () => {
+  it("A port in use is reported, and the shutdown hooks of the started parts run", async () => {
     const port = await occupiedPort();
     const program = new Program({ args: [`--port=${port}`] });
     expect(await program.exited).toMatchObject({ code: 1 });
@@ -115,25 +115,25 @@ describe("a start that fails", patient, () => {
     expect(program.stdout).toMatch(/startup \d+\nshutdown \d+\n$/);
   });
 
-  it("reports it once when several workers find the port taken", async () => {
+  it("A port in use is reported once by several workers", async () => {
     const port = await occupiedPort();
     expect(await failure({ args: ["--workers", "3"], options: { port } })).toBe(
       `stoa: port ${port} on 127.0.0.1 is already in use; choose another with --port`,
     );
   });
 
-  it("reports it and exits under --reload too: no saved file would help", async () => {
+  it("A port in use ends the program under --reload too", async () => {
     const port = await occupiedPort();
     expect(await failure({ args: ["--reload"], options: { port } })).toContain("is already in use");
   });
 
-  it("reports a host that is not this machine's", async () => {
+  it("A host that is not this machine's is reported", async () => {
     expect(await failure({ args: ["--host", "192.0.2.1"] })).toBe(
       "stoa: 192.0.2.1 is not an address of this machine; choose another with --host",
     );
   });
 
-  it("reports a bad argument and a bad option", async () => {
+  it("A bad argument and a bad option are reported", async () => {
     expect(await failure({ args: ["--port", "many"] })).toBe(
       'stoa: --port must be an integer from 0 to 65535, not "many"',
     );
@@ -142,19 +142,19 @@ describe("a start that fails", patient, () => {
     );
   });
 
-  it("reports a startup hook that failed, and its place", async () => {
+  it("A startup hook that fails is reported with its place", async () => {
     expect(await failure({ env: { FAULT: "startup throws" } })).toMatch(
       /^stoa: startup failed: Error: the database is away \(.*target\.ts:\d+:\d+\)$/,
     );
   });
 
-  it("reports once a startup hook that failed in every worker", async () => {
+  it("A startup hook that fails in every worker is reported once", async () => {
     expect(await failure({ args: ["--workers", "2"], env: { FAULT: "startup throws" } })).toContain(
       "startup failed: Error: the database is away",
     );
   });
 
-  it("reports a certificate that cannot be read or used", async () => {
+  it("A certificate that cannot be read or used is reported", async () => {
     const missing = join(folder, "none.pem");
     expect(await failure({ options: { tls: { cert: missing, key } } })).toBe(
       `stoa: cannot read the TLS certificate ${missing}: there is no such file`,
@@ -169,7 +169,7 @@ describe("a start that fails", patient, () => {
 });
 
 describe("a server inside a process of the caller", () => {
-  it("rejects in place of exiting, and leaves signals alone", async () => {
+  it("run() with exit: false rejects in place of exiting, and leaves signals alone", async () => {
     const port = await occupiedPort();
     const listeners = process.listenerCount("SIGTERM");
     await expect(
@@ -187,7 +187,7 @@ describe("a server inside a process of the caller", () => {
     expect(process.listenerCount("SIGTERM")).toBe(listeners);
   });
 
-  it("serves until it is closed", async () => {
+  it("A server of run() with exit: false responds until it is closed", async () => {
     const server = await run(
       createTarget(() => {}),
       { port: 0, exit: false },

@@ -27,7 +27,7 @@ function watched(roots: string[]): { changes: string[]; saw(path: string): Promi
 }
 
 describe("FileWatcher", () => {
-  it("reports source files that are changed, made, moved over and removed", async () => {
+  it("The file watcher reports source files that are changed, made, moved over and removed", async () => {
     const root = project();
     const file = join(root, "app.ts");
     writeFileSync(file, "1");
@@ -44,7 +44,7 @@ describe("FileWatcher", () => {
     await saw(file);
   });
 
-  it("reports several changes of one moment together", async () => {
+  it("The file watcher reports simultaneous changes together", async () => {
     const root = project();
     const calls: (readonly string[])[] = [];
     const watcher = new FileWatcher([root], (paths) => calls.push(paths), 300);
@@ -54,7 +54,7 @@ describe("FileWatcher", () => {
     expect(calls[0]!.toSorted()).toEqual(["a.ts", "b.ts", "c.ts"].map((name) => join(root, name)));
   });
 
-  it("notices folders that come later, and files that were in them already", async () => {
+  it("The file watcher notices new folders, and the files that were already in them", async () => {
     const root = project();
     const { changes, saw } = watched([root]);
     mkdirSync(join(root, "routes/books"), { recursive: true });
@@ -75,7 +75,7 @@ describe("FileWatcher", () => {
     await saw(file);
   });
 
-  it("passes over files that are not the program's source", async () => {
+  it("The file watcher ignores files that are not the program's source", async () => {
     const root = project();
     const others = ["node_modules/a", ".git", "coverage", "dist", "build", ".cache"];
     for (const folder of others) mkdirSync(join(root, folder), { recursive: true });
@@ -88,7 +88,7 @@ describe("FileWatcher", () => {
     expect(changes).toEqual([last]);
   });
 
-  it("watches a folder that is asked for whatever its name", async () => {
+  it("The file watcher watches a requested folder whatever its name", async () => {
     const root = project();
     const dist = join(root, "dist");
     mkdirSync(dist);

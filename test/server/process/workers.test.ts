@@ -29,7 +29,7 @@ function isAlive(pid: string): boolean {
 }
 
 describe("workers", patient, () => {
-  it("serve one address in several processes, with the hooks in each and none in the supervisor", async () => {
+  it("Workers serve one address in several processes, with hooks in each and none in the supervisor", async () => {
     const program = workers(2);
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -46,14 +46,14 @@ describe("workers", patient, () => {
     expect(program.stderr).toBe("");
   });
 
-  it("are one per CPU in production", async () => {
+  it("Production starts one worker per CPU", async () => {
     const program = new Program({ args: ["--env=production"] });
     const line = JSON.parse((await program.shows(/^\{"level":"info".*$/m))[0]);
     const { availableParallelism } = await import("node:os");
     expect(line).toMatchObject({ workers: availableParallelism(), env: "production" });
   });
 
-  it("are replaced when killed, while the others serve nearly everything", async () => {
+  it("A killed worker is replaced while the others serve nearly everything", async () => {
     const program = workers(2);
     const url = await program.url();
     const [victim, other] = await answering(url, 2);
@@ -66,7 +66,7 @@ describe("workers", patient, () => {
     expect(pids).toContain(other);
   });
 
-  it("are replaced when all are killed at once, on the same port", async () => {
+  it("Workers that are all killed at once are replaced, on the same port", async () => {
     const program = workers(2);
     const url = await program.url();
     const victims = await answering(url, 2);
@@ -74,7 +74,7 @@ describe("workers", patient, () => {
     expect(await answering(url, 2, victims)).toHaveLength(2);
   });
 
-  it("are replaced when they run out of heap", async () => {
+  it("Workers that run out of heap are replaced", async () => {
     const program = workers(2, { node: ["--max-old-space-size=60"] });
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -85,7 +85,7 @@ describe("workers", patient, () => {
     expect(await answering(url, 2, dead)).toContain(pids.find((worker) => !dead.includes(worker)));
   });
 
-  it("are replaced as soon as an uncaught error makes one drain, before it is gone", async () => {
+  it("A worker is replaced as soon as an uncaught error makes it drain", async () => {
     const program = workers(2);
     const url = await program.url();
     await answering(url, 2);
@@ -97,13 +97,13 @@ describe("workers", patient, () => {
     expect(program.stdout).toMatch(/worker \d+ leaves; another takes its place/);
   });
 
-  it("that never come up stop the server with a reason, once", async () => {
+  it("Workers that never start stop the server with one reason", async () => {
     const program = workers(2, { env: { FAULT: "startup exits" } });
     expect(await program.exited).toEqual({ code: 1, signal: null });
     expect(program.stderr).toBe("stoa: workers keep dying soon after their start; the last one exited with code 3\n");
   });
 
-  it("respond to requests in flight when the server is stopped", async () => {
+  it("Workers respond to requests in flight when the server is stopped", async () => {
     const program = workers(2);
     const url = await program.url();
     const answers = Promise.all(Array.from({ length: 10 }, () => get(`${url}/slow?ms=700`)));
@@ -113,7 +113,7 @@ describe("workers", patient, () => {
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("drain once when a terminal or a service manager signals all processes, however often", async () => {
+  it("Workers drain once if all processes get a signal, however often", async () => {
     const program = workers(2);
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -130,7 +130,7 @@ describe("workers", patient, () => {
     expect(program.stderr).toBe("");
   });
 
-  it("are killed by a second signal", async () => {
+  it("A second signal kills the workers", async () => {
     const program = workers(2, { options: { shutdownTimeout: 60 } });
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -144,7 +144,7 @@ describe("workers", patient, () => {
     await until(() => pids.every((worker) => !isAlive(worker)));
   });
 
-  it("that are blocked are killed when the time is up", async () => {
+  it("Workers that are blocked are killed when the time is over", async () => {
     const program = workers(2, { options: { shutdownTimeout: 0.5 } });
     const url = await program.url();
     get(`${url}/block?ms=30000`).catch(() => {});
@@ -153,7 +153,7 @@ describe("workers", patient, () => {
     expect(await program.exited).toEqual({ code: 1, signal: null });
   });
 
-  it("respond to requests in flight and end when their supervisor dies", async () => {
+  it("Workers respond to requests in flight and end when their supervisor dies", async () => {
     const program = workers(2);
     const url = await program.url();
     const pids = await answering(url, 2);
@@ -165,7 +165,7 @@ describe("workers", patient, () => {
     expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(2);
   });
 
-  it("get the messages that another of them publishes, and that one does not", async () => {
+  it("A message that a worker publishes reaches the other workers, and not itself", async () => {
     const program = workers(2);
     const url = await program.url();
     await answering(url, 2);
@@ -179,7 +179,7 @@ describe("workers", patient, () => {
     for (const [worker, words] of heard) expect(words).toEqual(worker === speaker ? [] : ["hello"]);
   });
 
-  it("are not multiplied in a process that is a worker of another cluster", async () => {
+  it("A process that is a worker of another cluster starts no workers", async () => {
     const file = new URL("./fixtures/foreign-cluster.ts", import.meta.url).pathname;
     const program = new Program({ file, args: ["--env", "production", "--workers", "2"] });
     const url = await program.url();
