@@ -5,7 +5,7 @@ import { hostOf } from "../../src/app/app.js";
 import { eventually } from "./server.js";
 
 describe("a WebSocket route of an application", () => {
-  it("runs middleware and guards before the upgrade", async () => {
+  it("Middleware and guards run before the upgrade of a WebSocket", async () => {
     const seen: string[] = [];
     const app = new App();
     app.use((_, next) => {
@@ -23,7 +23,7 @@ describe("a WebSocket route of an application", () => {
     expect(seen).toEqual(["middleware"]);
   });
 
-  it("refuses a client when the server begins to drain while the handshake waits", async () => {
+  it("A client is refused if the server begins to drain during its handshake", async () => {
     const app = new App();
     app.use({ before: () => queueMicrotask(() => hostOf(app).beginDrain()) });
     app.websocket("/late", () => {});
@@ -32,7 +32,7 @@ describe("a WebSocket route of an application", () => {
     expect((error as WebSocketRefusedError).status).toBe(503);
   });
 
-  it("is given dependencies, which are let go of when both the handler and the connection have ended", async () => {
+  it("Dependencies of a WebSocket are disposed when both the handler and the connection have ended", async () => {
     const events: string[] = [];
     const app = new App();
     app.registerScoped("unit", { dispose: () => void events.push("disposed") }, () => "the unit");
@@ -52,7 +52,7 @@ describe("a WebSocket route of an application", () => {
     expect(events).toEqual(["handler done", "disposed"]);
   });
 
-  it("is the request that runs, to everything below the handler", async () => {
+  it("The request of a WebSocket is the current request in everything its handler calls", async () => {
     const app = new App();
     app.enableRequestContext();
     app.websocket("/where", async (socket) => {
@@ -65,7 +65,7 @@ describe("a WebSocket route of an application", () => {
     expect((await socket.recv())?.text).toBe("/where");
   });
 
-  it("stands beside an ordinary route of the same path, and in a blueprint", async () => {
+  it("A WebSocket route can share its path with an ordinary route, and be in a blueprint", async () => {
     const app = new App();
     const blueprint = new Blueprint("/live");
     blueprint.websocket("/news/{topic}", async (socket) => {
@@ -80,7 +80,7 @@ describe("a WebSocket route of an application", () => {
     expect((await socket.closed).code).toBe(1000);
   });
 
-  it("answers an ordinary request with 426", async () => {
+  it("An ordinary request to a WebSocket route gets 426", async () => {
     const app = new App();
     app.websocket("/ws", () => {});
     await using client = testClient(app);
@@ -89,7 +89,7 @@ describe("a WebSocket route of an application", () => {
     expect(response.headers.get("upgrade")).toBe("websocket");
   });
 
-  it("refuses options that it does not know", () => {
+  it("A WebSocket route refuses unknown options", () => {
     const app = new App();
     const options = { max_mesage_size: 1 } as object;
     expect(() => app.websocket("/ws", options, () => {})).toThrow("did you mean 'max_message_size'?");

@@ -12,7 +12,7 @@ process.on("unhandledRejection", unhandled);
 afterEach(() => expect(unhandled).not.toHaveBeenCalled());
 
 describe("the end of a WebSocket", () => {
-  it("is 1000 when the handler returns, and the request is finished", async () => {
+  it("A WebSocket closes with 1000 when its handler returns, and its request is finished", async () => {
     await using server = await socketServer(() => {});
     using client = await Client.connect(server.url);
     expect(await client.closed).toEqual({ code: 1000, reason: "" });
@@ -20,7 +20,7 @@ describe("the end of a WebSocket", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("has the code and reason that the handler chose", async () => {
+  it("A WebSocket closes with the code and reason of the handler", async () => {
     let info: CloseInfo | undefined;
     await using server = await socketServer(async (socket) => {
       info = await socket.close(4001, "try later");
@@ -31,7 +31,7 @@ describe("the end of a WebSocket", () => {
     expect(info).toEqual({ code: 4001, reason: "try later" });
   });
 
-  it("has the code and reason that the client chose; recv and iteration end after what was received", async () => {
+  it("A WebSocket closes with the code and reason of the client, and recv() ends after the received messages", async () => {
     const seen: unknown[] = [];
     let socketSeen: WebSocket | undefined;
     await using server = await socketServer(async (socket) => {
@@ -49,7 +49,7 @@ describe("the end of a WebSocket", () => {
     expect(await socketSeen!.closed).toEqual({ code: 3000, reason: "done" });
   });
 
-  it("is 1006 when the client vanishes; the signal is aborted, and the handler may end by it unlogged", async () => {
+  it("A client that vanishes closes the WebSocket with 1006 and aborts the signal, and the handler can end unlogged", async () => {
     const ends: unknown[] = [];
     await using server = await socketServer(async (socket) => {
       socket.signal.addEventListener("abort", () => ends.push(socket.closeCode, socket.signal.reason));
@@ -64,7 +64,7 @@ describe("the end of a WebSocket", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("is 1011 when the handler throws: logged with method and path, and nothing of it told to the client", async () => {
+  it("A handler that throws closes with 1011, is logged with method and path, and tells the client nothing", async () => {
     await using server = await socketServer(async () => {
       throw new TypeError("the password is hunter2");
     });
@@ -76,7 +76,7 @@ describe("the end of a WebSocket", () => {
     ]);
   });
 
-  it("names the class of the error in debug, and no more", async () => {
+  it("The close reason in debug mode is the class of the error, and no more", async () => {
     await using server = await socketServer(() => {
       throw new TypeError("the password is hunter2");
     });
@@ -85,7 +85,7 @@ describe("the end of a WebSocket", () => {
     expect(await client.closed).toEqual({ code: 1011, reason: "TypeError" });
   });
 
-  it("is 1011 whatever is thrown", async () => {
+  it("Any thrown value closes the WebSocket with 1011", async () => {
     const things: unknown[] = [
       null,
       undefined,
@@ -109,7 +109,7 @@ describe("the end of a WebSocket", () => {
     }
   });
 
-  it("is 1007 for a message that is not the JSON it should be, 1008 for what is forbidden; neither is our failure", async () => {
+  it("A message that is not the expected JSON closes with 1007, a forbidden one with 1008, and neither is logged", async () => {
     await using server = await socketServer(async (socket) => {
       const message = await socket.recv();
       if (message?.text === "forbidden") throw new ForbiddenError();
@@ -128,7 +128,7 @@ describe("the end of a WebSocket", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("is not an error of a handler that was in the midst of sending", async () => {
+  it("A handler that sends after the close is not an error", async () => {
     const rejected: unknown[] = [];
     await using server = await socketServer(async (socket) => {
       await socket.closed;
@@ -143,7 +143,7 @@ describe("the end of a WebSocket", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("throws away what comes after the handler's close, and does not wait for a peer that never answers it", async () => {
+  it("Messages after the handler's close are discarded, and a peer that never confirms it is not awaited", async () => {
     const seen: unknown[] = [];
     await using server = await socketServer(
       async (socket) => {
@@ -165,7 +165,7 @@ describe("the end of a WebSocket", () => {
   });
 });
 
-describe("what breaks the protocol", () => {
+describe("violations of the protocol", () => {
   const endFor = async (bytes: Buffer, options = {}): Promise<{ sent: number; seen: CloseInfo | undefined }> => {
     let info: CloseInfo | undefined;
     await using server = await socketServer(async (socket) => {
@@ -187,16 +187,16 @@ describe("what breaks the protocol", () => {
     ["an overlong form", Buffer.from([0xc0, 0xaf])],
     ["a surrogate", Buffer.from([0xed, 0xa0, 0x80])],
     ["a truncated character", Buffer.from([0xe2, 0x82])],
-  ])("ends with 1007: %s", async (_, bytes) => {
+  ])("An invalid text message closes with 1007: %s", async (_, bytes) => {
     expect(await endFor(frame(1, bytes))).toMatchObject({ sent: 1007, seen: { code: 1007 } });
   });
 
-  it("ends with 1007 for invalid UTF-8 split over fragments", async () => {
+  it("Invalid UTF-8 split over fragments closes with 1007", async () => {
     const bytes = Buffer.concat([frame(1, Buffer.from([0x61, 0xe2]), false), frame(0, Buffer.from([0x28, 0xa1]))]);
     expect((await endFor(bytes)).sent).toBe(1007);
   });
 
-  it("takes a character split over fragments", async () => {
+  it("A character split over fragments is accepted", async () => {
     await using server = await socketServer(async (socket) => {
       await socket.sendText((await socket.recv())?.text ?? "");
     });
@@ -208,7 +208,7 @@ describe("what breaks the protocol", () => {
     expect((await peer.frame()).payload.toString()).toBe("€");
   });
 
-  it("ends with 1009 for a message over the limit, by what is declared, before a byte of it is there", async () => {
+  it("A message whose declared size is over the limit closes with 1009 before any of it arrives", async () => {
     for (const declared of [101n, 65_536n, 2n ** 32n, 2n ** 53n, 2n ** 62n]) {
       const before = process.memoryUsage().rss;
       const end = await endFor(frame(2, "", true, declared), { maxMessageSize: 100 });
@@ -217,12 +217,12 @@ describe("what breaks the protocol", () => {
     }
   });
 
-  it("ends with 1009 for a message over the limit in fragments, each of which is not", async () => {
+  it("A message whose fragments together are over the limit closes with 1009", async () => {
     const bytes = Buffer.concat([frame(2, Buffer.alloc(60), false), frame(0, Buffer.alloc(60), false)]);
     expect((await endFor(bytes, { maxMessageSize: 100 })).sent).toBe(1009);
   });
 
-  it("takes a message of exactly the limit", async () => {
+  it("A message of exactly the limit is accepted", async () => {
     await using server = await socketServer(
       async (socket) => {
         await socket.sendJson((await socket.recv())?.bytes?.length ?? null);
@@ -234,7 +234,7 @@ describe("what breaks the protocol", () => {
     expect(await client.next()).toBe("100");
   });
 
-  it("ends with 1008 for a message in countless fragments", async () => {
+  it("A message in too many fragments closes with 1008", async () => {
     const bytes = Buffer.concat([frame(2, "x", false), ...Array(20_000).fill(frame(0, "", false))]);
     expect((await endFor(bytes)).sent).toBe(1008);
   });
@@ -248,7 +248,7 @@ describe("what breaks the protocol", () => {
     ["a ping that is too long", frame(9, Buffer.alloc(126))],
     ["a closing code that may not be sent", frame(8, Buffer.from([0x03, 0xee]))],
     ["a closing frame of one byte", frame(8, Buffer.from([0x03]))],
-  ])("ends with 1002: %s", async (_, bytes) => {
+  ])("A violation of the protocol closes with 1002: %s", async (_, bytes) => {
     expect(await endFor(bytes)).toMatchObject({ sent: 1002, seen: { code: 1002 } });
   });
 });

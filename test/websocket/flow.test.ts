@@ -8,7 +8,7 @@ import { Client } from "./client.js";
 import { eventually, frame, RawPeer, socketServer } from "./server.js";
 
 describe("a peer that sends faster than the handler takes", () => {
-  it("is not read from, and loses nothing", async () => {
+  it("A peer that sends faster than the handler reads is paused, and no message is lost", async () => {
     let take = (): void => {};
     const gate = new Promise<void>((resolve) => {
       take = resolve;
@@ -38,7 +38,7 @@ describe("a peer that sends faster than the handler takes", () => {
     expect(sum).toBe(40_000_000);
   });
 
-  it("can still be closed by the handler, which does not read what waits", async () => {
+  it("A handler can close the WebSocket without reading the waiting messages", async () => {
     let end: CloseInfo | undefined;
     await using server = await socketServer(
       async (socket) => {
@@ -57,7 +57,7 @@ describe("a peer that sends faster than the handler takes", () => {
 });
 
 describe("a peer that never reads", () => {
-  it("makes an awaited send wait, with no more buffered than the one message", async () => {
+  it("An awaited send waits for a peer that never reads, with one message buffered", async () => {
     let sent = 0;
     let socket: WebSocket | undefined;
     await using server = await socketServer(
@@ -82,7 +82,7 @@ describe("a peer that never reads", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("is given up when sends are not awaited and more than four times the bound waits", async () => {
+  it("A peer is disconnected if sends are not awaited and more than four times the limit waits", async () => {
     const ends: CloseInfo[] = [];
     let rejection: unknown;
     await using server = await socketServer(
@@ -107,7 +107,7 @@ describe("a peer that never reads", () => {
     expect(rejection).toBeInstanceOf(WebSocketClosedError);
   });
 
-  it("is given up when it has taken nothing for the send timeout while too much waits", async () => {
+  it("A peer is disconnected if it reads nothing for the send timeout while too much waits", async () => {
     let end: CloseInfo | undefined;
     await using server = await socketServer(
       async (socket) => {
@@ -123,7 +123,7 @@ describe("a peer that never reads", () => {
     expect(end).toEqual({ code: 1006, reason: "the peer does not take what it is sent" });
   });
 
-  it("costs little memory, ten of them at once", async () => {
+  it("Ten peers that never read cost little memory", async () => {
     let ended = 0;
     await using server = await socketServer(async (socket) => {
       for (let i = 0; i < 100_000 && socket.isOpen; i++) void socket.sendText("x".repeat(1000));
@@ -140,7 +140,7 @@ describe("a peer that never reads", () => {
     for (const peer of peers) peer[Symbol.dispose]();
   });
 
-  it("cannot fill the memory with pings either: the latest is answered", async () => {
+  it("A peer that never reads cannot fill the memory with pings, because only the latest is answered", async () => {
     let socket: WebSocket | undefined;
     await using server = await socketServer(
       async (opened) => {
@@ -170,7 +170,7 @@ describe("a peer that never reads", () => {
 });
 
 describe("the heartbeat", () => {
-  it("keeps a peer that answers, and gives up one that does not", async () => {
+  it("The heartbeat keeps a peer that responds, and disconnects one that does not", async () => {
     const ends = new Map<string, CloseInfo>();
     await using server = await socketServer(
       async (socket) => {
@@ -193,7 +193,7 @@ describe("the heartbeat", () => {
     expect(answers.ws.readyState).toBe(1);
   });
 
-  it("does not blame a peer for being unheard while we do not read", async () => {
+  it("The heartbeat does not disconnect a peer while the server does not read from it", async () => {
     let end: CloseInfo | undefined;
     let read = (): void => {};
     const reading = new Promise<void>((resolve) => {
@@ -222,7 +222,7 @@ describe("the heartbeat", () => {
     expect(end?.code).toBe(1000);
   });
 
-  it("is a sign of life that a long message is on its way", async () => {
+  it("A long message that is still arriving counts as a heartbeat", async () => {
     await using server = await socketServer(
       async (socket) => {
         await socket.sendText(String((await socket.recv())?.text?.length));
@@ -248,13 +248,13 @@ describe("the heartbeat", () => {
 describe("compression", () => {
   const offer = { "Sec-WebSocket-Extensions": "permessage-deflate" };
 
-  it("is off unless the route asks for it", async () => {
+  it("Compression is off by default", async () => {
     await using server = await socketServer((socket) => socket.recv());
     using peer = new RawPeer(server.port);
     expect((await peer.handshake(offer)).head).not.toMatch(/extensions/i);
   });
 
-  it("goes both ways without a window kept between messages", async () => {
+  it("Compression works in both directions without a window kept between messages", async () => {
     await using server = await socketServer(
       async (socket) => {
         for await (const message of socket) await socket.sendText(message.text ?? "");
@@ -272,7 +272,7 @@ describe("compression", () => {
     }
   });
 
-  it("does not let a bomb go off: 1009, with little memory", async () => {
+  it("A compression bomb closes with 1009 and takes little memory", async () => {
     await using server = await socketServer((socket) => socket.recv(), { compression: true });
     using peer = new RawPeer(server.port);
     await peer.handshake(offer);
@@ -286,7 +286,7 @@ describe("compression", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("does not let many small bombs fill the queue of a handler that does not read", async () => {
+  it("Many small compression bombs cannot fill the queue of a handler that does not read", async () => {
     let end: CloseInfo | undefined;
     await using server = await socketServer(
       async (socket) => {
@@ -305,7 +305,7 @@ describe("compression", () => {
     expect(end).toEqual({ code: 1008, reason: "too many messages at once" });
   });
 
-  it("ends with 1007 for what cannot be inflated", async () => {
+  it("A message that cannot be inflated closes with 1007", async () => {
     await using server = await socketServer((socket) => socket.recv(), { compression: true });
     using peer = new RawPeer(server.port);
     await peer.handshake(offer);
@@ -315,7 +315,7 @@ describe("compression", () => {
     expect(await peer.closeCode()).toBe(1007);
   });
 
-  it("finishes the request when what is asked of the extension makes no sense", async () => {
+  it("An invalid offer of the compression extension gets 400, and the request is finished", async () => {
     await using server = await socketServer((socket) => socket.recv(), { compression: true });
     using peer = new RawPeer(server.port);
     const { status } = await peer.handshake({

@@ -8,7 +8,7 @@ const sizes = [0, 1, 124, 125, 126, 127, 255, 256, 16_383, 16_384, 16_385, 65_53
 describe.each([false, true])("a message to the client (compressed: %s)", (compression) => {
   const connect = (url: string) => Client.connect(url, { perMessageDeflate: compression });
 
-  it.each(["x", "é", "🎈"])("arrives as it was sent, whatever its size: text of %s", async (sign) => {
+  it.each(["x", "é", "🎈"])("A text message of any size arrives as it was sent: text of %s", async (sign) => {
     const messages = sizes.flatMap((size) => {
       const whole = sign.repeat(Math.floor(size / Buffer.byteLength(sign)));
       return [whole + "x".repeat(size - Buffer.byteLength(whole)), whole];
@@ -24,7 +24,7 @@ describe.each([false, true])("a message to the client (compressed: %s)", (compre
     expect(await client.closed).toMatchObject({ code: 1000 });
   });
 
-  it("arrives as it was sent, whatever its size: bytes", async () => {
+  it("A binary message of any size arrives as it was sent", async () => {
     const messages = sizes.map((size) => Uint8Array.from({ length: size }, (_, index) => (index * 7 + size) & 0xff));
     await using server = await socketServer(
       async (socket) => {
@@ -39,7 +39,7 @@ describe.each([false, true])("a message to the client (compressed: %s)", (compre
     expect(await client.next()).toBe("all");
   });
 
-  it("with half of a pair in it arrives as the sign for what cannot be shown", async () => {
+  it("A text message with half of a surrogate pair arrives with the replacement character", async () => {
     await using server = await socketServer(async (socket) => socket.sendText("a\ud800b"), { compression });
     using client = await connect(server.url);
     expect(await client.next()).toBe("a\ufffdb");

@@ -9,7 +9,7 @@ const echo = async (socket: {
 };
 
 describe("the handshake", () => {
-  it("answers the example of RFC 6455 and adds what middleware put on the response", async () => {
+  it("The handshake of RFC 6455's example succeeds, with the headers that middleware set", async () => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);
     const { status, head } = await peer.handshake();
@@ -20,7 +20,7 @@ describe("the handshake", () => {
     expect(head.match(/^connection:/gim)).toHaveLength(1);
   });
 
-  it("loses nothing that comes in one packet with the request, also when the route has been used before", async () => {
+  it("A message in the same packet as the handshake is not lost, also on a later connection", async () => {
     await using server = await socketServer(echo);
     for (const round of ["first", "second"]) {
       using peer = new RawPeer(server.port);
@@ -36,7 +36,7 @@ describe("the handshake", () => {
     ["no version", { "Sec-WebSocket-Version": undefined }],
     ["two versions", { "Sec-WebSocket-Version": "13, 13" }],
     ["a version that is 13 in other words", { "Sec-WebSocket-Version": "013" }],
-  ])("refuses %s with 426 and names version 13", async (_, fields) => {
+  ])("A handshake with %s gets 426 that names version 13", async (_, fields) => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);
     const { status, head } = await peer.handshake(fields);
@@ -55,7 +55,7 @@ describe("the handshake", () => {
     ["two keys", { "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==" }],
     ["a subprotocol that is no token", { "Sec-WebSocket-Protocol": "a b" }],
     ["an empty subprotocol", { "Sec-WebSocket-Protocol": "chat,," }],
-  ])("refuses %s with 400", async (_, fields) => {
+  ])("A handshake with %s gets 400", async (_, fields) => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);
     const { status } = await peer.request(handshake(fields));
@@ -70,14 +70,14 @@ describe("the handshake", () => {
     ["no Upgrade field", handshake({ Upgrade: undefined })],
     ["another protocol", handshake({ Upgrade: "h2c" })],
     ["no Connection field", handshake({ Connection: undefined })],
-  ])("refuses %s with 426", async (_, head) => {
+  ])("A handshake with %s gets 426", async (_, head) => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);
     expect((await peer.request(head)).status).toBe(426);
     expect(server.registry.size).toBe(0);
   });
 
-  it("answers 503 while the application drains", async () => {
+  it("A handshake while the application drains gets 503", async () => {
     await using server = await socketServer(echo);
     await server.registry.closeAll();
     using peer = new RawPeer(server.port);
@@ -94,11 +94,11 @@ describe("the subprotocol", () => {
     return /^sec-websocket-protocol: (.*)\r$/im.exec(head)?.[1];
   };
 
-  it("is the first of the client's that the route speaks", async () => {
+  it("The subprotocol is the first one of the client that the route supports", async () => {
     expect(await chosen("x, b, a", ["a", "b"])).toBe("b");
   });
 
-  it("is left out when the route speaks none of the client's, or the client asks for none", async () => {
+  it("No subprotocol is sent if the route supports none of the client's, or the client offers none", async () => {
     expect(await chosen("x, y", ["a"])).toBeUndefined();
     expect(await chosen("x", [])).toBeUndefined();
     expect(await chosen(undefined, ["a"])).toBeUndefined();
@@ -116,7 +116,7 @@ describe("the origin", () => {
     return (await peer.handshake({ Origin: origin, Host: host })).status;
   };
 
-  it("may be absent, as with clients that are no browsers", async () => {
+  it("A handshake without Origin is accepted, for clients that are not browsers", async () => {
     expect(await status(undefined)).toBe(101);
     expect(await status(undefined, { origins: ["https://a.example"] })).toBe(101);
   });
@@ -128,7 +128,7 @@ describe("the origin", () => {
     ["http://app.example:8000", "app.example:8000"],
     ["https://app.example", "APP.example"],
     ["http://[::1]:8000", "[::1]:8000"],
-  ])("%s is the same host as %s", async (origin, host) => {
+  ])("The origin %s is the same host as %s", async (origin, host) => {
     expect(await status(origin, {}, host)).toBe(101);
   });
 
@@ -145,11 +145,11 @@ describe("the origin", () => {
     ["http://app.example/path", "app.example"],
     ["http://app.example, http://evil.example", "app.example"],
     ["app.example", "app.example"],
-  ])("%j is refused with 403 at the host %s", async (origin, host) => {
+  ])("The origin %j is refused with 403 at the host %s", async (origin, host) => {
     expect(await status(origin, {}, host)).toBe(403);
   });
 
-  it("is compared with a list exactly", async () => {
+  it("The origin is compared exactly with a list", async () => {
     const origins = ["https://app.example", "https://b.example:443", "capacitor://localhost"];
     expect(await status("https://app.example", { origins })).toBe(101);
     expect(await status("https://b.example", { origins })).toBe(101);
@@ -159,12 +159,12 @@ describe("the origin", () => {
     expect(await status("https://127.0.0.1", { origins })).toBe(403);
   });
 
-  it("may be any", async () => {
+  it('The option "*" accepts any origin', async () => {
     expect(await status("http://evil.example", { origins: "*" })).toBe(101);
     expect(await status("null", { origins: ["*"] })).toBe(101);
   });
 
-  it("is decided by a function where there is one, and only by true", async () => {
+  it("A function decides about the origin, and only true accepts it", async () => {
     const seen: unknown[] = [];
     const only = (origin: string | undefined, request: { path: string }): boolean => {
       seen.push(origin, request.path);

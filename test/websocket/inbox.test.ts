@@ -9,7 +9,7 @@ function fill(inbox: Inbox, count: number, size: number): void {
 }
 
 describe("messages that wait to be taken", () => {
-  it("pause the peer past the limit, once, and let it go on at half of it", async () => {
+  it("Waiting messages over the limit pause the peer once, and it resumes at half of the limit", async () => {
     const flow = { pause: vi.fn(), resume: vi.fn() };
     const inbox = new Inbox(flow, 10_000);
     fill(inbox, 9, 1000);
@@ -22,13 +22,13 @@ describe("messages that wait to be taken", () => {
     expect(flow.resume).toHaveBeenCalledTimes(1);
   });
 
-  it("count even when they are empty", () => {
+  it("Empty messages count towards the limit of waiting messages", () => {
     const flow = { pause: vi.fn(), resume: vi.fn() };
     fill(new Inbox(flow, 10_000), 1000, 0);
     expect(flow.pause).toHaveBeenCalled();
   });
 
-  it("go to whoever waits first, and then nobody is paused for them", async () => {
+  it("A message goes to the first waiting reader, and does not pause the peer", async () => {
     const flow = { pause: vi.fn(), resume: vi.fn() };
     const inbox = new Inbox(flow, 10);
     const takers = [inbox.take(), inbox.take()];
@@ -39,7 +39,7 @@ describe("messages that wait to be taken", () => {
     expect(inbox.cost).toBe(0);
   });
 
-  it("can be taken after the end; whoever waits beyond them gets null", async () => {
+  it("Waiting messages can be read after the end, and later reads give null", async () => {
     const inbox = new Inbox({ pause() {}, resume() {} }, 1000);
     inbox.put(message("a"), 1);
     inbox.end();
@@ -48,7 +48,7 @@ describe("messages that wait to be taken", () => {
     expect(await inbox.take()).toBeNull();
   });
 
-  it("are thrown away when nobody wants them, and the peer is read from again", async () => {
+  it("Waiting messages that are discarded let the peer resume", async () => {
     const flow = { pause: vi.fn(), resume: vi.fn() };
     const inbox = new Inbox(flow, 10);
     fill(inbox, 3, 100);
@@ -58,7 +58,7 @@ describe("messages that wait to be taken", () => {
     expect(await inbox.take()).toBeNull();
   });
 
-  it("remember that reading was paused until they are asked", async () => {
+  it("The inbox reports once that the peer was paused since the last question", async () => {
     const inbox = new Inbox({ pause() {}, resume() {} }, 10);
     expect(inbox.wasPaused()).toBe(false);
     inbox.put(message(), 100);

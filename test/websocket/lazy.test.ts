@@ -25,7 +25,7 @@ const script = `
   process.exit();
 `;
 
-it("ws is loaded when the first client asks for a WebSocket, and not before", async () => {
+it("The package ws is loaded when the first client opens a WebSocket, and not before", async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--import", "tsx", "--input-type=module", "--eval", script],

@@ -4,7 +4,7 @@ import { Client } from "./client.js";
 import { eventually, RawPeer, socketServer } from "./server.js";
 
 describe("messages", () => {
-  it("go both ways as text, also in several languages and empty", async () => {
+  it("Text messages go both ways, also in several languages and empty", async () => {
     await using server = await socketServer(async (socket) => {
       for await (const message of socket) await socket.sendText(`${message.text}!`);
     });
@@ -15,7 +15,7 @@ describe("messages", () => {
     }
   });
 
-  it("go both ways as bytes, and know which they are", async () => {
+  it("Binary messages go both ways, and are distinguished from text", async () => {
     const seen: (Message | null)[] = [];
     await using server = await socketServer(async (socket) => {
       const message = await socket.recv();
@@ -32,7 +32,7 @@ describe("messages", () => {
     expect(seen[1]).toMatchObject({ text: "text", bytes: undefined });
   });
 
-  it("go both ways as JSON", async () => {
+  it("JSON messages go both ways", async () => {
     await using server = await socketServer(async (socket) => {
       const message = await socket.recv();
       const { n } = message!.json<{ n: number }>();
@@ -43,7 +43,7 @@ describe("messages", () => {
     expect(await client.next()).toBe('{"twice":42}');
   });
 
-  it("can be sent in the contract's spelling", async () => {
+  it("Messages can be sent in the contract's spelling", async () => {
     await using server = await socketServer(async (socket) => {
       await socket.send_text("text");
       await socket.send_bytes(new Uint8Array([1]));
@@ -53,7 +53,7 @@ describe("messages", () => {
     expect([await client.next(), await client.next(), await client.next()]).toEqual(["text", Buffer.from([1]), "[2]"]);
   });
 
-  it("are put together from fragments, with control frames in between", async () => {
+  it("Fragments are joined to a message, with control frames in between", async () => {
     await using server = await socketServer(async (socket) => {
       await socket.sendText((await socket.recv())?.text ?? "");
     });
@@ -66,7 +66,7 @@ describe("messages", () => {
     expect(await peer.frame()).toMatchObject({ opcode: 1, payload: Buffer.from("hello") });
   });
 
-  it("wait for recv in order, and recv for them", async () => {
+  it("Messages wait for recv() in order, and recv() waits for messages", async () => {
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -84,7 +84,7 @@ describe("messages", () => {
     expect(await client.next()).toBe('["a","b","c"]');
   });
 
-  it("that cannot be sent are refused where they are given", async () => {
+  it("Messages that cannot be sent are refused at the call", async () => {
     const errors: string[] = [];
     await using server = await socketServer((socket) => {
       const attempts = [
@@ -117,7 +117,7 @@ describe("messages", () => {
 });
 
 describe("the socket", () => {
-  it("knows its request, what was injected and the subprotocol", async () => {
+  it("A socket knows its request, its dependencies and the subprotocol", async () => {
     await using server = await socketServer(
       async (socket, { greeting }) => {
         socket.context["note"] = "kept";
@@ -147,7 +147,7 @@ describe("the socket", () => {
     });
   });
 
-  it("counts among the open ones until it is closed", async () => {
+  it("A socket is counted as open until it is closed", async () => {
     await using server = await socketServer(async (socket) => {
       await socket.recv();
     });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type SocketOptions, socketSettings } from "../../src/websocket/options.js";
 
 describe("the options of a WebSocket route", () => {
-  it("have safe defaults", () => {
+  it("A WebSocket route has safe defaults", () => {
     expect(socketSettings({})).toEqual({
       origins: null,
       protocols: [],
@@ -18,7 +18,7 @@ describe("the options of a WebSocket route", () => {
     });
   });
 
-  it("take origins as browsers write them", () => {
+  it("Origins are normalized to the form of browsers", () => {
     expect(socketSettings({ origins: ["HTTPS://App.Example:443"] }).origins).toEqual(["https://app.example"]);
   });
 
@@ -31,7 +31,7 @@ describe("the options of a WebSocket route", () => {
     [{ maxMessageSize: 2 ** 31 }, "option 'maxMessageSize'"],
     [{ heartbeat: -1 }, "option 'heartbeat' in a WebSocket route must be a number from 0 to 86400, not -1"],
     [{ compression: 1 as unknown as boolean }, "option 'compression' in a WebSocket route must be true or false"],
-  ])("refuse %j", (options, message) => {
+  ])("A WebSocket route refuses the options %j", (options, message) => {
     expect(() => socketSettings(options)).toThrow(message);
   });
 });

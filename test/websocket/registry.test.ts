@@ -4,7 +4,7 @@ import { Client } from "./client.js";
 import { eventually, RawPeer, socketServer } from "./server.js";
 
 describe("closing every WebSocket", () => {
-  it("tells each peer 1001 and waits for the handlers", async () => {
+  it("Closing all WebSockets sends 1001 to each peer and waits for the handlers", async () => {
     const ends: number[] = [];
     await using server = await socketServer(async (socket) => {
       const { code } = await socket.closed;
@@ -20,7 +20,7 @@ describe("closing every WebSocket", () => {
     for (const client of [first, second]) expect(await client.closed).toEqual({ code: 1001, reason: "going away" });
   });
 
-  it("cuts off a peer that does not answer, and does not wait for a handler that does not return", async () => {
+  it("Closing all WebSockets disconnects a silent peer, and does not wait for a handler that never returns", async () => {
     await using server = await socketServer(() => new Promise(() => {}));
     using peer = new RawPeer(server.port);
     await peer.handshake();
@@ -31,7 +31,7 @@ describe("closing every WebSocket", () => {
     await peer.closed();
   });
 
-  it("cuts off a peer that never reads", async () => {
+  it("Closing all WebSockets disconnects a peer that never reads", async () => {
     await using server = await socketServer(async (socket) => {
       while (socket.isOpen) await socket.sendBytes(Buffer.alloc(100_000));
     });
@@ -45,7 +45,7 @@ describe("closing every WebSocket", () => {
     expect(server.log).toEqual([]);
   });
 
-  it("has nothing to do when there is none, and refuses a code that cannot be sent", async () => {
+  it("Closing all without WebSockets does nothing, and an invalid close code is refused", async () => {
     const registry = new WebSocketRegistry();
     await expect(registry.closeAll(1006)).rejects.toThrow("1006 is not a code to close with");
     await registry.closeAll();
