@@ -29,7 +29,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     ["short", "naïve ☂ 🎈"],
     ["of a middle size", "naïve ☂ 🎈".repeat(3000)],
     ["large", `x${"naïve ☂ 🎈".repeat(60_000)}`],
-  ])("A text response beyond ASCII is sent correctly, %s", async (_size, text) => {
+  ])("A text response beyond ASCII is sent correctly: %s", async (_size, text) => {
     const response = await responseTo(() => new Response(text));
     expect(response.headers["content-length"]).toBe(String(Buffer.byteLength(text)));
     expect(utf8(response.body) === text).toBe(true);
