@@ -25,7 +25,7 @@ async function ask(app: App, path: string, headers: Record<string, string>): Pro
 }
 
 describe("several authentication middlewares", () => {
-  it("must all be passed, in the order added", async () => {
+  it("A request must pass all authentication middlewares, in the order added", async () => {
     const { byPassword, byKey } = parts();
     const app = appWith(byPassword, byKey);
     expect(await ask(app, "/", { ...basic, ...key })).toEqual([200, { user: "ada", api_key_name: "billing" }]);
@@ -34,7 +34,7 @@ describe("several authentication middlewares", () => {
     expect((await ask(app, "/", {}))[1]).toContain("Basic");
   });
 
-  it("skip each its own paths alone", async () => {
+  it("Each authentication middleware skips only its own paths", async () => {
     const { byPassword, byKey } = parts();
     byPassword.skipPath("/open", "/half");
     byKey.skip_path("/open");
@@ -44,21 +44,21 @@ describe("several authentication middlewares", () => {
     expect(await ask(app, "/half/below", {})).toEqual([401, 'ApiKey header="X-API-Key"']);
   });
 
-  it("leave a skipped path to the guards, which find nobody there", async () => {
+  it("A skipped path still has its guards, which find no user there", async () => {
     const { byKey } = parts();
     const app = new App().use(byKey.skipPath("/guarded"));
     app.get("/guarded", { guards: [Authenticated()] }, () => "in");
     expect((await app.request("/guarded")).status).toBe(401);
   });
 
-  it("stand before routing's 404 and 405, so that nobody can look around", async () => {
+  it("Authentication refuses before 404 and 405, so that clients cannot probe for routes", async () => {
     const app = appWith(parts().byKey);
     expect((await app.request("/nowhere")).status).toBe(401);
     expect((await app.request("/", { method: "DELETE" })).status).toBe(401);
     expect((await app.request("/nowhere", { headers: key })).status).toBe(404);
   });
 
-  it("refuse before a body is read", async () => {
+  it("Authentication refuses a request before its body is read", async () => {
     let read = false;
     const body = new ReadableStream(
       {
@@ -77,7 +77,7 @@ describe("several authentication middlewares", () => {
 });
 
 describe("AnyAuth", () => {
-  it("lets through whom one of its parts lets through, and leaves that one's mark alone", async () => {
+  it("AnyAuth accepts a request that one of its parts accepts, with only that part's context", async () => {
     const { jwt, byPassword, byKey } = parts();
     const app = appWith(new AnyAuth(jwt, byPassword, byKey));
     expect(await ask(app, "/", basic)).toEqual([200, { user: "ada" }]);
@@ -86,13 +86,13 @@ describe("AnyAuth", () => {
     expect(await ask(app, "/", { ...bearer, ...key })).toMatchObject([200, { jwt_claims: { sub: "ada" } }]);
   });
 
-  it("goes on to the next when one refuses, also when it took its time", async () => {
+  it("AnyAuth tries the next part if one refuses, also asynchronously", async () => {
     const slow = new BasicAuth(async () => false);
     const app = appWith(new AnyAuth(slow, parts().byKey));
     expect(await ask(app, "/", { ...basic, ...key })).toEqual([200, { api_key_name: "billing" }]);
   });
 
-  it("answers 401 with every way to authenticate", async () => {
+  it("AnyAuth responds with 401 that lists every scheme", async () => {
     const { jwt, byPassword, byKey } = parts();
     const app = appWith(new AnyAuth(jwt, byPassword, byKey));
     const response = await app.request("/", { headers: { "x-api-key": "wrong" } });
@@ -106,7 +106,7 @@ describe("AnyAuth", () => {
     });
   });
 
-  it("looks at its own skipped paths, not at those of its parts", async () => {
+  it("AnyAuth uses its own skipped paths, not those of its parts", async () => {
     const { jwt, byKey } = parts();
     jwt.skipPath("/half");
     const app = appWith(new AnyAuth(jwt, byKey).skipPath("/open"));
@@ -114,7 +114,7 @@ describe("AnyAuth", () => {
     expect((await ask(app, "/half", {}))[0]).toBe(401);
   });
 
-  it("does not take a part that breaks for one that refuses", async () => {
+  it("A part of AnyAuth that throws is a 500, not a refusal", async () => {
     const broken = new BasicAuth(() => {
       throw new Error("down");
     });
@@ -123,14 +123,14 @@ describe("AnyAuth", () => {
     expect((await ask(app, "/", { ...basic, ...key }))[0]).toBe(500);
   });
 
-  it("needs two or more authentication middlewares", () => {
+  it("AnyAuth needs two or more authentication middlewares", () => {
     expect(() => new AnyAuth()).toThrow("AnyAuth takes two or more authentication middlewares");
     expect(() => new AnyAuth(parts().jwt, (() => true) as never)).toThrow("AnyAuth takes");
   });
 });
 
 describe("for the documentation of an API", () => {
-  it("each tells its scheme and what it skips", () => {
+  it("Each authentication middleware describes its scheme and its skipped paths", () => {
     const { jwt, byPassword, byKey } = parts();
     expect([jwt, byPassword, byKey].map((auth) => [auth.schemeName, auth.securityScheme])).toEqual([
       ["bearerAuth", { type: "http", scheme: "bearer", bearerFormat: "JWT" }],

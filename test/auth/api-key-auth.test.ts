@@ -19,18 +19,18 @@ async function ask(app: App, key: string, header = "x-api-key"): Promise<[number
 }
 
 describe("ApiKeyAuth", () => {
-  it("puts the name that a key is mapped to into the context", async () => {
+  it("ApiKeyAuth puts the name of the key into the context", async () => {
     expect(await ask(keyApp(), "key-one")).toEqual([200, { name: "billing" }]);
     expect(await ask(keyApp(), "key-two")).toEqual([200, { name: "search" }]);
     expect(await ask(keyApp(new Map([["k", "map"]])), "k")).toEqual([200, { name: "map" }]);
   });
 
-  it("reads the header it was told to, in any case", async () => {
+  it("ApiKeyAuth reads the configured header, in any case", async () => {
     expect(await ask(keyApp({ k: "n" }, "X-Service-Token"), "k", "x-service-token")).toEqual([200, { name: "n" }]);
     expect((await ask(keyApp({ k: "n" }, "X-Service-Token"), "k"))[0]).toBe(401);
   });
 
-  it("answers 401 with exactly the contract's body, and tells how to authenticate", async () => {
+  it("ApiKeyAuth responds with 401, the contract's exact body and the scheme", async () => {
     const missing = await keyApp().request("/");
     const wrong = await keyApp().request("/", { headers: { "x-api-key": "key-on" } });
     expect([missing.status, wrong.status]).toEqual([401, 401]);
@@ -39,7 +39,7 @@ describe("ApiKeyAuth", () => {
     expect(wrong.headers.get("www-authenticate")).toBe('ApiKey header="X-API-Key"');
   });
 
-  it("knows no key but those given: no member that objects inherit, no part and no list", async () => {
+  it("ApiKeyAuth accepts only the given keys: no inherited member, no part and no list", async () => {
     const app = keyApp();
     const others = [
       "__proto__",
@@ -58,7 +58,7 @@ describe("ApiKeyAuth", () => {
     );
   });
 
-  it("refuses a header given twice over the wire", async () => {
+  it("ApiKeyAuth refuses a header that is sent twice over the wire", async () => {
     await using server = await serve(keyApp());
     const headers: [string, string][] = [
       ["x-api-key", "key-one"],
@@ -67,7 +67,7 @@ describe("ApiKeyAuth", () => {
     expect((await fetch(server.url, { headers })).status).toBe(401);
   });
 
-  it("looks a key up by its digest: the work is the same for any key and any number of keys", async () => {
+  it("ApiKeyAuth finds a key by its digest, with the same work for any key and any number of keys", async () => {
     const keys = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`key-${i}`, `service-${i}`]));
     const app = new App().use(new ApiKeyAuth(keys));
     app.get("/", (request) => request.context.api_key_name);
@@ -81,13 +81,13 @@ describe("ApiKeyAuth", () => {
     }
   });
 
-  it("reads its arguments in both forms", async () => {
+  it("ApiKeyAuth accepts its arguments in both forms", async () => {
     const app = new App().use(new ApiKeyAuth({ keys: { k: "n" }, header: "X-Key" }));
     app.get("/", (request) => request.context.api_key_name);
     expect(await (await app.request("/", { headers: { "x-key": "k" } })).text()).toBe("n");
   });
 
-  it("refuses keys and headers that cannot work, and shows no key in the message", () => {
+  it("ApiKeyAuth refuses invalid keys and headers, and shows no key in the message", () => {
     expect(() => new ApiKeyAuth({})).toThrow("ApiKeyAuth needs at least one key");
     expect(() => new ApiKeyAuth(undefined as never)).toThrow("option 'keys' is required in ApiKeyAuth");
     expect(() => new ApiKeyAuth(["k"] as never)).toThrow("a mapping of keys to the names of their holders");

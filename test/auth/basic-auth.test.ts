@@ -16,18 +16,18 @@ async function statusOf(app: App, authorization: string): Promise<number> {
 }
 
 describe("BasicAuth", () => {
-  it("puts the user's name into the context when verify says true", async () => {
+  it("BasicAuth puts the user's name into the context if verify returns true", async () => {
     const response = await basicApp().request("/", { headers: { authorization: encoded("ada:secret") } });
     expect([response.status, await response.json()]).toEqual([200, { user: "ada" }]);
   });
 
-  it("waits for a verify that returns a promise", async () => {
+  it("BasicAuth awaits a verify function that returns a promise", async () => {
     const app = basicApp(async (_user, password) => password === "later");
     expect(await statusOf(app, encoded("ada:later"))).toBe(200);
     expect(await statusOf(app, encoded("ada:never"))).toBe(401);
   });
 
-  it("answers 401 with exactly the contract's body, and names the scheme", async () => {
+  it("BasicAuth responds with 401, the contract's exact body and the scheme", async () => {
     const response = await basicApp().request("/");
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Basic realm="restricted", charset="UTF-8"');
@@ -39,7 +39,7 @@ describe("BasicAuth", () => {
     });
   });
 
-  it("answers an unknown user, a wrong password and what cannot be read alike", async () => {
+  it("BasicAuth gives an unknown user, a wrong password and unreadable credentials the same response", async () => {
     const app = basicApp();
     const answers = await Promise.all(
       [encoded("bob:secret"), encoded("ada:wrong"), "Basic !!!", "Basic"].map(async (authorization) => {
@@ -50,7 +50,7 @@ describe("BasicAuth", () => {
     for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0]);
   });
 
-  it("takes a password with colons, an empty one, and UTF-8", async () => {
+  it("BasicAuth accepts a password with colons, an empty one, and UTF-8", async () => {
     const seen: string[][] = [];
     const app = basicApp((...given) => seen.push(given) > 0);
     for (const text of ["ada:a:b:c", "ada:", ":x", "ünï:pässwörd €"])
@@ -63,13 +63,13 @@ describe("BasicAuth", () => {
     ]);
   });
 
-  it("takes the name of the scheme in any case, and several spaces behind it", async () => {
+  it("BasicAuth accepts the scheme's name in any case, and several spaces behind it", async () => {
     const base64 = Buffer.from("ada:secret").toString("base64");
     for (const scheme of ["basic", "BASIC", "Basic  "])
       expect(await statusOf(basicApp(), `${scheme} ${base64}`)).toBe(200);
   });
 
-  it("refuses every malformed credential without asking verify", async () => {
+  it("BasicAuth refuses every malformed credential without calling verify", async () => {
     let asked = 0;
     const app = basicApp(() => ++asked > 0);
     const good = Buffer.from("ada:secret").toString("base64");
@@ -98,14 +98,14 @@ describe("BasicAuth", () => {
     expect(asked).toBe(0);
   });
 
-  it("lets only `true` through", async () => {
+  it("BasicAuth accepts only `true` from verify", async () => {
     for (const verdict of [1, "yes", {}, null, undefined, false]) {
       expect(await statusOf(basicApp((() => verdict) as never), encoded("a:b"))).toBe(401);
       expect(await statusOf(basicApp((async () => verdict) as never), encoded("a:b"))).toBe(401);
     }
   });
 
-  it("that breaks lets nobody through and tells nothing", async () => {
+  it("BasicAuth whose verify throws lets nobody in, and the response shows nothing of the error", async () => {
     const app = basicApp(() => {
       throw new Error("the user table is gone");
     });
@@ -115,7 +115,7 @@ describe("BasicAuth", () => {
     expect([response.status, await response.json()]).toEqual([500, { error: "Internal Server Error", status: 500 }]);
   });
 
-  it("never answers anything but 401 to random credentials", async () => {
+  it("BasicAuth responds to random credentials with nothing but 401", async () => {
     const app = basicApp(() => false);
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary-ascii" }), async (text) => {
@@ -125,7 +125,7 @@ describe("BasicAuth", () => {
     );
   });
 
-  it("reads its arguments in every form, and refuses others with a reason", async () => {
+  it("BasicAuth accepts its arguments in every form, and refuses others with a reason", async () => {
     const verify = (): boolean => true;
     const realmOf = async (auth: BasicAuth): Promise<string | null> => {
       const app = new App().use(auth);
@@ -141,7 +141,7 @@ describe("BasicAuth", () => {
 });
 
 describe("constantTimeEqual", () => {
-  it("tells equal texts of any length from others", () => {
+  it("constantTimeEqual() compares texts of any length correctly", () => {
     fc.assert(fc.property(fc.string(), fc.string(), (a, b) => constantTimeEqual(a, b) === (a === b)));
     fc.assert(fc.property(fc.string(), (a) => constantTimeEqual(a, `${a}`) && !constantTimeEqual(a, `${a}x`)));
   });

@@ -3,8 +3,8 @@ import { testClient } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { secret } from "./tokens.js";
 
-describe("authentication with", () => {
-  it("CORS: a preflight is answered, and a refusal can be read", async () => {
+describe("authentication and other features", () => {
+  it("Authentication with CORS accepts a preflight without credentials, and its refusals are readable by the page", async () => {
     const app = new App().use(new JwtAuth({ secret })).enableCors(["https://app.example"]);
     app.get("/", () => "in");
     const origin = { origin: "https://app.example" };
@@ -18,7 +18,7 @@ describe("authentication with", () => {
     expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, "https://app.example"]);
   });
 
-  it("the response cache: one client's answer is never another's", async () => {
+  it("Authentication with the response cache never gives one client's response to another", async () => {
     const app = new App().use(new ApiKeyAuth({ a: "alice", b: "bob" }).skipPath("/open")).enableCaching();
     app.get("/me", (request) => ({ me: request.context.api_key_name }));
     app.get("/open", () => ({ at: performance.now() }));
@@ -32,7 +32,7 @@ describe("authentication with", () => {
     expect(await open()).toBe(await open());
   });
 
-  it("the response cache: an answer that used a session is never another's", async () => {
+  it("The response cache never gives a response that used a session to another client", async () => {
     const app = new App().enableSessions({ secret }).enableCsrf({ tokens: true }).enableCaching();
     app.get("/form", (request) => request.csrfToken());
     app.get("/count", (request) => {
@@ -48,7 +48,7 @@ describe("authentication with", () => {
     expect(await (await testClient(app).get("/count")).json()).toEqual({ count: 1 });
   });
 
-  it("the documentation: each route says what it needs", async () => {
+  it("The OpenAPI document names the authentication that each route needs", async () => {
     const jwt = new JwtAuth({ secret });
     const app = new App().use(new AnyAuth(jwt, new ApiKeyAuth({ k: "n" })).skipPath("/login", "/openapi.json"));
     app.enableOpenapi();

@@ -6,25 +6,25 @@ import fc from "../support/properties.js";
 const health = new SkippedPaths("a test", ["/health"]);
 
 describe("skipped paths", () => {
-  it("are the path itself and what is below it at a slash", () => {
+  it("A skipped path covers itself and everything below it at a slash", () => {
     for (const path of ["/health", "/health/", "/health/live", "/health/a/b", "/health/.well-known", "/health/a%20b"]) {
       expect(health.covers(path), path).toBe(true);
     }
   });
 
-  it("are nothing that only begins alike, or is written in another way", () => {
+  it("A skipped path covers no path that only begins alike, or is written in another way", () => {
     const others = ["/", "/healthz", "/health-admin", "/health.json", "/HEALTH", "/x/health", "/heal", "//health"];
     const disguised = ["/%68ealth", "/health%2fadmin", "/health%2f..%2fadmin", "/health;x", "/health\\admin"];
     for (const path of [...others, ...disguised]) expect(health.covers(path), path).toBe(false);
   });
 
-  it("never lead elsewhere through dot segments, encoded or not", () => {
+  it("A skipped path cannot be left through dot segments, encoded or not", () => {
     const paths = ["/health/../admin", "/health/./../admin", "/health/%2e%2e/admin", "/health/.%2e/admin"];
     const more = ["/health/..%2fadmin", "/health/%2e%2e%2fadmin", "/health/..", "/health/..%5cadmin", "/health/%zz"];
     for (const path of [...paths, ...more]) expect(health.covers(path), path).toBe(false);
   });
 
-  it("cover a path only when its first segments are those of a skipped one", () => {
+  it("A skipped path covers a path only if its first segments are the same", () => {
     const segment = fc.constantFrom("health", "admin", "..", ".", "%2e%2e", "healthz", "a%2fb", "");
     fc.assert(
       fc.property(fc.array(segment, { maxLength: 5 }), (segments) => {
@@ -36,24 +36,24 @@ describe("skipped paths", () => {
     );
   });
 
-  it("given as '/' are the page there and not everything below it", () => {
+  it("The skipped path '/' covers only the root page", () => {
     const root = new SkippedPaths("a test", ["/"]);
     expect([root.covers("/"), root.covers("/admin")]).toEqual([true, false]);
   });
 
-  it("that end in a slash cover what is below it alone", () => {
+  it("A skipped path that ends in a slash covers only what is below it", () => {
     const below = new SkippedPaths("a test", ["/public/"]);
     expect([below.covers("/public/a"), below.covers("/public/"), below.covers("/public")]).toEqual([true, true, false]);
   });
 
-  it("have any spelling; they are compared in the form of request.path", () => {
+  it("Skipped paths in any spelling are compared in the form of request.path", () => {
     for (const path of ["/über", "/%C3%BCber", "/%c3%bcb%65r"]) {
       expect(new SkippedPaths("a test", [path]).covers("/über/x"), path).toBe(true);
     }
     expect(new SkippedPaths("a test", ["/a%20b"]).covers("/a%20b")).toBe(true);
   });
 
-  it("are skipped over the wire, however the client writes them", async () => {
+  it("A skipped path is skipped over the wire, however the client writes it", async () => {
     const app = new App().use(new BasicAuth(() => false).skipPath("/über"));
     app.get("/über", () => "in");
     expect((await app.request("/über")).status).toBe(200);
@@ -61,7 +61,7 @@ describe("skipped paths", () => {
     expect((await app.request("/%c3%bcber%2f")).status).toBe(401);
   });
 
-  it("refuse what can be no path, and say why", () => {
+  it("An invalid skipped path is refused with the reason", () => {
     const add = (path: unknown) => () => new SkippedPaths("skipPath()", [path as string]);
     expect(add("health")).toThrow("skipPath() takes a path that begins with '/', not \"health\"");
     expect(add(undefined)).toThrow("begins with '/'");

@@ -18,7 +18,7 @@ function socketApp(jwt: JwtAuth): App {
 }
 
 describe.each(["net", "node"] as const)("a WebSocket route over %s", (transport) => {
-  it("is opened for whom authentication and guards let through alone", async () => {
+  it("A WebSocket opens only for clients that pass authentication and guards", async () => {
     const jwt = new JwtAuth({ secret });
     await using server = await serve(socketApp(jwt), { transport });
     const url = server.url.replace("http", "ws");
@@ -34,7 +34,7 @@ describe.each(["net", "node"] as const)("a WebSocket route over %s", (transport)
     expect(await admin.next()).toBe("in");
   });
 
-  it("takes the token of a page as the second subprotocol, and does not send it back", async () => {
+  it("The token of a page is accepted as the second subprotocol, and not sent back", async () => {
     const jwt = new JwtAuth({ secret });
     await using server = await serve(socketApp(jwt), { transport });
     const url = server.url.replace("http", "ws");
@@ -45,7 +45,7 @@ describe.each(["net", "node"] as const)("a WebSocket route over %s", (transport)
     await expect(Client.connect(`${url}/live`, {}, [jwt.createToken(), "bearer"])).rejects.toThrow("401");
   });
 
-  it("is the only thing that a token among subprotocols opens", async () => {
+  it("A token among subprotocols is accepted only for a WebSocket", async () => {
     const jwt = new JwtAuth({ secret });
     const app = new App().use(jwt);
     app.get("/", () => "in");

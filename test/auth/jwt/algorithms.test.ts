@@ -24,7 +24,7 @@ const asymmetric = Object.keys(pairs) as JwtAlgorithm[];
 const jwkOf = (key: KeyObject, more: object = {}) => ({ ...key.export({ format: "jwk" }), ...more });
 
 describe("a JwtAuth with a pair of keys", () => {
-  it.each(asymmetric)("makes and verifies tokens by %s", async (algorithm) => {
+  it.each(asymmetric)("JwtAuth with a pair of keys creates and verifies tokens by %s", async (algorithm) => {
     const { publicKey, privateKey } = pairs[algorithm]!;
     const issuer = new JwtAuth({ algorithm, privateKey });
     const verifier = new JwtAuth({ algorithm, publicKey });
@@ -49,7 +49,7 @@ describe("a JwtAuth with a pair of keys", () => {
     }
   });
 
-  it.each(asymmetric)("accepts %s alone", async (algorithm) => {
+  it.each(asymmetric)("JwtAuth with %s accepts no other algorithm", async (algorithm) => {
     const verifier = new JwtAuth({ algorithm, publicKey: pairs[algorithm]!.publicKey });
     for (const other of asymmetric) {
       const token = new JwtAuth({ algorithm: other, privateKey: pairs[other]!.privateKey }).createToken();
@@ -58,7 +58,7 @@ describe("a JwtAuth with a pair of keys", () => {
     }
   });
 
-  it("verifies the examples of RFC 7515 A.3 and RFC 8037 A.4", async () => {
+  it("JwtAuth verifies the examples of RFC 7515 A.3 and RFC 8037 A.4", async () => {
     // Signatures made elsewhere; the payloads have no `exp`, or one of 2011, so that the key alone is asked.
     const es256 = {
       kty: "EC",
@@ -83,7 +83,7 @@ describe("a JwtAuth with a pair of keys", () => {
     ).toBe(true);
   });
 
-  it("does not take its public key for a secret", async () => {
+  it("JwtAuth does not use its public key as a secret", async () => {
     const pem = rsa.publicKey.export({ type: "spki", format: "pem" }) as string;
     const verifier = new JwtAuth({ algorithm: "RS256", publicKey: pem });
     await expect(verifier.verify(forge({ exp: inOneHour() }, { alg: "HS256" }, pem))).rejects.toThrow(
@@ -95,7 +95,7 @@ describe("a JwtAuth with a pair of keys", () => {
     expect(() => new JwtConfig({ secret: pem })).toThrow("option 'secret' in JwtConfig is a key in PEM; see publicKey");
   });
 
-  it("does not take an ECDSA signature in ASN.1", async () => {
+  it("JwtAuth refuses an ECDSA signature in ASN.1", async () => {
     const { publicKey, privateKey } = pairs["ES256"]!;
     const [header, payload] = new JwtAuth({ algorithm: "ES256", privateKey }).createToken().split(".");
     const der = createSign("sha256").update(`${header}.${payload}`).sign(privateKey).toString("base64url");
@@ -103,7 +103,7 @@ describe("a JwtAuth with a pair of keys", () => {
     await expect(verifier.verify(`${header}.${payload}.${der}`)).rejects.toThrow(UnauthorizedError);
   });
 
-  it("reads keys as PEM, bytes, JWK and KeyObject", async () => {
+  it("JwtAuth reads keys as PEM, bytes, JWK and KeyObject", async () => {
     const { publicKey, privateKey } = pairs["ES256"]!;
     const pem = publicKey.export({ type: "spki", format: "pem" });
     const token = new JwtAuth({
@@ -121,12 +121,12 @@ describe("a JwtAuth with a pair of keys", () => {
     }
   });
 
-  it("makes no tokens without the private half", () => {
+  it("JwtAuth creates no tokens without the private key", () => {
     const verifier = new JwtAuth({ algorithm: "ES256", publicKey: pairs["ES256"]!.publicKey });
     expect(() => verifier.createToken()).toThrow("createToken() needs a secret or a private key in JwtConfig");
   });
 
-  it("refuses keys that do not suit the algorithm", () => {
+  it("JwtAuth refuses keys that do not fit the algorithm", () => {
     const small = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const make = (algorithm: JwtAlgorithm, publicKey: KeyObject) => () => new JwtConfig({ algorithm, publicKey });
     expect(make("ES256", rsa.publicKey)).toThrow("is a key (rsa) that ES256 cannot use");
@@ -154,7 +154,7 @@ describe("a key set", () => {
   const tokenBy = (privateKey: KeyObject, keyId?: string): string =>
     new JwtAuth({ algorithm: "ES256", privateKey, ...(keyId !== undefined && { keyId }) }).createToken();
 
-  it("gives the key that the token's kid names, and no other", async () => {
+  it("A key set verifies a token only with the key that its kid names", async () => {
     const jwt = new JwtAuth({ algorithm: "ES256", jwks: { keys } });
     await expect(jwt.verify(tokenBy(first.privateKey, "one"))).resolves.toBeDefined();
     await expect(jwt.verify(tokenBy(second.privateKey, "two"))).resolves.toBeDefined();
@@ -165,13 +165,13 @@ describe("a key set", () => {
     await expect(jwt.verify(tokenBy(first.privateKey))).rejects.toThrow(UnauthorizedError);
   });
 
-  it("with one key for the algorithm also serves tokens without kid", async () => {
+  it("A key set with one key for the algorithm verifies tokens without kid too", async () => {
     const jwt = new JwtAuth({ algorithm: "ES256", jwks: { keys: [keys[0]!, keys[2]!] } });
     await expect(jwt.verify(tokenBy(first.privateKey))).resolves.toBeDefined();
     await expect(jwt.verify(tokenBy(second.privateKey))).rejects.toThrow(UnauthorizedError);
   });
 
-  it("is read from a file too", async () => {
+  it("A key set can be read from a file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "jwks-"));
     try {
       const file = join(folder, "keys.json");
@@ -190,7 +190,7 @@ describe("a key set", () => {
     }
   });
 
-  it("of secrets lets the secret be changed while old tokens live", async () => {
+  it("A key set of secrets allows a change of the secret while old tokens stay valid", async () => {
     const oct = (kid: string, k: string) => ({ kty: "oct", kid, k: Buffer.from(k.repeat(32)).toString("base64url") });
     const before = new JwtAuth({ algorithm: "HS256", jwks: { keys: [oct("a", "a")] }, keyId: "a" });
     const after = new JwtAuth({ algorithm: "HS256", jwks: { keys: [oct("b", "b"), oct("a", "a")] }, keyId: "b" });
@@ -199,7 +199,7 @@ describe("a key set", () => {
     await expect(before.verify(after.createToken())).rejects.toThrow(UnauthorizedError);
   });
 
-  it("signs with the private key that keyId names", async () => {
+  it("A key set signs with the private key that keyId names", async () => {
     const own = { keys: [jwkOf(first.privateKey, { kid: "one" }), jwkOf(second.publicKey, { kid: "two" })] };
     const jwt = new JwtAuth({ algorithm: "ES256", jwks: own, keyId: "one" });
     await expect(new JwtAuth({ algorithm: "ES256", jwks: { keys } }).verify(jwt.createToken())).resolves.toBeDefined();
@@ -208,7 +208,7 @@ describe("a key set", () => {
     expect(() => new JwtConfig({ algorithm: "ES256", jwks: own, keyId: "three" })).toThrow("names no key of the set");
   });
 
-  it("that cannot be used is refused", () => {
+  it("A key set that cannot be used is refused", () => {
     const make = (jwks: unknown) => () => new JwtConfig({ algorithm: "ES256", jwks: jwks as never });
     expect(make({ keys: [] })).toThrow("option 'jwks' in JwtConfig holds no key for ES256");
     expect(make({ keys: [keys[2]] })).toThrow("holds no key for ES256");
@@ -226,7 +226,7 @@ describe("HS384 and HS512", () => {
   it.each([
     ["HS384", "sha384"],
     ["HS512", "sha512"],
-  ] as const)("%s is what others make by it", async (algorithm, hash) => {
+  ] as const)("Tokens by %s are compatible with those of others", async (algorithm, hash) => {
     const jwt = new JwtAuth({ secret, algorithm });
     await expect(jwt.verify(jwt.createToken({ sub: "ada" }))).resolves.toMatchObject({ sub: "ada" });
     const token = forge({ sub: "bob", exp: inOneHour() }, { alg: algorithm }, secret, hash);

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { secret } from "../tokens.js";
 
 describe("JwtConfig", () => {
-  it("has the contract's fields, and takes them by name and by place", () => {
+  it("JwtConfig has the contract's fields, and accepts them by name and by position", () => {
     const bytes = Buffer.from(secret);
     for (const config of [
       new JwtConfig({ secret: bytes, algorithm: "HS384", expiration: 60 }),
@@ -15,12 +15,12 @@ describe("JwtConfig", () => {
     expect(new JwtConfig({ secret })).toMatchObject({ algorithm: "HS256", expiration: 3600, leeway: 0 });
   });
 
-  it("takes and has both spellings", () => {
+  it("JwtConfig accepts and has both spellings", () => {
     const config = new JwtConfig({ secret, key_id: "k", refresh_limit: 5 });
     expect([config.keyId, config.key_id, config.refreshLimit, config.refresh_limit]).toEqual(["k", "k", 5, 5]);
   });
 
-  it("shows no secret to a log", () => {
+  it("A printed JwtConfig shows no secret", () => {
     const config = new JwtConfig({ secret });
     const auth = new JwtAuth(config);
     for (const text of [
@@ -33,7 +33,7 @@ describe("JwtConfig", () => {
     }
   });
 
-  it("refuses what cannot be meant, and says what is allowed", () => {
+  it("JwtConfig refuses invalid values with the allowed ones", () => {
     const make = (options: object) => () => new JwtConfig(options as never);
     expect(make({ secret: "" })).toThrow("option 'secret' in JwtConfig must not be empty");
     expect(make({ secret: new Uint8Array() })).toThrow("must not be empty");
@@ -52,7 +52,7 @@ describe("JwtConfig", () => {
     expect(make({ secret, revocations: {} })).toThrow("an object with has and add");
   });
 
-  it("warns of a secret with less than 32 bytes, once", async () => {
+  it("JwtConfig warns once of a secret with less than 32 bytes", async () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     new JwtConfig({ secret: "short" });
     new JwtConfig({ secret: "short, too" });

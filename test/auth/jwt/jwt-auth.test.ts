@@ -27,27 +27,30 @@ afterEach(() => {
 });
 
 describe("JwtAuth", () => {
-  it.each(["net", "node"] as const)("lets a valid token in and leaves its claims, over %s", async (transport) => {
-    const jwt = new JwtAuth(new JwtConfig({ secret, algorithm: "HS256", expiration: 3600 }));
-    await using server = await serve(jwtApp(jwt.skipPath("/login")), { transport });
-    const headers = { authorization: `Bearer ${jwt.createToken({ sub: "ada", roles: ["admin"] })}` };
-    const response = await fetch(`${server.url}/me`, { headers });
-    expect([response.status, await response.json()]).toMatchObject([200, { sub: "ada", roles: ["admin"] }]);
-    expect((await fetch(`${server.url}/login`)).status).toBe(200);
-    // As it stands: fetch would resolve the dots before anything is sent.
-    for (const path of [
-      "/login/../me",
-      "/login/%2e%2e/me",
-      "/login/..%2fme",
-      "/login%2f..%2fme",
-      "/Login",
-      "/loginx",
-    ]) {
-      expect(await rawStatus(server.address.port, path), path).toBe(401);
-    }
-  });
+  it.each(["net", "node"] as const)(
+    "A valid token is accepted, and its claims are in the context, over %s",
+    async (transport) => {
+      const jwt = new JwtAuth(new JwtConfig({ secret, algorithm: "HS256", expiration: 3600 }));
+      await using server = await serve(jwtApp(jwt.skipPath("/login")), { transport });
+      const headers = { authorization: `Bearer ${jwt.createToken({ sub: "ada", roles: ["admin"] })}` };
+      const response = await fetch(`${server.url}/me`, { headers });
+      expect([response.status, await response.json()]).toMatchObject([200, { sub: "ada", roles: ["admin"] }]);
+      expect((await fetch(`${server.url}/login`)).status).toBe(200);
+      // As it stands: fetch would resolve the dots before anything is sent.
+      for (const path of [
+        "/login/../me",
+        "/login/%2e%2e/me",
+        "/login/..%2fme",
+        "/login%2f..%2fme",
+        "/Login",
+        "/loginx",
+      ]) {
+        expect(await rawStatus(server.address.port, path), path).toBe(401);
+      }
+    },
+  );
 
-  it("answers 401 with exactly the contract's body", async () => {
+  it("JwtAuth responds with 401 and the contract's exact body", async () => {
     const app = jwtApp(new JwtAuth({ secret }));
     const missing = await app.request("/me");
     const wrong = await app.request("/me", { headers: { authorization: "Bearer x.y.z" } });
@@ -62,7 +65,7 @@ describe("JwtAuth", () => {
     });
   });
 
-  it("takes the scheme in any case, and nothing but one token behind it", async () => {
+  it("JwtAuth accepts the scheme in any case, and exactly one token behind it", async () => {
     const jwt = new JwtAuth({ secret });
     const app = jwtApp(jwt);
     const token = jwt.createToken();
@@ -83,13 +86,13 @@ describe("JwtAuth", () => {
     }
   });
 
-  it("can be told by an exception handler of the application, as a guard's refusal can", async () => {
+  it("An exception handler of the application can respond to a refusal of JwtAuth", async () => {
     const app = jwtApp(new JwtAuth({ secret }));
     app.exceptionHandler(UnauthorizedError, (_request, error) => ({ code: error.statusCode, message: error.message }));
     expect(await (await app.request("/me")).json()).toEqual({ code: 401, message: "A bearer token is required." });
   });
 
-  it("shows a token in no answer and no log", async () => {
+  it("No response and no log shows a token", async () => {
     const jwt = new JwtAuth({ secret });
     const app = jwtApp(jwt);
     let log = "";
@@ -117,7 +120,7 @@ describe("JwtAuth", () => {
     expect(log).toContain("about to fail");
   });
 
-  it("never lets a token pass that was changed anywhere", async () => {
+  it("A token that was changed anywhere is never accepted", async () => {
     for (const cache of [0, 10]) {
       const jwt = new JwtAuth({ secret, cache });
       const token = jwt.createToken({ sub: "ada", admin: false });
@@ -139,7 +142,7 @@ describe("JwtAuth", () => {
     }
   });
 
-  it("refuses every single-character change of the signature, unused bits included", async () => {
+  it("Every change of one character of the signature is refused, unused bits included", async () => {
     const jwt = new JwtAuth({ secret });
     const token = jwt.createToken({ sub: "ada" });
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -153,7 +156,7 @@ describe("JwtAuth", () => {
     }
   });
 
-  it("refuses random text in the place of a token, in whatever form, with 401", async () => {
+  it("Random text in place of a token is refused with 401, in any form", async () => {
     const app = jwtApp(new JwtAuth({ secret }));
     const piece = fc.oneof(
       fc.string(),
@@ -167,14 +170,14 @@ describe("JwtAuth", () => {
     );
   });
 
-  it("does not look at a token of 15 kB, valid or not", async () => {
+  it("A token of 15 kB is refused unread, valid or not", async () => {
     const jwt = new JwtAuth({ secret });
     const app = jwtApp(jwt);
     expect(await statusOf(app, "x".repeat(15_000))).toBe(401);
     expect(await statusOf(app, jwt.createToken({ pad: "x".repeat(11_000) }))).toBe(401);
   });
 
-  it("gives claims that no request can change for the next one with the same token", async () => {
+  it("A request cannot change the claims for the next request with the same token", async () => {
     const jwt = new JwtAuth({ secret });
     const app = new App().use(jwt);
     app.get("/", (request) => {
@@ -194,7 +197,7 @@ describe("a token's header", () => {
   const claims = { sub: "ada", exp: inOneHour() };
   const app = jwtApp(new JwtAuth({ secret }));
 
-  it("must name the configured algorithm exactly", async () => {
+  it("The header of a token must name exactly the configured algorithm", async () => {
     expect(await statusOf(app, forge(claims))).toBe(200);
     for (const alg of ["none", "None", "NONE", "hs256", "HS256 ", "HS384", "HS512", "RS256", "", null, ["HS256"], {}]) {
       expect(await statusOf(app, forge(claims, { alg })), String(alg)).toBe(401);
@@ -206,7 +209,7 @@ describe("a token's header", () => {
     expect(await statusOf(app, forge(claims, '{"__proto__":{"alg":"HS256"}}'))).toBe(401);
   });
 
-  it("brings no keys: jwk, jku, x5u and a kid that points elsewhere do not help", async () => {
+  it("Keys in the header of a token are ignored: jwk, jku, x5u and a kid that points elsewhere", async () => {
     const jwk = { kty: "oct", k: Buffer.from("mine").toString("base64url") };
     const headers = [
       { alg: "HS256", jwk },
@@ -222,7 +225,7 @@ describe("a token's header", () => {
     }
   });
 
-  it("with an extension that must be understood is refused", async () => {
+  it("A token whose header has a critical extension is refused", async () => {
     for (const more of [
       { crit: ["exp"] },
       { crit: ["x"], x: 1 },
@@ -234,7 +237,7 @@ describe("a token's header", () => {
     }
   });
 
-  it("may say that it is a JWT, and nothing else", async () => {
+  it("The typ of a token can only be JWT, unless another one is configured", async () => {
     for (const typ of ["JWT", "jwt", "application/jwt"])
       expect(await statusOf(app, forge(claims, { alg: "HS256", typ }))).toBe(200);
     for (const typ of ["at+jwt", "JWE", 1, null, {}])
@@ -245,7 +248,7 @@ describe("a token's header", () => {
       expect(await statusOf(access, forge(claims, header))).toBe(401);
   });
 
-  it("that is no object, or a kid that is no text, is refused", async () => {
+  it("A token whose header is not an object, or whose kid is not text, is refused", async () => {
     for (const header of ["null", "[]", "1", '"HS256"', "{", "", "\u0000"])
       expect(await statusOf(app, forge(claims, header))).toBe(401);
     expect(await statusOf(app, forge(claims, { alg: "HS256", kid: 7 }))).toBe(401);
@@ -257,7 +260,7 @@ describe("a token's claims", () => {
   const accepted = async (payload: unknown, config: object = {}): Promise<boolean> =>
     (await statusOf(jwtApp(new JwtAuth({ secret, ...config })), forge(payload))) === 200;
 
-  it("must hold an `exp` that lies ahead", async () => {
+  it("A token needs an `exp` in the future", async () => {
     expect(await accepted({ exp: now() + 10 })).toBe(true);
     expect(await accepted({ exp: now() + 10.5 })).toBe(true);
     for (const exp of [now() - 1, now() - 3600, 0, -1, String(inOneHour()), null, {}, [inOneHour()], true, undefined]) {
@@ -266,7 +269,7 @@ describe("a token's claims", () => {
     expect(await accepted('{"exp":1e999}')).toBe(false);
   });
 
-  it("are refused when `nbf` or `iat` lies ahead or is no number", async () => {
+  it("A token is refused if `nbf` or `iat` is in the future or not a number", async () => {
     const exp = inOneHour();
     for (const good of [{ nbf: now() }, { iat: now() }, { iat: now() + 5 }, { nbf: 0, iat: 0 }]) {
       expect(await accepted({ exp, ...good }), JSON.stringify(good)).toBe(true);
@@ -283,7 +286,7 @@ describe("a token's claims", () => {
     }
   });
 
-  it("may be off by the leeway", async () => {
+  it("The times of a token can be off by the leeway", async () => {
     const config = { leeway: 30 };
     expect(await accepted({ exp: now() - 20 }, config)).toBe(true);
     expect(await accepted({ exp: now() - 40 }, config)).toBe(false);
@@ -291,7 +294,7 @@ describe("a token's claims", () => {
     expect(await accepted({ exp: inOneHour(), nbf: now() + 40 }, config)).toBe(false);
   });
 
-  it("must name an accepted issuer and audience where they are configured", async () => {
+  it("A token must name an accepted issuer and audience if they are configured", async () => {
     const exp = inOneHour();
     const config = { issuer: ["https://a.example", "https://b.example"], audience: "api" };
     const good = { exp, iss: "https://b.example", aud: ["web", "api"] };
@@ -309,7 +312,7 @@ describe("a token's claims", () => {
       expect(await accepted({ ...good, aud }, config)).toBe(false);
   });
 
-  it("must be an object in UTF-8 without keys that pollute", async () => {
+  it("The claims of a token must be an object in UTF-8 without keys that pollute prototypes", async () => {
     const exp = inOneHour();
     expect(await accepted({ exp, name: "Ünï €" })).toBe(true);
     for (const payload of [
@@ -326,7 +329,7 @@ describe("a token's claims", () => {
     }
   });
 
-  it("are looked at again each time, also of a token that is remembered", async () => {
+  it("The times of a token are checked each time, also of a remembered token", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const jwt = new JwtAuth({ secret, expiration: 100 });
     const token = jwt.createToken();
@@ -340,7 +343,7 @@ describe("a token's claims", () => {
     await expect(jwt.verify(token)).rejects.toThrow("The token is invalid or has expired.");
   });
 
-  it("are right beyond 2038 and in the year 9999", async () => {
+  it("Times beyond 2038 and in the year 9999 are handled correctly", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     for (const date of ["2038-01-19T03:14:08Z", "9999-12-31T23:00:00Z"]) {
       vi.setSystemTime(new Date(date));
@@ -354,7 +357,7 @@ describe("a token's claims", () => {
 });
 
 describe("createToken", () => {
-  it("adds iat, exp and jti, and issuer and audience where they are configured", async () => {
+  it("createToken() adds iat, exp and jti, and issuer and audience if they are configured", async () => {
     const jwt = new JwtAuth({ secret, expiration: 60, issuer: "me", audience: ["a", "b"] });
     const before = Math.floor(Date.now() / 1000);
     const claims = await jwt.verify(jwt.create_token({ sub: "ada" }));
@@ -369,7 +372,7 @@ describe("createToken", () => {
     expect(jwt.createToken()).not.toBe(jwt.createToken());
   });
 
-  it("lasts an hour unless told otherwise, and keeps what it is given", async () => {
+  it("createToken() makes a token for an hour by default, and keeps the given claims", async () => {
     const jwt = new JwtAuth({ secret });
     const claims = await jwt.verify(jwt.createToken());
     expect(claims.exp! - claims.iat!).toBe(3600);
@@ -377,7 +380,7 @@ describe("createToken", () => {
     await expect(jwt.verify(jwt.createToken(own))).resolves.toMatchObject(own);
   });
 
-  it("refuses claims that no token could have", () => {
+  it("createToken() refuses claims that no token can have", () => {
     const jwt = new JwtAuth({ secret });
     expect(() => jwt.createToken("ada" as never)).toThrow("createToken() takes an object of claims");
     expect(() => jwt.createToken({ exp: "soon" as never })).toThrow("the claim 'exp' must be a number");
@@ -386,7 +389,7 @@ describe("createToken", () => {
 });
 
 describe("revoke and refresh", () => {
-  it("make a token worthless before its time", async () => {
+  it("A revoked token is refused before its expiry", async () => {
     const jwt = new JwtAuth({ secret });
     const app = jwtApp(jwt);
     app.post("/logout", async (request) => {
@@ -401,7 +404,7 @@ describe("revoke and refresh", () => {
     expect(await statusOf(app, other)).toBe(200);
   });
 
-  it("also end a token without jti, and an expired one needs no ending", async () => {
+  it("A token without jti can be revoked, and an expired one needs no revocation", async () => {
     const store = new Map<string, number>();
     const revocations: RevocationStore = { has: (id) => store.has(id), add: (id, until) => !!store.set(id, until) };
     const jwt = new JwtAuth({ secret, revocations });
@@ -413,7 +416,7 @@ describe("revoke and refresh", () => {
     expect(store.size).toBe(1);
   });
 
-  it("do not take what is no token of ours", async () => {
+  it("revoke() and refresh() refuse texts that are not valid tokens", async () => {
     const jwt = new JwtAuth({ secret });
     for (const token of ["", "x", forge({ exp: inOneHour() }, undefined, "another secret")]) {
       await expect(jwt.revoke(token)).rejects.toThrow(UnauthorizedError);
@@ -421,7 +424,7 @@ describe("revoke and refresh", () => {
     }
   });
 
-  it("give a new token with the same claims in place of the old one, once", async () => {
+  it("refresh() replaces a token by a new one with the same claims, once", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const jwt = new JwtAuth({ secret });
     const first = jwt.createToken({ sub: "ada", role: "admin" });
@@ -437,7 +440,7 @@ describe("revoke and refresh", () => {
     expect(twice.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("end after the limit, however often a token was refreshed", async () => {
+  it("refresh() is refused after the limit, however often a token was refreshed", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const jwt = new JwtAuth({ secret, expiration: 600, refreshLimit: 1000 });
     let token = jwt.createToken();
@@ -451,7 +454,7 @@ describe("revoke and refresh", () => {
     await expect(jwt.refresh(jwt.createToken({ orig_iat: "never" }))).rejects.toThrow(UnauthorizedError);
   });
 
-  it("work with a store that takes its time, and fail closed when it fails", async () => {
+  it("Revocation works with an asynchronous store, and refuses tokens if the store fails", async () => {
     const revoked = new Set<string>();
     let broken = false;
     const store: RevocationStore = {
@@ -474,7 +477,7 @@ describe("revoke and refresh", () => {
     expect(await statusOf(app, other)).toBe(503);
   });
 
-  it("take only `false` for an answer that a token is not revoked", async () => {
+  it("Only `false` from the store means that a token is not revoked", async () => {
     const jwt = new JwtAuth({ secret, revocations: { has: () => undefined as never, add: () => true } });
     await expect(jwt.verify(jwt.createToken())).rejects.toThrow(UnauthorizedError);
   });

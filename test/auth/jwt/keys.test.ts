@@ -4,7 +4,7 @@ import { algorithms } from "../../../src/auth/jwt/algorithms.js";
 import { publicKey } from "../../../src/auth/jwt/keys.js";
 
 describe("a public key", () => {
-  it("that cannot be used with the hash of its algorithm verifies nothing", () => {
+  it("A public key that cannot be used with the hash of its algorithm verifies nothing", () => {
     const only = { hashAlgorithm: "sha512", mgf1HashAlgorithm: "sha512" };
     const pair = generateKeyPairSync("rsa-pss", { modulusLength: 2048, ...only });
     const key = publicKey(algorithms.get("PS256")!, pair.publicKey);

@@ -5,7 +5,7 @@ import { TokenMemory } from "../../../src/auth/jwt/verified-token.js";
 const token = { claims: {}, times: { exp: 1, nbf: 0, iat: 0 }, id: "a" };
 
 describe("remembered tokens", () => {
-  it("are found by their text and their signature together", () => {
+  it("A remembered token is found by its text and its signature together", () => {
     const memory = new TokenMemory(10);
     memory.add("header.payload", "signature", token);
     expect(memory.find("header.payload", "signature")).toBe(token);
@@ -15,13 +15,13 @@ describe("remembered tokens", () => {
     expect(memory.find("header.payloaD", "signature")).toBeNull();
   });
 
-  it("are no more than the limit: the oldest goes", () => {
+  it("The number of remembered tokens is limited, and the oldest is dropped", () => {
     const memory = new TokenMemory(3);
     for (const text of ["a", "b", "c", "d"]) memory.add(text, "s", token);
     expect([memory.size, memory.find("a", "s"), memory.find("d", "s")]).toEqual([3, null, token]);
   });
 
-  it("are none where the limit is 0", () => {
+  it("No token is remembered if the limit is 0", () => {
     const memory = new TokenMemory(0);
     memory.add("a", "s", token);
     expect([memory.size, memory.find("a", "s")]).toEqual([0, null]);
@@ -29,7 +29,7 @@ describe("remembered tokens", () => {
 });
 
 describe("revoked tokens in memory", () => {
-  it("are kept until they expire by themselves, and let go of afterwards", () => {
+  it("Revoked tokens are kept until they expire, and dropped afterwards", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const revocations = new MemoryRevocations();
     const until = Date.now() / 1000 + 100;
@@ -46,7 +46,7 @@ describe("revoked tokens in memory", () => {
     vi.useRealTimers();
   });
 
-  it("are told apart from those that were there already", () => {
+  it("A second revocation of the same token is reported as such", () => {
     const revocations = new MemoryRevocations();
     expect([revocations.add("a", 9e9), revocations.add("a", 9e9), revocations.add("b", 9e9)]).toEqual([
       true,
@@ -55,7 +55,7 @@ describe("revoked tokens in memory", () => {
     ]);
   });
 
-  it("are never forgotten for want of room: the limit is an error", () => {
+  it("Revoked tokens are never dropped for lack of space, and the limit is an error", () => {
     const revocations = new MemoryRevocations(2);
     revocations.add("a", 9e9);
     revocations.add("b", 9e9);
