@@ -55,16 +55,16 @@ describe("coercion by schema", () => {
   ];
   for (const [property, given, expected] of cases) {
     const type = (property as unknown as { _zod: { def: { type: string } } })._zod.def.type;
-    it(`makes ${JSON.stringify(expected)} of ${JSON.stringify(given)} for a schema of type ${type}`, () => {
+    it(`A schema of type ${type} reads ${JSON.stringify(given)} as ${JSON.stringify(expected)}`, () => {
       expect(one(property, given)).toEqual(expected);
     });
   }
 
-  it("splits a list in a header or a path at commas", () => {
+  it("A list in a header or a path is split at commas", () => {
     expect(coerced(z.object({ x: z.array(z.int()) }), { x: "1, 2,3" }, "commas")).toEqual({ x: [1, 2, 3] });
   });
 
-  it("looks into alternatives, references and records", () => {
+  it("Coercion follows alternatives, references and records", () => {
     const Id = z.int().meta({ id: "CoercedId" });
     const either = z.discriminatedUnion("by", [
       z.object({ by: z.literal("id"), id: Id }),
@@ -75,7 +75,7 @@ describe("coercion by schema", () => {
     expect(coerced(z.object({ a: z.string() }).catchall(z.boolean()), { a: "1", b: "1" })).toEqual({ a: "1", b: true });
   });
 
-  it("ends for a schema that refers to itself", () => {
+  it("Coercion ends for a schema that refers to itself", () => {
     interface Tree {
       value: number;
       next?: Tree | undefined;
@@ -84,7 +84,7 @@ describe("coercion by schema", () => {
     expect(coerced(Tree, { value: "1" })).toEqual({ value: 1 });
   });
 
-  it("neither pollutes nor loses a '__proto__'", () => {
+  it("Coercion neither pollutes a prototype nor loses a '__proto__'", () => {
     const input = JSON.parse('{"__proto__":"1","a":"2"}') as Record<string, unknown>;
     coerced(z.record(z.string(), z.number()), input);
     expect(Object.entries(input)).toEqual([
@@ -94,15 +94,15 @@ describe("coercion by schema", () => {
     expect(Object.getPrototypeOf(input)).toBe(Object.prototype);
   });
 
-  it("is nothing for a schema of strings", () => {
+  it("A schema of strings needs no coercion", () => {
     expect(coercion(z.object({ a: z.string(), b: z.iso.date().optional() }), "repeated")).toBeNull();
   });
 
-  it("never makes another integer than the one that was sent", () => {
+  it("Coercion never changes the value of an integer", () => {
     fc.assert(fc.property(fc.bigInt(), (value) => String(one(z.int(), String(value))) === String(value)));
   });
 
-  it("gives every finite number back", () => {
+  it("Coercion keeps every finite number", () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(
       fc.property(finite, (value) => {

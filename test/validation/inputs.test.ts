@@ -6,7 +6,7 @@ import { z } from "zod";
 const json = { "content-type": "application/json" };
 
 describe("headers with a schema", () => {
-  it("are those that it names, as it spells them", async () => {
+  it("A schema for headers gets the headers that it names, in its spelling", async () => {
     const app = new App();
     const headers = z.strictObject({ "X-Tenant": z.string(), "x-ids": z.array(z.int()).optional() });
     app.get("/", { headers }, (_request, injected) => injected.headers);
@@ -17,7 +17,7 @@ describe("headers with a schema", () => {
     expect(((await refused.json()) as { detail: { loc: unknown }[] }).detail[0]?.loc).toEqual(["headers", "X-Tenant"]);
   });
 
-  it("are all of them, in lower case, when it takes others too", async () => {
+  it("An open schema for headers gets all headers, in lower case", async () => {
     const app = new App();
     app.get("/", { headers: z.looseObject({ "x-a": z.string() }) }, (_request, { headers }) => headers);
     const answer = await (await app.request("/", { headers: { "X-A": "1", "X-B": "2" } })).json();
@@ -26,7 +26,7 @@ describe("headers with a schema", () => {
 });
 
 describe("params with a schema", () => {
-  it("are coerced, while the request keeps the text", async () => {
+  it("Path parameters are coerced by their schema, while the request keeps the text", async () => {
     const app = new App();
     app.get("/{id}/{rest:*}", { params: z.object({ id: z.int(), rest: z.string() }) }, (request, { params }) => ({
       ...params,
@@ -36,7 +36,7 @@ describe("params with a schema", () => {
     expect((await app.request("/x/1")).status).toBe(422);
   });
 
-  it("are checked before a WebSocket opens", async () => {
+  it("Path parameters are checked before a WebSocket opens", async () => {
     const app = new App();
     app.websocket("/{id}", { params: z.object({ id: z.int() }) }, async (socket, { params }) => {
       await socket.sendJson(params);
@@ -61,14 +61,14 @@ describe("a body with a schema", () => {
   const post = (app: App, body: string, headers: Record<string, string> = json): Promise<Response> =>
     app.request("/", { method: "POST", body, headers });
 
-  it("is 400 when it is not JSON, whatever else is wrong", async () => {
+  it("A body that is not JSON is 400, whatever else is wrong", async () => {
     const app = new App();
     app.post("/", { body: z.object({}), query: z.object({ page: z.int() }) }, () => "");
     const response = await app.request("/?page=x", { method: "POST", body: "{", headers: json });
     expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
   });
 
-  it("is undefined when there is none and the schema takes that, else 400", async () => {
+  it("An absent body is undefined if the schema accepts that, otherwise 400", async () => {
     const app = new App();
     app.post("/", { body: z.object({ a: z.number() }).optional() }, (_request, { body }) => ({ body: body ?? "none" }));
     expect(await (await post(app, "")).json()).toEqual({ body: "none" });
@@ -83,7 +83,7 @@ describe("a body with a schema", () => {
     expect((await post(later, "")).status).toBe(400);
   });
 
-  it("cannot be asked for where it is read as it comes, or twice", async () => {
+  it("A schema for the body or a form is refused on a route that streams the body", async () => {
     const streaming = new App();
     streaming.post("/", { body: z.object({}), stream: true }, () => "");
     await expect(streaming.start()).rejects.toThrow("POST / has 'stream: true', so it runs before the body is read");
@@ -91,7 +91,7 @@ describe("a body with a schema", () => {
     await expect(form.start()).rejects.toThrow("'form' cannot be validated");
   });
 
-  it("other than the body are validated on routes that stream it", async () => {
+  it("Inputs other than the body are validated on routes that stream it", async () => {
     const app = new App();
     const Page = z.object({ page: z.coerce.number() });
     app.post("/", { query: Page, stream: true }, (_request, { query }) => query);
@@ -102,7 +102,7 @@ describe("a body with a schema", () => {
     await expect(twice.start()).rejects.toThrow("POST / has both a 'body' and a 'form'");
   });
 
-  it("leaves no rejection behind when another check throws", async () => {
+  it("An asynchronous check leaves no unhandled rejection if another check throws", async () => {
     const failing: StandardSchema = {
       "~standard": { version: 1, vendor: "own", validate: () => Promise.reject(new Error("late")) },
     };
@@ -120,7 +120,7 @@ describe("a body with a schema", () => {
     expect(unhandled).toEqual([]);
   });
 
-  it("stays synchronous where its schema does", async () => {
+  it("Validation stays synchronous if the schemas are", async () => {
     const order: string[] = [];
     const app = new App();
     app.use({
@@ -142,7 +142,7 @@ describe("a form with a schema", () => {
     files: z.array(z.file()),
   });
 
-  it("takes fields, numbers, checkboxes and files", async () => {
+  it("A form schema accepts fields, numbers, checkboxes and files", async () => {
     const app = new App();
     app.post("/", { form: Upload }, async (_request, { form }) => ({
       ...form,
@@ -165,7 +165,7 @@ describe("a form with a schema", () => {
     });
   });
 
-  it("may be url-encoded, and is told of as 'form'", async () => {
+  it("A form with a schema can be url-encoded, and its errors name 'form'", async () => {
     const app = new App();
     app.post("/", { form: z.object({ stars: z.int().max(5) }) }, (_request, { form }) => form);
     const send = (stars: string) => app.request("/", { method: "POST", body: new URLSearchParams({ stars }) });
@@ -179,7 +179,7 @@ describe("a form with a schema", () => {
 describe("what reads a body itself", () => {
   const bodyValidator = Symbol.for("stoa.bodyValidator");
 
-  it("is given the bytes, and answers with its own status", async () => {
+  it("A validator of bodies gets the bytes, and responds with its own status", async () => {
     const Model = {
       [bodyValidator]: (bytes: Uint8Array) =>
         bytes.length > 2
@@ -198,7 +198,7 @@ describe("what reads a body itself", () => {
     expect((await send("abc", { "content-type": "text/plain" })).status).toBe(415);
   });
 
-  it("may be asynchronous, and its issues stand with those of schemas", async () => {
+  it("A validator of bodies can be asynchronous, and its issues are listed with those of schemas", async () => {
     const Model = {
       [bodyValidator]: async () => ({ issues: [{ loc: ["a"], msg: "no", type: "t" }], status: 400 }),
     } as never;
@@ -214,7 +214,7 @@ describe("what reads a body itself", () => {
 });
 
 describe("an exception handler", () => {
-  it("can give validation errors another form", async () => {
+  it("An exception handler can change the form of validation errors", async () => {
     const app = new App();
     const schema: StandardSchema = z.object({ a: z.number() });
     app.post("/", { body: schema }, () => "");

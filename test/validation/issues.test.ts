@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toIssues } from "../../src/validation/issues.js";
 
 describe("issues of a large body", () => {
-  it("list the texts of a value once, however many issues are about it", () => {
+  it("The texts of a value are listed once for any number of issues", () => {
     let listed = 0;
     const input = new Proxy({ password: "hunter2-s3cret", a: 1 } as Record<string, unknown>, {
       ownKeys: (target) => {
@@ -22,14 +22,14 @@ describe("issues of a large body", () => {
     expect(listed).toBe(1);
   });
 
-  it("show no text of the input, also where JSON escapes it", () => {
+  it("Issues show no text of the input, also if JSON escapes it", () => {
     const input = { a: 'say "hi" to them', b: "\ud800half" };
     for (const message of [`"say \\"hi\\" to them" is wrong`, `got "\\ud800half"`, `got 'say "hi" to them'`]) {
       expect(toIssues("body", [{ message }], input)[0]!.msg).toBe("Invalid value");
     }
   });
 
-  it("name at most a thousand unknown keys", () => {
+  it("Issues name at most a thousand unknown keys", () => {
     const keys = Array.from({ length: 5000 }, (_, i) => `k${i}`);
     expect(toIssues("body", [{ message: "no", code: "unrecognized_keys", keys } as never], {})).toHaveLength(1000);
   });

@@ -30,7 +30,7 @@ async function refusal(schema: StandardSchema, body: unknown): Promise<Detail[]>
 const wrong = { age: secret, kind: secret, mail: secret, nested: { list: [secret, 1] } };
 
 describe("a body that breaks its schema", () => {
-  it("is told of by zod's codes and messages", async () => {
+  it("Errors of zod are reported with its codes and messages", async () => {
     const schema = z.object({
       age: z.number(),
       kind: z.enum(["a", "b"]),
@@ -49,7 +49,7 @@ describe("a body that breaks its schema", () => {
     ]);
   });
 
-  it("is told of by valibot's types and messages, without what was received", async () => {
+  it("Errors of valibot are reported with its types and messages, without the received value", async () => {
     const schema = v.object({
       age: v.number(),
       kind: v.picklist(["a", "b"]),
@@ -64,7 +64,7 @@ describe("a body that breaks its schema", () => {
     ]);
   });
 
-  it("is told of by arktype's codes and messages, without what it was", async () => {
+  it("Errors of arktype are reported with its codes and messages, without the received value", async () => {
     const schema = type({ age: "number", kind: "'a'|'b'", mail: "string.email", nested: { list: "number[]" } });
     const detail = await refusal(schema, wrong);
     expect(detail).toContainEqual({ loc: ["body", "age"], msg: "age must be a number", type: "domain" });
@@ -73,7 +73,7 @@ describe("a body that breaks its schema", () => {
     expect(places.sort()).toEqual(["age", "kind", "mail", "nested.list.0"]);
   });
 
-  it("is told of without the input where an author's message quotes it", async () => {
+  it("A custom message that quotes the input is reported without it", async () => {
     const messages = [`${secret} is taken`, `"${secret}" is taken`, `'${secret}'`, `no: ${secret}`];
     for (const message of messages) {
       const schema = z.object({ name: z.string().refine(() => false, message) });
@@ -85,7 +85,7 @@ describe("a body that breaks its schema", () => {
     expect((await refusal(whole, { user: { key: secret } }))[0]?.msg).toBe("Invalid value");
   });
 
-  it("keeps a message that shares a word or a bound with the input", async () => {
+  it("A message that shares a word or a bound with the input is kept", async () => {
     const schema = z.object({ name: z.string().refine(() => false, "is taken"), year: z.number().lt(2024) });
     expect((await refusal(schema, { name: "taken", year: 2024 })).map(({ msg }) => msg)).toEqual([
       "is taken",
@@ -93,7 +93,7 @@ describe("a body that breaks its schema", () => {
     ]);
   });
 
-  it("names unknown keys where they are, one by one", async () => {
+  it("Unknown keys are reported one by one, with their places", async () => {
     const schema = z.object({ inner: z.strictObject({ a: z.number() }) });
     expect(await refusal(schema, { inner: { a: 1, titel: 1, yaer: 2 } })).toEqual([
       { loc: ["body", "inner", "titel"], msg: "Unrecognized key", type: "unrecognized_keys" },
@@ -101,13 +101,13 @@ describe("a body that breaks its schema", () => {
     ]);
   });
 
-  it("gives a bounded answer to an endless list of mistakes", async () => {
+  it("The number of reported errors is bounded", async () => {
     expect(await refusal(z.array(z.string()), Array(5000).fill(1))).toHaveLength(1000);
     const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, 1]));
     expect(await refusal(z.strictObject({}), keys)).toHaveLength(1000);
   });
 
-  it("is 'value_error' where a library names no problem", async () => {
+  it("An error without a code has the type 'value_error'", async () => {
     const schema: StandardSchema = {
       "~standard": { version: 1, vendor: "own", validate: () => ({ issues: [{ message: "no" }] }) },
     };
@@ -124,14 +124,14 @@ describe("text in the query", () => {
     ),
   };
 
-  it.each(Object.entries(Page))("becomes what a schema of %s wants", async (_, schema) => {
+  it.each(Object.entries(Page))("Text in the query is coerced by a schema of %s", async (_, schema) => {
     const app = new App();
     app.get("/", { query: schema as StandardSchema }, (_request, { query }) => query);
     expect(await (await app.request("/?page=2&tags=a&on=true")).json()).toEqual({ page: 2, tags: ["a"], on: true });
     expect((await app.request("/?page=x&tags=a&on=maybe")).status).toBe(422);
   });
 
-  it("stays text for a schema that tells no JSON Schema", async () => {
+  it("Text in the query stays text for a schema without JSON Schema", async () => {
     const app = new App();
     const query = v.object({ page: v.pipe(v.string(), v.transform(Number)) });
     app.get("/", { query }, (_request, injected) => injected.query);

@@ -20,7 +20,7 @@ function app(env: "development" | "production", handler: () => unknown, response
 }
 
 describe("a response with a schema", () => {
-  it("is what the schema makes of the result", async () => {
+  it("The response is the output of the response schema", async () => {
     const at = new Date(0);
     const { get } = app("production", () => ({ title: "Emma", password: secret, at }));
     expect(await (await get()).json()).toEqual({ title: "Emma", at: "1970-01-01T00:00:00.000Z" });
@@ -29,7 +29,7 @@ describe("a response with a schema", () => {
   });
 
   it.each(["sync", "async"])(
-    "that the result of a %s handler breaks is 500 in development, naming the route and what is wrong",
+    "A result of a %s handler that breaks the schema is 500 in development, with the route and the errors",
     async (kind) => {
       const wrong = { title: 5, password: secret };
       const { get, lines } = app("development", kind === "sync" ? () => wrong : async () => wrong);
@@ -44,7 +44,7 @@ describe("a response with a schema", () => {
     },
   );
 
-  it("that the result breaks is 500 in production, with a log line that does not hold the result", async () => {
+  it("A result that breaks the schema is 500 in production, with a log line that does not contain the result", async () => {
     const { get, lines } = app("production", () => ({ title: secret.length, password: secret }));
     const response = await get();
     expect(response.status).toBe(500);
@@ -54,7 +54,7 @@ describe("a response with a schema", () => {
     expect(lines[0]).not.toContain(secret);
   });
 
-  it("holds no property that the schema does not declare, where the library keeps them", async () => {
+  it("The response has no undeclared properties, even if the library keeps them", async () => {
     const Shelf = type({ name: "string", books: type({ title: "string", "year?": "number" }).array(), "+": "ignore" });
     const shelf = { name: "a", books: [{ title: "Emma", password: secret }], password: secret };
     const { get } = app("production", () => shelf, Shelf as never);
@@ -66,7 +66,7 @@ describe("a response with a schema", () => {
     });
   });
 
-  it("of a model holds no property that the model does not send", async () => {
+  it("The response of a model schema has only the properties that the model sends", async () => {
     const model = { [jsonSchemaSymbol]: () => ({ name: "Book", schema: { properties: { id: {}, title: {} } } }) };
     const row = { id: 1, title: "Emma", password: secret };
     expect(await (await app("production", () => row, model as never).get()).json()).toEqual({ id: 1, title: "Emma" });
@@ -75,7 +75,7 @@ describe("a response with a schema", () => {
     ]);
   });
 
-  it("is also held against values that make their own response", async () => {
+  it("The response schema also checks values that make their own response", async () => {
     const row = { title: "Emma", at: new Date(0), password: secret };
     const model = { ...row, [toResponseSymbol]: () => Answer.json(row) };
     expect(await (await app("production", () => model).get()).json()).toEqual({ title: "Emma", at: row.at.toJSON() });
@@ -88,7 +88,7 @@ describe("a response with a schema", () => {
     expect((await app("production", () => rows).get()).status).toBe(500);
   });
 
-  it("is not held against responses, bytes and streams", async () => {
+  it("The response schema does not check responses, bytes and streams", async () => {
     const finished = [
       () => Answer.json({ error: "no" }, 404),
       () => new Response("web"),
@@ -102,18 +102,18 @@ describe("a response with a schema", () => {
     expect(((await (await failed.get()).json()) as { error: string }).error).toContain("TypeError: mine");
   });
 
-  it("is broken by a result that is missing, unless it takes that", async () => {
+  it("A missing result breaks the response schema, unless that accepts it", async () => {
     expect((await app("development", () => undefined).get()).status).toBe(500);
     expect((await app("development", () => undefined, z.void()).get()).status).toBe(204);
   });
 
-  it("may be asynchronous", async () => {
+  it("A response schema can be asynchronous", async () => {
     const later = z.object({ title: z.string().refine(async (title) => title !== "no", "must not be") });
     expect((await app("development", () => ({ title: "yes" }), later).get()).status).toBe(200);
     expect((await app("development", () => ({ title: "no" }), later).get()).status).toBe(500);
   });
 
-  it("must be a schema", async () => {
+  it("A response schema that is not a schema is refused at the start", async () => {
     const made = new App();
     made.get("/", { response: { title: "string" } as never }, () => "" as never);
     await expect(made.start()).rejects.toThrow("'response' of GET / must be a schema");

@@ -14,7 +14,7 @@ describe("the JSON types that a schema lets through", () => {
     ["those of every part", [{ allOf: [{ type: ["string", "null"] }, { type: "null" }] }], ["null"]],
     ["integers, where one part says number", [{ allOf: [{ type: "number" }, { type: "integer" }] }], ["integer"]],
     ["those of constants", [{ const: null }, { enum: [null] }], ["null"]],
-  ])("are %s", (_, schemas, types) => {
+  ])("The JSON types that a schema accepts are %s", (_, schemas, types) => {
     for (const schema of schemas) expect(typesOf(schema)).toEqual(types);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { validationStep } from "../../src/validation/validate.js";
 
-it("a route without schemas has no step of validation to pass", () => {
+it("A route without schemas has no validation step", () => {
   expect(validationStep({}, "GET /")).toBeNull();
   expect(validationStep({ stream: true }, "GET /")).toBeNull();
 });
@@ -19,7 +19,7 @@ describe("schemas", () => {
   const post = (path: string, body: unknown, type = "application/json") =>
     app.request(path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": type } });
 
-  it("give the handler what they made of the input", async () => {
+  it("The handler gets the output of the schemas", async () => {
     expect(await (await post("/books/7?page=2", { title: "Emma", extra: 1 })).json()).toEqual({
       body: { title: "Emma", year: 2000 },
       query: { page: 2 },
@@ -27,7 +27,7 @@ describe("schemas", () => {
     });
   });
 
-  it("that are broken give 422 with all errors at once, by place, without the input", async () => {
+  it("Broken schemas give 422 with all errors at once, by place, without the input", async () => {
     const response = await post("/books/x?page=hello", { year: 1.5 });
     expect(response.status).toBe(422);
     const { detail } = (await response.json()) as { detail: { loc: unknown[]; msg: string }[] };
@@ -41,14 +41,14 @@ describe("schemas", () => {
     expect(JSON.stringify(detail)).not.toContain("hello");
   });
 
-  it("are not slipped past by an odd content type", async () => {
+  it("An odd content type does not bypass the schemas", async () => {
     for (const type of ["application/json garbage", "application/json\ta", "text/plain", "application/jsonx"]) {
       expect((await post("/books/1?page=1", { title: 5 }, type)).status).toBe(415);
     }
     expect((await post("/books/1?page=1", { title: 5 }, "application/json; charset=utf-8")).status).toBe(422);
   });
 
-  it("may be asynchronous", async () => {
+  it("A schema can be asynchronous", async () => {
     const other = new App();
     const Taken = z.object({ name: z.string().refine(async (name) => name !== "taken", "is taken") });
     other.post("/", { body: Taken }, (_request, { body }) => body.name);
@@ -66,7 +66,7 @@ describe("schemas", () => {
     ]);
   });
 
-  it("that are none are refused at start", async () => {
+  it("An input schema that is not a schema is refused at the start", async () => {
     const other = new App();
     other.post("/", { body: { title: "string" } as never }, () => "");
     await expect(other.start()).rejects.toThrow("'body' of POST / must be a schema");
