@@ -13,7 +13,7 @@ function tableOf(routes: Readonly<Record<string, readonly string[]>>): RouteTabl
 }
 
 describe("paths that were asked for before", () => {
-  it("lead to the route of their method, and to none where there is none", () => {
+  it("A repeated path leads to the route of its method, or to none", () => {
     const table = tableOf({ GET: ["/a/{id}"], PUT: ["/a/{key}"] });
     for (let round = 0; round < 3; round++) {
       const match = (name: string): object => ({ route: { pattern: { paramNames: [name] } }, values: ["1"] });
@@ -24,7 +24,7 @@ describe("paths that were asked for before", () => {
     }
   });
 
-  it("lead where they lead in a table that has seen nothing, in any order", () => {
+  it("A repeated path gives the same match as a new table, in any order", () => {
     const routes = { GET: ["/", "/{a}", "/{a}/b", "/a/{b}", "/{a}/{b}", "/a/b/{rest:*}"], PUT: ["/{a}/b", "/b/{c}"] };
     const seasoned = tableOf(routes);
     const segment = fc.constantFrom("a", "b", "c", "aa", "%61", "a%2fb", "");
@@ -38,14 +38,14 @@ describe("paths that were asked for before", () => {
     );
   });
 
-  it("are refused each time when they lead elsewhere", () => {
+  it("A repeated path with dot segments is refused each time", () => {
     const table = tableOf({ GET: ["/a/{b}", "/{rest:*}"] });
     for (let round = 0; round < 2; round++) {
       expect(table.find("GET", "/a/..")).toMatchObject({ route: null, reason: "malformed-path" });
     }
   });
 
-  it("are kept up to 64 characters, so that clients cannot fill the memory", () => {
+  it("Paths are cached up to 64 characters, so that clients cannot fill the memory", () => {
     const matches = new RecentMatches<object, string>();
     const within = {};
     const match = { route: "a", values: [] };
@@ -56,7 +56,7 @@ describe("paths that were asked for before", () => {
     }
   });
 
-  it("are kept side by side: paths that differ at the end seldom displace one another", () => {
+  it("Cached paths that differ only at the end rarely displace each other", () => {
     const matches = new RecentMatches<object, string>();
     const paths = Array.from({ length: 64 }, (_, n) => `/books/${n}`);
     for (const path of paths) matches.keep(path, {}, { route: path, values: [] });

@@ -31,46 +31,46 @@ describe("finding a route", () => {
     ["HEAD", "/head-only"],
   );
 
-  it("prefers static to parameter to wildcard", () => {
+  it("A static segment takes precedence over a parameter, and a parameter over a wildcard", () => {
     expect(find("GET", "/books/new")?.path).toBe("/books/new");
     expect(find("GET", "/books/old")).toEqual({ path: "/books/{id}", params: { id: "old" } });
     expect(find("GET", "/files/a/info")).toEqual({ path: "/files/{name}/info", params: { name: "a" } });
     expect(find("GET", "/files/a/b")).toEqual({ path: "/files/{rest:*}", params: { rest: "a/b" } });
   });
 
-  it("goes back when a static segment leads nowhere", () => {
+  it("The search goes back if a static segment leads nowhere", () => {
     expect(find("GET", "/books/new/pages/3")).toEqual({
       path: "/books/{id}/pages/{page}",
       params: { id: "new", page: "3" },
     });
   });
 
-  it("looks only among the routes of the method", () => {
+  it("A route is searched only among those of the method", () => {
     expect(find("POST", "/books/new")).toEqual({ path: "/books/{id}", params: { id: "new" } });
     expect(find("DELETE", "/books/new")).toBeNull();
   });
 
-  it("falls back from HEAD to GET", () => {
+  it("A HEAD request falls back to the GET route", () => {
     expect(find("HEAD", "/books/7")?.params).toEqual({ id: "7" });
     expect(find("HEAD", "/head-only")?.path).toBe("/head-only");
     expect(find("GET", "/head-only")).toBeNull();
   });
 
-  it("gives the rest to a wildcard, be it empty", () => {
+  it("A wildcard matches the rest of the path, even if it is empty", () => {
     expect(find("GET", "/files/")).toEqual({ path: "/files/{rest:*}", params: { rest: "" } });
     expect(find("GET", "/files")).toBeNull();
   });
 
-  it("does not take an empty segment for a parameter", () => {
+  it("A parameter does not match an empty segment", () => {
     expect(find("GET", "/books/")).toBeNull();
     expect(find("GET", "/books//pages/1")).toBeNull();
   });
 
-  it("tells a trailing slash from none", () => {
+  it("A path with a trailing slash is different from one without", () => {
     expect(find("GET", "/books/new/")).toBeNull();
   });
 
-  it("decodes a parameter once, and keeps an encoded slash inside it", () => {
+  it("A parameter is decoded once, and keeps an encoded slash", () => {
     expect(find("GET", "/books/a%20b")?.params).toEqual({ id: "a b" });
     expect(find("GET", "/books/a%2Fb")?.params).toEqual({ id: "a/b" });
     expect(find("GET", "/books/%2541")?.params).toEqual({ id: "%41" });
@@ -78,31 +78,31 @@ describe("finding a route", () => {
     expect(find("GET", "/b%6Foks/new")?.path).toBe("/books/new");
   });
 
-  it("takes names of Object.prototype for plain strings", () => {
+  it("Names of Object.prototype are plain strings in a path", () => {
     expect(find("GET", "/books/__proto__")?.params["id"]).toBe("__proto__");
     expect(find("GET", "/constructor")).toBeNull();
   });
 
   it.each(["/books/%zz", "/books/%", "/books/%ff", "/books/%00", "/books/%c0%ae"])(
-    "finds no route for the malformed path %s",
+    "The malformed path %s matches no route",
     (path) => {
       expect(table.find("GET", path)).toEqual({ route: null, reason: "malformed-path", allow: [] });
     },
   );
 
   it.each(["/files/../x", "/files/./x", "/..", "/files/%2e%2e/x", "/files/.%2e/x", "/files/..%2fx", "/files/..%5cx"])(
-    "finds no route for the dot segment of %s",
+    "The path %s with a dot segment matches no route",
     (path) => {
       expect(table.find("GET", path)).toEqual({ route: null, reason: "malformed-path", allow: [] });
     },
   );
 
-  it("lets a name that merely begins with dots through", () => {
+  it("A name that only begins with dots matches a route", () => {
     expect(find("GET", "/files/...")?.params).toEqual({ rest: "..." });
     expect(find("GET", "/files/.well-known")?.params).toEqual({ rest: ".well-known" });
   });
 
-  it("does not match '*', the target of OPTIONS for the whole server", () => {
+  it("The target '*' of OPTIONS matches no route", () => {
     expect(find("GET", "*")).toBeNull();
   });
 });
@@ -110,17 +110,17 @@ describe("finding a route", () => {
 describe("a request without a route", () => {
   const { table } = tableOf(["GET", "/a/{id}"], ["POST", "/a/b"], ["DELETE", "/{x}/b"], ["WEBSOCKET", "/socket/{id}"]);
 
-  it("is told the methods of every route that matches its path, HEAD with GET", () => {
+  it("A wrong method is reported with the methods of every route that matches the path, HEAD with GET", () => {
     const allow = ["DELETE", "GET", "HEAD", "POST"];
     expect(table.find("PUT", "/a/b")).toEqual({ route: null, reason: "method-not-allowed", allow });
     expect(table.find("PUT", "/a/%62")).toEqual({ route: null, reason: "method-not-allowed", allow });
   });
 
-  it("is told that nothing stands at its path", () => {
+  it("A path without any route is reported as not found", () => {
     expect(table.find("PUT", "/none")).toEqual({ route: null, reason: "not-found", allow: [] });
   });
 
-  it("is told that only a WebSocket stands at its path", () => {
+  it("A path with only a WebSocket route is reported as upgrade required", () => {
     expect(table.find("GET", "/socket/1")).toEqual({ route: null, reason: "upgrade-required", allow: [] });
     expect(table.findWebSocket("/socket/1")).toMatchObject({ values: ["1"] });
     expect(table.findWebSocket("/socket/..")).toBeNull();
@@ -129,18 +129,18 @@ describe("a request without a route", () => {
 });
 
 describe("collisions", () => {
-  it("throw when the same route is registered twice", () => {
+  it("The same route registered twice is refused", () => {
     expect(() => tableOf(["GET", "/a"], ["GET", "/a"])).toThrow("GET /a is registered already");
   });
 
-  it("throw when two patterns match the same paths, and name both", () => {
+  it("Two patterns that match the same paths are refused, with both names", () => {
     expect(() => tableOf(["GET", "/a/{x}"], ["GET", "/a/{y}"])).toThrow(
       "GET /a/{y} collides with GET /a/{x}: both match the same paths",
     );
     expect(() => tableOf(["GET", "/a/{x:*}"], ["GET", "/a/{y:*}"])).toThrow("collides");
   });
 
-  it("do not throw for different methods", () => {
+  it("The same pattern for different methods is accepted", () => {
     expect(() => tableOf(["GET", "/a"], ["POST", "/a"])).not.toThrow();
   });
 });
@@ -158,11 +158,11 @@ describe("patterns", () => {
     ["/{rest:*}/x", "must stand last"],
     ["/{__proto__}", "cannot be the name of a parameter"],
     ["/a/../b", "holds the segment '..'"],
-  ])("refuse %s and say why", (path, message) => {
+  ])("The pattern %s is refused with the reason", (path, message) => {
     expect(() => parsePattern(path)).toThrow(message);
   });
 
-  it("join at one slash", () => {
+  it("Patterns are joined with one slash", () => {
     expect(joinPaths("/api", "/books")).toBe("/api/books");
     expect(joinPaths("/api/", "/books")).toBe("/api/books");
     expect(joinPaths("/api", "/")).toBe("/api");
