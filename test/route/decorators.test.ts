@@ -1,7 +1,7 @@
 import { App } from "stoa";
 import { expect, it } from "vitest";
 
-it("takes methods of a class by standard decorators, bound to their instance", async () => {
+it("Standard decorators register methods of a class, bound to their instance", async () => {
   const app = new App();
   class Books {
     constructor(readonly shelf: string) {}
@@ -19,7 +19,7 @@ it("takes methods of a class by standard decorators, bound to their instance", a
   expect(await (await app.request("/static")).text()).toBe("about");
 });
 
-it("binds decorated hooks and exception handlers to their instance", async () => {
+it("Decorated hooks and exception handlers are bound to their instance", async () => {
   const app = new App();
   class Broken extends Error {}
   class Service {

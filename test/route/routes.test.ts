@@ -2,7 +2,7 @@ import { App, Blueprint, Response } from "stoa";
 import { describe, expect, it } from "vitest";
 
 describe("registering a route", () => {
-  it("takes a handler, options and a handler, or neither and gives a decorator", async () => {
+  it("A route accepts a handler, options and a handler, or returns a decorator", async () => {
     const app = new App();
     app.get("/plain", () => "plain");
     app.get("/options", { status: 202 }, () => "options");
@@ -15,7 +15,7 @@ describe("registering a route", () => {
     expect(await (await app.request("/curried", { method: "POST" })).text()).toBe("with options");
   });
 
-  it("takes null in place of options or methods that are not given", async () => {
+  it("A route accepts null in place of options or methods", async () => {
     const app = new App();
     app.get("/a", null as never, () => "a");
     app.route("/b", null as never, () => "b");
@@ -23,7 +23,7 @@ describe("registering a route", () => {
     for (const name of ["a", "b", "c"]) expect(await (await app.request(`/${name}`)).text()).toBe(name);
   });
 
-  it("takes several methods, as an option or in the contract's position, GET by default", async () => {
+  it("A route accepts several methods, as an option or in the contract's position, and GET by default", async () => {
     const app = new App();
     app.route("/a", { methods: ["GET", "post"] }, (request) => request.method);
     app.route("/b", ["PUT"], (request) => request.method);
@@ -36,7 +36,7 @@ describe("registering a route", () => {
     expect((await app.request("/d", { method: "PATCH" })).status).toBe(200);
   });
 
-  it("refuses what is no handler, option or method, and says what", () => {
+  it("A route refuses invalid handlers, options and methods with a clear error", () => {
     const app = new App();
     expect(() => app.get("/x", 12 as never)).toThrow("the route /x takes options and a handler, not 12");
     expect(() => app.get("/x", {}, "y" as never)).toThrow('the handler of /x must be a function, not "y"');
@@ -52,13 +52,13 @@ describe("registering a route", () => {
     expect(() => app.get("/x", { guards: [7 as never] }, () => "")).toThrow("a guard");
   });
 
-  it("refuses a bad path where the route is written, also before there is a handler or an application", () => {
+  it("A bad path is refused where the route is written, even without a handler or an application", () => {
     expect(() => new App().get("x")).toThrow("begins with '/'");
     expect(() => new Blueprint("/b").get("x", () => "")).toThrow("begins with '/'");
     expect(() => new Blueprint("/b").get("/{id", () => "")).toThrow("/{id");
   });
 
-  it("throws once the application has been started", async () => {
+  it("A route that is added after the start is refused", async () => {
     const app = new App();
     await app.start();
     expect(() => app.get("/late", () => "")).toThrow("comes too late: the application has been started");
@@ -72,7 +72,7 @@ describe("registering a route", () => {
   });
 });
 
-describe("what a handler returns", () => {
+describe("results of handlers", () => {
   const app = new App();
   const results: Record<string, unknown> = {
     object: { a: 1 },
@@ -130,26 +130,26 @@ describe("what a handler returns", () => {
     ["blob", 200, "text/x", "blob"],
     ["created", 201, "application/json", '{"id":1}'],
     ["created-nothing", 201, null, ""],
-  ])("%s becomes %i %s", async (path, status, type, body) => {
+  ])("A handler's result of kind %s becomes %i %s", async (path, status, type, body) => {
     const response = await app.request(`/${path}`);
     expect(response.status).toBe(status);
     expect(response.headers.get("content-type")).toBe(type);
     expect(await response.text()).toBe(body);
   });
 
-  it.each(["function", "bigint", "cycle"])("%s is a mistake of the handler: 500", async (path) => {
+  it.each(["function", "bigint", "cycle"])("A handler's result of kind %s is a 500 response", async (path) => {
     const response = await app.request(`/${path}`);
     expect(response.status).toBe(500);
   });
 });
 
-describe("a request that no route answers", () => {
+describe("requests without a route", () => {
   const app = new App();
   app.get("/books", () => []);
   app.post("/books", () => []);
   app.websocket("/live", () => {});
 
-  it("is 404 as a problem that does not echo the path", async () => {
+  it("A path without a route is a 404 problem that does not repeat the path", async () => {
     const response = await app.request("/nope?x=1");
     expect(response.status).toBe(404);
     expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -162,24 +162,24 @@ describe("a request that no route answers", () => {
     });
   });
 
-  it("is 405 with Allow when the path has routes for other methods", async () => {
+  it("A path with routes for other methods is 405 with Allow", async () => {
     const response = await app.request("/books", { method: "DELETE" });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("GET, HEAD, POST");
     expect(await response.json()).toMatchObject({ title: "Method Not Allowed", status: 405 });
   });
 
-  it("is 426 where only a WebSocket route stands", async () => {
+  it("A path with only a WebSocket route is 426", async () => {
     const response = await app.request("/live");
     expect(response.status).toBe(426);
     expect(response.headers.get("upgrade")).toBe("websocket");
   });
 
-  it("is 400 when the path is malformed", async () => {
+  it("A malformed path is a 400 response", async () => {
     expect((await app.request("/books/%zz")).status).toBe(400);
   });
 
-  it("is seen by the middleware of the application", async () => {
+  it("The middleware of the application sees requests without a route", async () => {
     const other = new App();
     other.use({ after: (_request, response) => void response.header("X-Seen", "yes") });
     const response = await other.request("/nope");
@@ -189,7 +189,7 @@ describe("a request that no route answers", () => {
 });
 
 describe("blueprints", () => {
-  it("put their prefix, middleware and guards around their routes, nested ones too", async () => {
+  it("Blueprints add their prefix, middleware and guards to their routes, also nested ones", async () => {
     const order: string[] = [];
     const trace = (name: string) => ({ before: () => void order.push(name) });
     const guard = (name: string) => () => order.push(name) > 0;
@@ -207,7 +207,7 @@ describe("blueprints", () => {
     expect(order).toEqual(["app", "outer", "inner", "route", "app guard", "outer guard", "inner guard", "route guard"]);
   });
 
-  it("hand on what is added to them after they were registered", async () => {
+  it("Routes and middleware added to a registered blueprint are used", async () => {
     const app = new App();
     const blueprint = new Blueprint("/late");
     app.registerBlueprint(blueprint);
@@ -217,21 +217,21 @@ describe("blueprints", () => {
     expect(response.headers.get("x-late")).toBe("1");
   });
 
-  it("answer at their prefix for '/'", async () => {
+  it("The route '/' of a blueprint is at its prefix", async () => {
     const app = new App();
     app.registerBlueprint(new Blueprint("/api").get("/", () => "root"));
     expect(await (await app.request("/api")).text()).toBe("root");
     expect((await app.request("/api/")).status).toBe(404);
   });
 
-  it("serve several applications", async () => {
+  it("A blueprint can serve several applications", async () => {
     const blueprint = new Blueprint("/b").get("/", () => "b");
     const apps = [new App(), new App()];
     for (const app of apps) app.registerBlueprint(blueprint);
     for (const app of apps) expect((await app.request("/b")).status).toBe(200);
   });
 
-  it("refuse to be registered twice, in themselves or with colliding routes", () => {
+  it("A blueprint cannot be registered twice, inside itself or with colliding routes", () => {
     const app = new App();
     const a = new Blueprint("/a");
     const b = new Blueprint("/b");
