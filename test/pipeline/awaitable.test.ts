@@ -34,13 +34,13 @@ function corsApp(): App {
 }
 
 describe.each(kinds)("%s", (_name, later) => {
-  it("is awaited when a handler returns it", async () => {
+  it("An awaitable that a handler returns is awaited", async () => {
     expect(await textOf(corsApp().get("/", () => later("done")))).toBe("200 * done");
     const checked = corsApp().get("/", { response: z.object({ a: z.number() }) }, () => later({ a: 1, b: 2 }));
     expect(await textOf(checked)).toBe('200 * {"a":1}');
   });
 
-  it("is awaited when middleware returns it", async () => {
+  it("An awaitable that middleware returns is awaited", async () => {
     const handler = (): string => "handler";
     expect(
       await textOf(
@@ -65,7 +65,7 @@ describe.each(kinds)("%s", (_name, later) => {
     ).toBe("200 * around");
   });
 
-  it("is awaited when an exception handler returns it", async () => {
+  it("An awaitable that an exception handler returns is awaited", async () => {
     const app = corsApp().exceptionHandler(RangeError, () => later("handled"));
     app.get("/", () => {
       throw new RangeError("too far");
@@ -73,7 +73,7 @@ describe.each(kinds)("%s", (_name, later) => {
     expect(await textOf(app)).toBe("500 * handled");
   });
 
-  it("is awaited when a guard or the check of a password returns it", async () => {
+  it("An awaitable that a guard or a password check returns is awaited", async () => {
     const guarded = (verdict: boolean): App => corsApp().get("/", { guards: [() => later(verdict)] }, () => "in");
     expect(await textOf(guarded(true))).toBe("200 * in");
     expect(await textOf(guarded(false))).toMatch(/^403 /);
@@ -86,14 +86,14 @@ describe.each(kinds)("%s", (_name, later) => {
     expect(await textOf(basic(false), { headers })).toMatch(/^401 /);
   });
 
-  it("is awaited when the key of a rate limit is it", async () => {
+  it("An awaitable that is the key of a rate limit is awaited", async () => {
     const app = corsApp().get("/", { rateLimit: { maxRequests: 1, key: () => later("ann") } as never }, () => "in");
     expect(await textOf(app)).toBe("200 * in");
     expect(await textOf(app)).toMatch(/^429 /);
   });
 });
 
-it("a then that throws is an error of the handler", async () => {
+it("A result whose then() throws is a 500 response", async () => {
   const then = (): never => {
     throw new Error("no then");
   };

@@ -65,14 +65,14 @@ describe("a response whose middleware fails", () => {
     ],
   ];
 
-  it.each(failures)("has its body stopped when the middleware %s", async (_how, middleware) => {
+  it.each(failures)("The body of a response is cancelled if the middleware %s", async (_how, middleware) => {
     const body = new StoppableBody();
     const response = await respond(middleware, body);
     expect(response).toMatchObject({ status: 500, body: "failed" });
     expect(body.stopped).toBe(1);
   });
 
-  it("is sent as it is when `after` returns nothing", async () => {
+  it("A response is sent unchanged if `after` returns nothing", async () => {
     const body = new StoppableBody();
     expect((await respond({ after: () => undefined }, body)).body).toBeDefined();
     expect(body.stopped).toBe(0);

@@ -5,7 +5,7 @@ describe("deadlines", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("expire after their time, in order, and not before", () => {
+  it("Deadlines expire after their time, in order, and not before", () => {
     const deadlines = new Deadlines(1000);
     const expired: string[] = [];
     deadlines.add(() => expired.push("a"));
@@ -19,7 +19,7 @@ describe("deadlines", () => {
     expect(expired).toEqual(["a", "b"]);
   });
 
-  it("that are removed do not expire, wherever they stand", () => {
+  it("Deadlines that are removed do not expire, whatever their position", () => {
     const deadlines = new Deadlines(1000);
     const expired: number[] = [];
     const entries = [0, 1, 2, 3].map((i) => deadlines.add(() => expired.push(i)));
@@ -35,7 +35,7 @@ describe("deadlines", () => {
     expect(expired).toEqual([2]);
   });
 
-  it("that are far off do not keep a process from ending", () => {
+  it("Deadlines do not keep the process from ending", () => {
     const setting = vi.spyOn(globalThis, "setTimeout");
     const deadlines = new Deadlines(1000);
     deadlines.add(() => {});
@@ -45,7 +45,7 @@ describe("deadlines", () => {
     expect(timers.map((timer) => timer.hasRef())).toEqual(timers.map(() => false));
   });
 
-  it("leave no timer running when there is nothing to wait for", () => {
+  it("No timer runs without a deadline", () => {
     const deadlines = new Deadlines(1000);
     deadlines.remove(deadlines.add(() => {}));
     vi.advanceTimersByTime(5000);

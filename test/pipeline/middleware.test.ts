@@ -19,22 +19,22 @@ const named = (name: string, slot?: Slot): Middleware => ({ name, ...(slot && { 
 const namesOf = (middleware: readonly Middleware[], info = route) => forRoute(middleware, info).map(({ name }) => name);
 
 describe("the middleware of a route", () => {
-  it("runs in the order of the slots, whatever order it was enabled in", () => {
+  it("Middleware runs in the order of the slots, whatever order it was enabled in", () => {
     const enabled = outsideIn.map((slot) => named(slot, slot));
     expect(namesOf(enabled.toReversed())).toEqual(outsideIn);
   });
 
-  it("runs in the order given within a slot, and without a slot among the application's own", () => {
+  it("Middleware runs in the given order within a slot, and without a slot among the application's own", () => {
     const given = [named("guards", "guards"), named("b"), named("a", "user"), named("c"), named("csrf", "csrf")];
     expect(namesOf(given)).toEqual(["csrf", "b", "a", "c", "guards"]);
   });
 
-  it("of the framework's own has nothing that is for users", () => {
+  it("Internal routes of the framework have no middleware that is for users", () => {
     const enabled = [...outsideIn.map((slot) => named(slot, slot)), named("own")];
     expect(namesOf(enabled, { ...route, internal: true })).toEqual([...forAll, "ip-filter"]);
   });
 
-  it("that is made for the route keeps its slot and name, and may be left out", () => {
+  it("Middleware that is made for a route keeps its slot and name, and can be left out", () => {
     const made: Middleware = { name: "made", slot: "cors", early: true, forRoute: () => ({ before() {} }) };
     const left: Middleware = { name: "left", slot: "etag", forRoute: () => null };
     expect(forRoute([left, named("own"), made], route)).toMatchObject([

@@ -29,7 +29,7 @@ function logged(fail: (request: Request) => unknown): string[] {
 }
 
 describe("the log of a failed request", () => {
-  it("has an error for a fault of the handler, also when the client has left", () => {
+  it("A fault of the handler is logged as an error, also if the client has disconnected", () => {
     expect(logged(() => new Error("fault"))).toEqual(["error GET /x failed"]);
     const fault = (request: Request): Error => {
       request.abort(new Error("the client has left"));
@@ -38,7 +38,7 @@ describe("the log of a failed request", () => {
     expect(logged(fault)).toEqual(["error GET /x failed"]);
   });
 
-  it("has no error when the handler ends because its request was aborted", () => {
+  it("A handler that ends because its request was aborted is not logged as an error", () => {
     const reason = (request: Request): unknown => {
       request.abort(new Error("the client has left"));
       return request.signal.reason;
@@ -51,11 +51,11 @@ describe("the log of a failed request", () => {
     expect(logged(aborted)).toEqual(["debug GET /x was aborted"]);
   });
 
-  it("has an error for an AbortError of something else", () => {
+  it("An AbortError of another signal is logged as an error", () => {
     expect(logged(() => new DOMException("aborted", "AbortError"))).toEqual(["error GET /x failed"]);
   });
 
-  it("has a warning when the time was up", () => {
+  it("A request that runs out of time is logged as a warning", () => {
     const late = (request: Request): unknown => {
       const error = httpError("GATEWAY_TIMEOUT");
       request.abort(error);
