@@ -29,7 +29,7 @@ async function converse(port: number, ...parts: string[]): Promise<string> {
 }
 
 describe("enableBodyLimit()", () => {
-  it("takes up to so many bytes, and not one more", async () => {
+  it("A body of exactly the limit is accepted, and one more byte is refused", async () => {
     await using server = await wire(echoApp().enableBodyLimit(10));
     expect((await server.send("/echo", { method: "POST", body: "x".repeat(10) })).text).toBe("10");
     const response = await server.send("/echo", { method: "POST", body: "x".repeat(11) });
@@ -38,7 +38,7 @@ describe("enableBodyLimit()", () => {
     expect(JSON.parse(response.text)).toMatchObject({ status: 413, title: "Payload Too Large" });
   });
 
-  it("responds before the body is sent if its length is known", async () => {
+  it("A body whose length is over the limit is refused before it is sent", async () => {
     await using server = await wire(echoApp().enableBodyLimit({ maxSize: 10 }));
     const text = await converse(
       server.server.address.port,
@@ -48,7 +48,7 @@ describe("enableBodyLimit()", () => {
     expect(text.toLowerCase()).toContain("connection: close");
   });
 
-  it("does not ask a client to go on that waits to be asked", async () => {
+  it("A client that waits for 100 Continue with a body over the limit does not get it", async () => {
     await using server = await wire(echoApp().enable_body_limit({ max_size: 10 }));
     const head = "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n";
     const text = await converse(server.server.address.port, head);
@@ -56,26 +56,26 @@ describe("enableBodyLimit()", () => {
     expect(text).not.toContain("100 Continue");
   });
 
-  it("counts a chunked body as it comes, and does not wait for its end", async () => {
+  it("A chunked body over the limit is refused as it arrives, before its end", async () => {
     await using server = await wire(echoApp().enableBodyLimit(10));
     const head = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     const text = await converse(server.server.address.port, head, "6\r\nabcdef\r\n", "6\r\nabcdef\r\n");
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("holds a route that streams to it", async () => {
+  it("The body limit applies to a route that streams the body", async () => {
     await using server = await wire(echoApp().enableBodyLimit(10));
     expect((await server.send("/stream", { method: "POST", body: "x".repeat(10) })).text).toBe("10");
     expect((await server.send("/stream", { method: "POST", body: "x".repeat(11) })).status).toBe(413);
   });
 
-  it("gives way to the route's own", async () => {
+  it("The body limit of a route takes precedence over the application's", async () => {
     await using server = await wire(echoApp().enableBodyLimit(10));
     expect((await server.send("/large", { method: "POST", body: "x".repeat(100) })).text).toBe("100");
     expect((await server.send("/large", { method: "POST", body: "x".repeat(101) })).status).toBe(413);
   });
 
-  it("is 10485760 bytes unless given", async () => {
+  it("The default body limit is 10485760 bytes", async () => {
     await using server = await wire(echoApp().enableBodyLimit(5).enableBodyLimit());
     const exact = await server.send("/echo", { method: "POST", body: Buffer.alloc(10_485_760) });
     expect(exact.text).toBe("10485760");
@@ -83,7 +83,7 @@ describe("enableBodyLimit()", () => {
     expect(await converse(server.server.address.port, head)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("refuses values that are no size", () => {
+  it("A body limit that is not a size is refused", () => {
     for (const bad of [-1, 1.5, "10MB", Number.NaN]) {
       expect(() => new App().enableBodyLimit(bad as number)).toThrow("option 'maxSize' in enableBodyLimit() must be");
     }

@@ -42,7 +42,7 @@ const many = (app: App, count: number, path = "/a", headers = {}): Promise<strin
   Array.from({ length: count }, () => ask(app, path, headers));
 
 describe("identical requests at the same time", () => {
-  it("make it once", async () => {
+  it("Identical concurrent requests run the handler once", async () => {
     const { app, runs, next } = waiting();
     const asked = many(app, 100);
     (await next(1)).answer("a");
@@ -52,7 +52,7 @@ describe("identical requests at the same time", () => {
     expect(answers.filter((answer) => answer === "HIT a")).toHaveLength(99);
   });
 
-  it("make it once again after many other responses could not be kept", async () => {
+  it("Identical concurrent requests run the handler once after many other responses could not be cached", async () => {
     const runs: ((response: Response) => void)[] = [];
     const app = new App().enableCaching();
     app.logger = silent;
@@ -78,7 +78,7 @@ describe("identical requests at the same time", () => {
     expect(await runsOf(3)).toBe(1);
   });
 
-  it("make one for each variant", async () => {
+  it("Concurrent requests run the handler once for each variant", async () => {
     const { app, runs } = waiting();
     await app.start();
     const asked = ["en", "de", "fr"].flatMap((language) => many(app, 20, "/a", { "accept-language": language }));
@@ -99,7 +99,7 @@ describe("identical requests at the same time", () => {
     expect(runs).toHaveLength(3);
   });
 
-  it("go on when the one that makes it fails, each for itself", async () => {
+  it("Waiting requests run the handler for themselves if the first run fails", async () => {
     const { app, runs, next } = waiting();
     const asked = many(app, 5);
     (await next(1)).fail();
@@ -110,7 +110,7 @@ describe("identical requests at the same time", () => {
     expect(runs).toHaveLength(5);
   });
 
-  it("go on when the one that makes it leaves: another makes it for all", async () => {
+  it("One of the waiting requests runs the handler for all if the first client disconnects", async () => {
     const { app, runs, next } = waiting();
     await using server = await wire(app);
     const leaving = new AbortController();
@@ -128,7 +128,7 @@ describe("identical requests at the same time", () => {
     runs[0]!.answer("late");
   });
 
-  it("go on when the time of the one that makes it is up", async () => {
+  it("A later request runs the handler if the first one runs out of time", async () => {
     let runs = 0;
     const app = new App().enableCaching();
     app.logger = silent;
@@ -139,7 +139,7 @@ describe("identical requests at the same time", () => {
     expect(runs).toBe(2);
   });
 
-  it("do not wait for each other where the last response could not be stored", async () => {
+  it("Requests do not wait for each other if the last response could not be cached", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     (await next(1)).answer(new Response("x", { headers: { "Cache-Control": "private" } }));
@@ -151,7 +151,7 @@ describe("identical requests at the same time", () => {
     expect(await ask(app, "/a")).toBe("HIT kept");
   });
 
-  it("do not share a response that used the session, though the head of the request did not show it", async () => {
+  it("Concurrent requests do not share a response that used the session", async () => {
     const app = new App().enableCaching().enableSessions({ secret: "a secret of at least thirty-two bytes" });
     app.logger = silent;
     let count = 0;
@@ -163,7 +163,7 @@ describe("identical requests at the same time", () => {
     expect(await ask(app, "/a")).toBe("MISS for 2");
   });
 
-  it("do not wait for others when they insist on a new response", async () => {
+  it("A request with no-cache does not wait for others", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     await next(1);
@@ -176,7 +176,7 @@ describe("identical requests at the same time", () => {
 });
 
 describe("invalidation while a response is being made", () => {
-  it("by a tag that the response turns out to carry keeps it from the store and from waiting requests", async () => {
+  it("A response whose tag is invalidated while it is made is neither cached nor shared with waiting requests", async () => {
     const { app, runs, next } = waiting();
     const first = ask(app, "/a");
     await next(1);
@@ -190,7 +190,7 @@ describe("invalidation while a response is being made", () => {
     expect(await ask(app, "/a")).toBe("HIT new");
   });
 
-  it("by a change of its address does so too; of another it does not", async () => {
+  it("A response whose address is changed while it is made is not cached, and others are", async () => {
     const { app, next } = waiting();
     app.post("/{name}", () => "changed");
     const [a, b] = [ask(app, "/a"), ask(app, "/b")];
@@ -220,7 +220,7 @@ describe("stale-while-revalidate", () => {
     return waited;
   }
 
-  it("sends the old response at once, and makes one new one", async () => {
+  it("A stale response is sent at once while one new one is made", async () => {
     const { app, runs, next } = await stale();
     expect(await Promise.all(many(app, 10))).toEqual(Array(10).fill("STALE 1"));
     (await next(2)).answer(fresh("2"));
@@ -229,7 +229,7 @@ describe("stale-while-revalidate", () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("does not reach beyond its time", async () => {
+  it("No stale response is sent after the time of stale-while-revalidate", async () => {
     const { app, next } = await stale();
     vi.advanceTimersByTime(20_000);
     const asked = ask(app, "/a");
@@ -237,7 +237,7 @@ describe("stale-while-revalidate", () => {
     expect(await asked).toBe("MISS 2");
   });
 
-  it("is given by the application's setting as well", async () => {
+  it("stale-while-revalidate can be set for the application", async () => {
     const { app, next } = waiting({ ttl: 10, staleWhileRevalidate: 20 });
     const first = ask(app, "/a");
     (await next(1)).answer("1");
@@ -250,7 +250,7 @@ describe("stale-while-revalidate", () => {
     expect(await ask(app, "/a")).toBe("HIT 2");
   });
 
-  it("keeps the old response when the new one fails, and drops it when the resource is gone", async () => {
+  it("A stale response is kept if the new one fails, and dropped if the resource is gone", async () => {
     const { app, runs, next } = await stale();
     await ask(app, "/a");
     (await next(2)).fail();
@@ -264,7 +264,7 @@ describe("stale-while-revalidate", () => {
     expect(runs).toHaveLength(4);
   });
 
-  it("runs with a request of its own, which outlives the client's and is disposed", async () => {
+  it("A background refresh has a request of its own, which outlives the client's and is disposed", async () => {
     const seen: string[] = [];
     let released = 0;
     const app = new App().enableCaching({ ttl: 10, staleWhileRevalidate: 60 }).enableRequestContext();
@@ -290,7 +290,7 @@ describe("stale-while-revalidate", () => {
     await vi.waitFor(() => expect(released).toBe(2));
   });
 
-  it("stores a response that was made while an unrelated tag was invalidated", async () => {
+  it("A background refresh is cached although an unrelated tag is invalidated meanwhile", async () => {
     const { app, next } = await stale();
     await ask(app, "/a");
     const refresh = await next(2);

@@ -48,12 +48,12 @@ describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () =
     ["the age that it had already", { "Cache-Control": "max-age=60", Age: "40" }, 10],
     ["the date that it had already", { "Cache-Control": "max-age=60", Date: "Mon, 31 Dec 2029 23:59:20 GMT" }, 10],
     ["no-transform and others that say nothing of it", { "Cache-Control": "no-transform, immutable, ext=1" }, 299],
-  ])("%s", async (_name, headers, seconds) => {
+  ])("The lifetime of a response in the cache follows its headers: %s", async (_name, headers, seconds) => {
     expect(await lifetime(headers)).toBe(seconds);
   });
 
   it.each([201, 302, 303, 307, 400, 404, 410, 429, 500, 503])(
-    "stores a response with status %i only if it says how long",
+    "A response with status %i is cached only if it states its lifetime",
     async (status) => {
       const app = new App().enableCaching();
       const init = (fields: Record<string, string>) => ({ status, headers: fields });
@@ -72,12 +72,12 @@ describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () =
     },
   );
 
-  it("stores nothing with a ttl of 0 except responses that state their lifetime", async () => {
+  it("A ttl of 0 caches only responses that state their lifetime", async () => {
     expect(await lifetime({}, 0)).toBe(-1);
     expect(await lifetime({ "Cache-Control": "max-age=10" }, 0)).toBe(9);
   });
 
-  it("adds the age that a response had to its age in the cache", async () => {
+  it("The Age of a response is added to its age in the cache", async () => {
     const { app } = new CountedApp().page("/a", { Age: "40" });
     app.enableCaching();
     await ask(app, "/a");
@@ -115,18 +115,18 @@ describe("directives of clients (RFC 9111 section 5.2.1)", () => {
     ["no-transform, foo", 1, "HIT /a 1"],
     ['a="no-cache', 1, "MISS /a 2"],
   ];
-  it.each(cases)("%s at %d s", async (asked, age, answer) => {
+  it.each(cases)("The request directive %s is obeyed at the age of %d s", async (asked, age, answer) => {
     expect(await ask(await aged(age), "/a", { "cache-control": asked })).toBe(answer);
   });
 
-  it("Pragma: no-cache, where there is no Cache-Control", async () => {
+  it("Pragma: no-cache is obeyed without Cache-Control", async () => {
     const app = await aged(1);
     expect(await ask(app, "/a", { pragma: "No-Cache" })).toBe("MISS /a 2");
     expect(await ask(app, "/a", { pragma: "no-cache", "cache-control": "max-age=60" })).toBe("HIT /a 2");
     expect(await ask(app, "/a", { pragma: "no-cachet" })).toBe("HIT /a 2");
   });
 
-  it("only-if-cached gives 504 where nothing is stored, and runs no handler", async () => {
+  it("The request directive only-if-cached gives 504 if nothing is cached, and runs no handler", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching();
     const response = await counted.app.request("/a", { headers: { "cache-control": "only-if-cached" } });
@@ -134,14 +134,14 @@ describe("directives of clients (RFC 9111 section 5.2.1)", () => {
     expect(counted.runs.size).toBe(0);
   });
 
-  it("a new response that a client insisted on is sent to the others", async () => {
+  it("A new response for a no-cache request is cached for the others", async () => {
     const app = await aged(1);
     await ask(app, "/a", { "cache-control": "no-cache" });
     expect(await ask(app, "/a")).toBe("HIT /a 2");
   });
 
   it.each(["must-revalidate", "proxy-revalidate", "s-maxage=60"])(
-    "no stale response is sent where it says %s",
+    "A stale response with %s is not sent",
     async (directive) => {
       const app = await aged(61, { "Cache-Control": `max-age=60, ${directive}, stale-while-revalidate=600` });
       expect(await ask(app, "/a", { "cache-control": "max-stale" })).toBe("MISS /a 2");
@@ -149,7 +149,7 @@ describe("directives of clients (RFC 9111 section 5.2.1)", () => {
   );
 });
 
-describe("a stale response in place of an error", () => {
+describe("stale responses in place of errors", () => {
   function failing(headers: Record<string, string>, options = {}): { app: App; fail: (status: number) => void } {
     let status = 200;
     const app = new App().enableCaching({ ttl: 10, ...options });
@@ -166,7 +166,7 @@ describe("a stale response in place of an error", () => {
     };
   }
 
-  it("is an older one, for the time that the response or the application states", async () => {
+  it("A stale response is sent in place of an error for the time that the response or the application states", async () => {
     for (const [headers, options] of [
       [{ "Cache-Control": "max-age=10, stale-if-error=20" }, {}],
       [{}, { staleIfError: 20 }],
@@ -184,7 +184,7 @@ describe("a stale response in place of an error", () => {
     }
   });
 
-  it("is not sent for 4xx, after a newer response that could not be stored, or where that is forbidden", async () => {
+  it("A stale response is not sent for 4xx, after a newer uncacheable response, or if that is forbidden", async () => {
     const { app, fail } = failing({ "Cache-Control": "max-age=10, stale-if-error=600" });
     await ask(app, "/a");
     pass(11);
@@ -199,7 +199,7 @@ describe("a stale response in place of an error", () => {
     expect(await ask(strict.app, "/a")).toBe("MISS bad");
   });
 
-  it("is asked for by a client", async () => {
+  it("A client can ask for a stale response in place of an error", async () => {
     const { app, fail } = failing({});
     await ask(app, "/a");
     pass(15);

@@ -19,16 +19,20 @@ describe("the memory of a cache of 16 MiB", patient, () => {
     ["responses with four tags of their own", "tagged"],
     ["responses that vary by a field", "varied"],
     ["changes of long addresses", "changed"],
-  ])("stays below 1.3 times that under %s", { timeout: 1_800_000 }, async (_name, scenario) => {
-    const program = new Program({ file, node: ["--expose-gc"], args: [scenario, String(count)] });
-    expect((await program.exited).code, program.report()).toBe(0);
-    const { share } = JSON.parse(program.stdout) as { share: number };
-    expect(share).toBeLessThan(1.3);
-  });
+  ])(
+    "The memory of a cache of 16 MiB stays below 1.3 times that with %s",
+    { timeout: 1_800_000 },
+    async (_name, scenario) => {
+      const program = new Program({ file, node: ["--expose-gc"], args: [scenario, String(count)] });
+      expect((await program.exited).code, program.report()).toBe(0);
+      const { share } = JSON.parse(program.stdout) as { share: number };
+      expect(share).toBeLessThan(1.3);
+    },
+  );
 });
 
 describe("long addresses and tags", () => {
-  it("are cached and invalidated as short ones are", async () => {
+  it("Long addresses and tags are cached and invalidated as short ones", async () => {
     const app = new App().enableCaching();
     const tag = "t".repeat(5000);
     let runs = 0;

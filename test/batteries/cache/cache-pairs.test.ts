@@ -13,7 +13,7 @@ describe("cache and authentication", () => {
   const keys = { "key-a": "alice", "key-b": "bob" };
   const basic = (name: string): string => `Basic ${Buffer.from(`${name}:pw`).toString("base64")}`;
 
-  it("never sends one client's response to another, or to an anonymous one, whatever the authentication", async () => {
+  it("The cache never sends one client's response to another or to an anonymous one, for any authentication", async () => {
     const jwt = new JwtAuth({ secret });
     const token = async (sub: string): Promise<string> => `Bearer ${await jwt.createToken({ sub })}`;
     const cases = [
@@ -33,7 +33,7 @@ describe("cache and authentication", () => {
     }
   });
 
-  it("stores one for each client, or one for all that pass, where a route says so", async () => {
+  it("A route can cache one response for each client, or one for all that are authenticated", async () => {
     const counted = new CountedApp().page("/all", {}, { cache: { credentials: "share" } });
     const { app } = counted;
     app.get(
@@ -52,7 +52,7 @@ describe("cache and authentication", () => {
     expect(await ask(app, "/each", bob)).toBe("HIT bob 2");
   });
 
-  it("sends a cached response only to clients that pass the guards", async () => {
+  it("A cached response is sent only to clients that pass the guards", async () => {
     const { app } = new CountedApp().page("/a", {}, { guards: [(request) => request.headers.get("x-pass") === "yes"] });
     app.enableCaching();
     await ask(app, "/a", { "x-pass": "yes" });
@@ -62,7 +62,7 @@ describe("cache and authentication", () => {
 });
 
 describe("cache and compression", () => {
-  it("store one plain entry, and send each client an encoding that it accepts", async () => {
+  it("The cache stores one plain entry, and each client gets an encoding that it accepts", async () => {
     const text = "compress me ".repeat(500);
     let runs = 0;
     const app = new App().enableCaching().enableCompression();
@@ -86,7 +86,7 @@ describe("cache and compression", () => {
 });
 
 describe("cache and ETag", () => {
-  it("give a cached response the same tag, and 304 to clients that have it", async () => {
+  it("A cached response has the same entity tag, and clients that have it get 304", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching().enableEtag();
     await using server = await wire(counted.app);
@@ -100,7 +100,7 @@ describe("cache and ETag", () => {
 });
 
 describe("cache and request id, CORS and rate limit", () => {
-  it("give each response its own", async () => {
+  it("Each cached response has its own request id, CORS headers and rate limit", async () => {
     const counted = new CountedApp().page("/a");
     counted.app
       .enableCaching()
@@ -147,7 +147,7 @@ describe("cache and circuit breaker", () => {
     };
   }
 
-  it("send cached responses while the circuit is open, fresh or in place of the error", async () => {
+  it("Cached responses are sent while the circuit is open, fresh or in place of the error", async () => {
     stopClock();
     const { app, set, runs } = broken();
     await ask(app, "/a");
@@ -161,7 +161,7 @@ describe("cache and circuit breaker", () => {
     expect(runs()).toBe(2);
   });
 
-  it("do not count a cached response as a sign of recovery", async () => {
+  it("A cached response does not count as a success for a half-open circuit", async () => {
     stopClock();
     const { app, set } = broken();
     pass(1);
@@ -180,7 +180,7 @@ describe("cache and circuit breaker", () => {
 });
 
 describe("rate limit and CORS", () => {
-  it("count no preflight, and let scripts read a refusal", async () => {
+  it("The rate limit counts no preflight, and scripts can read a refusal", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60)).enableCors(["https://a.example"]);
     app.get("/", () => "ok");
     await using server = await wire(app);
@@ -199,7 +199,7 @@ describe("rate limit and CORS", () => {
 });
 
 describe("rate limit, health and metrics", () => {
-  it("count no probes", async () => {
+  it("The rate limit and the cache ignore health probes", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60)).enableHealthChecks().enableCaching();
     app.logger = silent;
     for (let i = 0; i < 5; i++) {

@@ -20,7 +20,7 @@ describe("Cache-Control", () => {
   const blank = fc.constantFrom("", " ", "\t", "  ");
   const style = fc.record({ before: blank, after: blank, upper: fc.boolean(), quoted: fc.boolean() });
 
-  it("is read the same in any case and spacing, quoted or not", () => {
+  it("Cache-Control is read in any case and spacing, quoted or not", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(name, argument, style), { selector: ([key]) => key }), (list) => {
         const text = list
@@ -40,7 +40,7 @@ describe("Cache-Control", () => {
     );
   });
 
-  it("never loses a directive that forbids to store a response, whatever stands beside it", () => {
+  it("A directive that forbids caching is never lost, whatever surrounds it", () => {
     const junk = fc.string({ unit: fc.constantFrom("a", "=", ";", " ", "1", "-"), maxLength: 8 });
     fc.assert(
       fc.property(
@@ -55,7 +55,7 @@ describe("Cache-Control", () => {
     );
   });
 
-  it("survives anything", () => {
+  it("Any text is parsed as Cache-Control without an error", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
         const directives = parseCacheControl(text);
@@ -64,13 +64,13 @@ describe("Cache-Control", () => {
     );
   });
 
-  it("takes no longer than the length of the field, whatever it holds", () => {
+  it("Cache-Control is parsed in linear time", () => {
     const hostile = `${'a="'.repeat(19_999)}\\`;
     expect(parseCacheControl(hostile) === null).toBe(true);
     expect(parseCacheControl(`${",".repeat(60_000)}max-age=1`)?.get("max-age")).toBe("1");
   });
 
-  it("gives seconds in milliseconds, and NaN for an argument that is no number of seconds", () => {
+  it("Seconds of Cache-Control are read as milliseconds, and invalid ones as NaN", () => {
     const directives = parseCacheControl("a=1, b=01, c=1.5, d=-1, e, f=1e3, g=99999999999")!;
     const read = ["a", "b", "c", "d", "e", "f", "g", "h"].map((key) => deltaOf(directives, key));
     expect(read).toEqual([1000, 1000, NaN, NaN, NaN, NaN, 2_147_483_648_000, undefined]);
@@ -91,7 +91,7 @@ describe("the key of a response", () => {
   const query = (list: readonly (readonly [string, string])[]): string =>
     list.map(([key, value]) => `${key}=${value}`).join("&");
 
-  it("does not depend on the order of parameters of different names", () => {
+  it("The key of a response does not depend on the order of parameters with different names", () => {
     fc.assert(
       fc.property(pairs, fc.infiniteStream(fc.nat()), (list, order) => {
         const shuffled = list
@@ -103,12 +103,12 @@ describe("the key of a response", () => {
     );
   });
 
-  it("depends on the order of values of one name", () => {
+  it("The key of a response depends on the order of values of one name", () => {
     expect(keyOf("/p?a=1&a=2")).not.toBe(keyOf("/p?a=2&a=1"));
     expect(keyOf("/p?b=0&a=1&a=2")).toBe(keyOf("/p?a=1&b=0&a=2"));
   });
 
-  it("differs wherever the request of a handler differs", () => {
+  it("The key of a response differs whenever the handler's request differs", () => {
     const seen = (target: string): string => {
       const request = new Request(fakeSource("GET", target, [["Host", "a"]]));
       const values = [...new Set([...request.query.keys()])].sort().map((key) => [key, request.query.getAll(key)]);
@@ -126,7 +126,7 @@ describe("the key of a response", () => {
     );
   });
 
-  it("is the same for escapes of characters that need none, and for their case", () => {
+  it("The key of a response is the same for unneeded escapes, and for their case", () => {
     expect(keyOf("/%61%7E%2f?%62=%c3%a9")).toBe(keyOf("/a~%2F?b=%C3%A9"));
     expect(keyOf("/a%2Fb")).not.toBe(keyOf("/a/b"));
     expect(keyOf("/a?x=%26y=1")).not.toBe(keyOf("/a?x=&y=1"));
@@ -135,8 +135,8 @@ describe("the key of a response", () => {
   });
 });
 
-describe("paths left out", () => {
-  it("cover the paths below them at a segment, and no path that only begins alike", () => {
+describe("excluded paths", () => {
+  it("An excluded path covers the paths below it at a segment, and none that only begins alike", () => {
     const excluded = new ExcludedPaths(["/admin", "/Söme/x/"]);
     for (const path of ["/admin", "/ADMIN/", "/admin/x", "/%61dmin%2Fx", "//admin", "/s%C3%B6me/X", "/s%C3%B6me/x/y"]) {
       expect(excluded.has(path), path).toBe(true);
@@ -146,7 +146,7 @@ describe("paths left out", () => {
     }
   });
 
-  it("cover the page alone when they are the root", () => {
+  it("The excluded path '/' covers the root page alone", () => {
     const excluded = new ExcludedPaths(["/"]);
     expect([excluded.isEmpty, excluded.has("/"), excluded.has("//"), excluded.has("/anything")]).toEqual([
       false,
@@ -176,7 +176,7 @@ describe("the store in memory", () => {
   });
   const none = (): undefined => undefined;
 
-  it("never holds more bytes than its limit, and drops the least recently used entry", () => {
+  it("The store in memory never exceeds its limit, and drops the least recently used entry", () => {
     const store = new MemoryCacheStore(1000);
     for (const key of ["a", "b", "c"]) store.put(store.begin(), key, entry(300));
     store.find("a", none);
@@ -186,7 +186,7 @@ describe("the store in memory", () => {
     expect([store.find("huge", none), store.entries, store.size]).toEqual([undefined, 3, 900]);
   });
 
-  it("adds an entry to a full store without a look at those dropped before", () => {
+  it("A full store accepts an entry without a search through the dropped ones", () => {
     const room = 100_000;
     const store = new MemoryCacheStore(room * 100);
     for (let i = 0; i < room * 3; i++) store.put(store.begin(), `${i}`, entry(100, [`${i}`, "all"]));
@@ -195,7 +195,7 @@ describe("the store in memory", () => {
     expect([store.entries, store.size]).toEqual([0, 0]);
   });
 
-  it("agrees with a simple model under any sequence of calls", () => {
+  it("The store in memory agrees with a simple model under any sequence of calls", () => {
     const key = fc.constantFrom("a", "b", "c");
     const tag = fc.constantFrom("x", "y");
     const step = fc.oneof(
@@ -236,7 +236,7 @@ describe("the store in memory", () => {
     );
   });
 
-  it("keeps nothing that was being made when one of its tags was invalidated, however many others were", () => {
+  it("An entry whose tag was invalidated while it was made is not stored, after any number of invalidations", () => {
     const store = new MemoryCacheStore(1e6);
     const ticket = store.begin();
     store.invalidate(["x"]);
@@ -247,7 +247,7 @@ describe("the store in memory", () => {
     expect(store.put(store.begin(), "a", entry(1, ["x"]))).toBe(true);
   });
 
-  it("has a bound on the variants of one address", () => {
+  it("The number of variants of one address in the store is bounded", () => {
     const store = new MemoryCacheStore(1e6);
     for (let i = 0; i < 100; i++) store.put(store.begin(), "a", entry(1, [], [["x", String(i)]]));
     expect(store.entries).toBe(32);

@@ -7,7 +7,7 @@ import { ask, CountedApp, seen, silent } from "./cached-app.js";
 afterEach(() => vi.useRealTimers());
 
 describe("the response cache", () => {
-  it("reuses a response for 300 seconds, with its age, and then makes a new one", async () => {
+  it("A response is reused for 300 seconds, with its age, and then made again", async () => {
     stopClock();
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
@@ -20,7 +20,7 @@ describe("the response cache", () => {
     expect(await ask(app, "/a")).toBe("MISS /a 2");
   });
 
-  it("takes ttl, methods and paths to leave out in the contract's order and spelling", async () => {
+  it("enable_caching() accepts ttl, methods and excluded paths in the contract's order", async () => {
     stopClock();
     const { app } = new CountedApp().page("/a").page("/b");
     app.enable_caching(10, ["get"], ["/b"]);
@@ -32,7 +32,7 @@ describe("the response cache", () => {
     expect(await ask(app, "/a")).toBe("MISS /a 3");
   });
 
-  it("keeps bodies of every whole kind as they were, over the wire", async () => {
+  it("Cached bodies of every kind are sent unchanged over the wire", async () => {
     const app = new App().enableCaching();
     const bytes = new Uint8Array([0, 255, 128]);
     app
@@ -51,7 +51,7 @@ describe("the response cache", () => {
     }
   });
 
-  it("is never changed by middleware that changes a cached response", async () => {
+  it("Middleware that changes a cached response does not change the cache", async () => {
     const { app } = new CountedApp().page("/a");
     let count = 0;
     app.use({ after: (_request, response) => void response.header("X-Count", ++count).cookie("n", String(count)) });
@@ -64,7 +64,7 @@ describe("the response cache", () => {
   });
 });
 
-describe("responses and fields that are never stored", () => {
+describe("responses and headers that are never cached", () => {
   const cases: [string, () => unknown][] = [
     ["Set-Cookie", () => new Response("x").cookie("a", "b")],
     ["private", () => new Response("x", { headers: { "Cache-Control": "Private" } })],
@@ -89,7 +89,7 @@ describe("responses and fields that are never stored", () => {
     ],
     ["more than the largest entry", () => new Response("x".repeat(2000))],
   ];
-  it.each(cases)("%s", async (_name, handler) => {
+  it.each(cases)("A response of this kind is never cached: %s", async (_name, handler) => {
     let runs = 0;
     const app = new App().enableCaching({ maxEntrySize: 2000 });
     app.get("/", () => {
@@ -104,7 +104,7 @@ describe("responses and fields that are never stored", () => {
     }
   });
 
-  it("responses to requests with Authorization, with a cookie or with authentication", async () => {
+  it("Responses to requests with Authorization, a cookie or authentication are not cached", async () => {
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
     app.use({
@@ -122,7 +122,7 @@ describe("responses and fields that are never stored", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 5");
   });
 
-  it("fields of one exchange: request id, Age, traces, Connection and the fields it names", async () => {
+  it("Headers of one exchange are not cached: request id, Age, traces, Connection and the headers it names", async () => {
     const app = new App().enableCaching();
     app.get("/", () => {
       const response = new Response("x");
@@ -151,7 +151,7 @@ describe("responses and fields that are never stored", () => {
     ]);
   });
 
-  it("tags, towards the client", async () => {
+  it("Cache tags are never sent to the client", async () => {
     const app = new App().enableCaching();
     app.get("/", { cache: { tags: ["secret"] } }, () => new Response("x").cacheTags("hidden"));
     for (let i = 0; i < 2; i++) {
@@ -161,13 +161,13 @@ describe("responses and fields that are never stored", () => {
   });
 });
 
-describe("requests that pass by the cache", () => {
+describe("requests that bypass the cache", () => {
   it.each([
     ["no-store", { "cache-control": "No-Store" }],
     ["a range", { range: "bytes=0-1" }],
     ["If-Match", { "if-match": '"x"' }],
     ["If-Unmodified-Since", { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" }],
-  ])("with %s", async (_name, headers) => {
+  ])("A request with %s bypasses the cache", async (_name, headers) => {
     const { app } = new CountedApp().page("/a");
     app.enableCaching();
     expect(await ask(app, "/a", headers)).toBe("BYPASS /a 1");
@@ -175,7 +175,7 @@ describe("requests that pass by the cache", () => {
     expect(await ask(app, "/a", headers)).toBe("BYPASS /a 3");
   });
 
-  it("with a body", async () => {
+  it("A request with a body bypasses the cache", async () => {
     const counted = new CountedApp().page("/a");
     counted.app.enableCaching();
     await using server = await wire(counted.app);
@@ -184,7 +184,7 @@ describe("requests that pass by the cache", () => {
     expect(seen(response)).toBe("BYPASS /a 2");
   });
 
-  it("to paths left out and below them, however they are written", async () => {
+  it("Requests to excluded paths and below bypass the cache, however they are written", async () => {
     const { app } = new CountedApp().page("/{any}").page("/{any}/{more}");
     app.enableCaching({ excludePaths: ["/private", "/a/b/"] });
     for (const path of [
@@ -204,7 +204,7 @@ describe("requests that pass by the cache", () => {
 });
 
 describe("the key of an entry", () => {
-  it("is host, path and query, whose parameters may come in any order", async () => {
+  it("The key of an entry is host, path and query, with parameters in any order", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
     await using server = await wire(counted.app);
@@ -221,7 +221,7 @@ describe("the key of an entry", () => {
     expect(await at("/b?x=1&y=2")).toBe("MISS /b 1");
   });
 
-  it("are the fields that Vary names, in any case and spacing", async () => {
+  it("The key of an entry contains the headers that Vary names, in any case and spacing", async () => {
     const { app } = new CountedApp().page("/a", { Vary: "  ACCEPT-Language ,x-b" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-language": "en" })).toBe("MISS /a 1");
@@ -233,7 +233,7 @@ describe("the key of an entry", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 3");
   });
 
-  it("are the fields that the route names, which Vary then lists", async () => {
+  it("The key of an entry contains the headers that the route names, which Vary then lists", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { vary: ["X-Tenant"] } });
     app.enableCaching();
     expect(await ask(app, "/a", { "x-tenant": "1" })).toBe("MISS /a 1");
@@ -242,7 +242,7 @@ describe("the key of an entry", () => {
     expect([hit.headers.get("vary"), await hit.text()]).toEqual(["x-tenant", "/a 1"]);
   });
 
-  it("is Accept-Encoding, where a handler encodes its response itself", async () => {
+  it("The key of an entry contains Accept-Encoding if the handler encodes its response itself", async () => {
     const { app } = new CountedApp().page("/a", { "Content-Encoding": "gzip" });
     app.enableCaching();
     expect(await ask(app, "/a", { "accept-encoding": "gzip" })).toMatch(/^MISS/);
@@ -252,7 +252,7 @@ describe("the key of an entry", () => {
 });
 
 describe("HEAD", () => {
-  it("is answered by a stored response to GET, never the other way round", async () => {
+  it("A cached response to GET serves HEAD, never the other way round", async () => {
     const counted = new CountedApp().page("/a").page("/b");
     counted.app.enableCaching();
     await using server = await wire(counted.app);
@@ -270,7 +270,7 @@ describe("HEAD", () => {
 });
 
 describe("conditional requests", () => {
-  it("are answered from the cache: 304 without a body, with its validators", async () => {
+  it("A conditional request gets 304 from the cache, without a body and with its validators", async () => {
     const { app } = new CountedApp().page("/a", {
       ETag: '"1"',
       "Cache-Control": "max-age=60",
@@ -286,7 +286,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/a", { "if-none-match": '"2"' })).toBe("HIT /a 1");
   });
 
-  it("are answered alike by the request that fills the cache", async () => {
+  it("A conditional request that fills the cache gets 304 too", async () => {
     const { app } = new CountedApp().page("/a", { ETag: '"1"' });
     app.enableCaching();
     const response = await app.request("/a", { headers: { "if-none-match": '"1"' } });
@@ -294,7 +294,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/a")).toBe("HIT /a 1");
   });
 
-  it("that a handler answers itself leave the stored response as it is", async () => {
+  it("A 304 of the handler itself leaves the cached response unchanged", async () => {
     stopClock();
     const app = new App().enableCaching({ ttl: 10, staleIfError: 600 });
     let failing = false;
@@ -310,7 +310,7 @@ describe("conditional requests", () => {
     expect(await ask(app, "/")).toBe("STALE x");
   });
 
-  it("use Last-Modified, or the time of storing, unless there is a tag", async () => {
+  it("Conditional requests use Last-Modified, or the time of caching, unless there is an entity tag", async () => {
     stopClock("Date");
     vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0, 500));
     const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
@@ -349,7 +349,7 @@ describe("validation of a stale response", () => {
     return { app, state };
   }
 
-  it("asks the handler with the entity tag, and a 304 makes it fresh again with its new fields", async () => {
+  it("A stale response is validated by the handler with the entity tag, and a 304 renews it with the new headers", async () => {
     stopClock();
     const { app, state } = validating({ "X-Kept": "yes", "X-Renewed": "no" });
     await ask(app, "/");
@@ -369,7 +369,7 @@ describe("validation of a stale response", () => {
     expect(await ask(app, "/")).toBe("HIT body 2");
   });
 
-  it("asks with the date of the last change where there is no tag", async () => {
+  it("A stale response without an entity tag is validated with the date of the last change", async () => {
     stopClock();
     const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
     const { app, state } = validating({ "Last-Modified": modified });
@@ -379,7 +379,7 @@ describe("validation of a stale response", () => {
     expect(state.seen[1]).toBe(`undefined ${modified} host,if-modified-since`);
   });
 
-  it("answers the client by the client's own conditions", async () => {
+  it("The client of a validated response gets the result of its own conditions", async () => {
     stopClock();
     const { app, state } = validating({});
     await ask(app, "/");
@@ -400,7 +400,7 @@ describe("validation of a stale response", () => {
     expect(await status('"0"')).toBe("200 REVALIDATED body 2");
   });
 
-  it("renews it in the background while it may still be sent", async () => {
+  it("A stale response is validated in the background while it can still be sent", async () => {
     stopClock();
     const { app, state } = validating({}, { staleWhileRevalidate: 60 });
     await ask(app, "/");
@@ -412,7 +412,7 @@ describe("validation of a stale response", () => {
 });
 
 describe("the date of a stored response", () => {
-  it("stays that of its making, over the wire, and its age is counted once", async () => {
+  it("A cached response keeps its Date over the wire, and its age is counted once", async () => {
     stopClock("Date");
     vi.setSystemTime(Date.UTC(2030, 0, 1, 0, 0, 0));
     const counted = new CountedApp()
@@ -454,7 +454,7 @@ describe("other methods", () => {
     return `${response.headers.get("x-cache")} ${await response.text()}`;
   };
 
-  it("are cached where they are named, and the body is part of the key", async () => {
+  it("Configured methods are cached, and the body is part of the key", async () => {
     const { app, runs } = searching(["get", "post", "put"]);
     expect(await find(app, "POST", "a")).toBe("MISS 1");
     expect(await find(app, "POST", "a")).toBe("HIT 1");
@@ -465,7 +465,7 @@ describe("other methods", () => {
     expect(runs).toHaveLength(4);
   });
 
-  it("are cached over the wire, also where the body comes late and in parts", async () => {
+  it("Configured methods are cached over the wire, also if the body arrives late and in parts", async () => {
     const { app } = searching(["POST"]);
     await using server = await wire(app);
     const body = "x".repeat(300_000);
@@ -477,7 +477,7 @@ describe("other methods", () => {
     ]);
   });
 
-  it("change what is stored of their address where they are not named, or pass by the cache", async () => {
+  it("Other methods invalidate the entries of their address if they are not cached or bypass the cache", async () => {
     const { app } = searching(["GET", "POST"]);
     const get = (): Promise<string> => ask(app, "/find");
     expect([await get(), await get()]).toEqual(["MISS 1", "HIT 1"]);
@@ -491,7 +491,7 @@ describe("other methods", () => {
 });
 
 describe("invalidation", () => {
-  it("by tag drops the responses that carry it, from the route or from the response", async () => {
+  it("Invalidation of a tag drops its responses, whether the route or the response named it", async () => {
     const { app } = new CountedApp().page("/a", {}, { cache: { tags: ["books", "a"] } }).page("/c");
     app.get("/b/{id}", (request) => new Response(request.path).cacheTags("books", `book:${request.params["id"]}`));
     app.enableCaching();
@@ -508,7 +508,7 @@ describe("invalidation", () => {
     expect(() => app.invalidateCache([1] as never)).toThrow("list of tags");
   });
 
-  it("by a request that changes its address: all queries, variants and methods, unless it failed", async () => {
+  it("A request that changes its address invalidates all queries, variants and methods, unless it failed", async () => {
     const { app } = new CountedApp().page("/a", { Vary: "x-v" }).page("/b");
     let status = 200;
     const change = (): Response => new Response("", status);
@@ -541,7 +541,7 @@ describe("invalidation", () => {
     expect(await kept()).toBe("MISS");
   });
 
-  it("reaches the addresses in Location and Content-Location, on the same host only", async () => {
+  it("A change invalidates the addresses in Location and Content-Location, on the same host only", async () => {
     const { app } = new CountedApp().page("/books").page("/books/7").page("/list").page("/far");
     app.post(
       "/books",
@@ -560,7 +560,7 @@ describe("invalidation", () => {
 });
 
 describe("the cache of routes and blueprints", () => {
-  it("has settings of its own, is off, or is the only one", async () => {
+  it("Routes and blueprints can have cache settings of their own, none, or the only ones", async () => {
     stopClock();
     const counted = new CountedApp()
       .page("/plain")
@@ -582,7 +582,7 @@ describe("the cache of routes and blueprints", () => {
     expect(await ask(app, "/yes")).toBe("HIT /yes 1");
   });
 
-  it("shares responses to requests with credentials, or stores one for each client, where a route says so", async () => {
+  it("A route can share responses to requests with credentials, or cache one for each client", async () => {
     const { app } = new CountedApp()
       .page("/shared", {}, { cache: { credentials: "share" } })
       .page("/each", {}, { cache: { credentials: "vary" } });
@@ -597,7 +597,7 @@ describe("the cache of routes and blueprints", () => {
     expect(await ask(app, "/each", { cookie: "Bearer alice" })).toBe("MISS /each 4");
   });
 
-  it("is refused with wrong settings, which are named", () => {
+  it("Wrong settings of the cache are refused with their names", () => {
     expect(() => new App().enableCaching({ methods: ["PSOT"] })).toThrow("a method");
     expect(() => new App().enableCaching({ exclude_path: [] } as never)).toThrow("'exclude_paths'?");
     expect(() => new App().enableCaching({ excludePaths: ["private"] })).toThrow("'excludePaths'");
@@ -609,7 +609,7 @@ describe("the cache of routes and blueprints", () => {
 });
 
 describe("a dynamic route", () => {
-  it("is not taken for a file by its extension, and responses to users are not shared", async () => {
+  it("A dynamic route with a file extension does not share responses to users", async () => {
     const counted = new CountedApp();
     counted.app.logger = silent;
     counted.app.get("/account/{rest:*}", (request) => `${request.headers.get("cookie")} ${counted.count("x")}`);

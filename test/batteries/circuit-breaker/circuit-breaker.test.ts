@@ -30,7 +30,7 @@ async function stateOf(app: App): Promise<string> {
 }
 
 describe("a circuit", () => {
-  it("opens after five consecutive failures, and answers 503 with a problem and the time to wait", async () => {
+  it("A circuit opens after five consecutive failures, and gives 503 with a problem and the time to wait", async () => {
     stopClock();
     const { app, answer } = breaking();
     app.enableCircuitBreaker();
@@ -49,7 +49,7 @@ describe("a circuit", () => {
     });
   });
 
-  it("is half-open after the reset timeout, and closed after as many successes as are asked for", async () => {
+  it("A circuit is half-open after the reset timeout, and closed after the required successes", async () => {
     stopClock();
     const { app, answer } = breaking();
     app.enable_circuit_breaker({ failure_threshold: 2, reset_timeout: 10, half_open_target: 3 });
@@ -68,7 +68,7 @@ describe("a circuit", () => {
     expect(await statuses(app, "/x", 3)).toEqual([500, 500, 503]);
   });
 
-  it("is open again after a failure while half-open, and its time begins anew", async () => {
+  it("A circuit is open again after a failure while half-open, and its time begins again", async () => {
     stopClock();
     const { app, answer } = breaking();
     app.enableCircuitBreaker(1, 10, 2);
@@ -86,7 +86,7 @@ describe("a circuit", () => {
     expect(await stateOf(app)).toBe("closed");
   });
 
-  it("counts consecutive failures: a success resets the count, other responses leave it as it is", async () => {
+  it("A success resets the count of consecutive failures, and other responses leave it unchanged", async () => {
     const { app, answer } = breaking();
     app.enableCircuitBreaker({ failureThreshold: 2 });
     const play = async (...given: number[]): Promise<void> => {
@@ -103,7 +103,7 @@ describe("a circuit", () => {
     expect(await stateOf(app)).toBe("open");
   });
 
-  it("counts the configured statuses, and errors that are thrown", async () => {
+  it("A circuit counts the configured statuses, and thrown errors", async () => {
     const { app, answer } = breaking();
     app.get("/thrown", async () => {
       throw new Error("x");
@@ -118,7 +118,7 @@ describe("a circuit", () => {
     expect(await statuses(app, "/thrown", 2)).toEqual([500, 503]);
   });
 
-  it("belongs to one route, whatever the path that was asked for", async () => {
+  it("A circuit belongs to one route, whatever the requested path", async () => {
     const app = new App().enableCircuitBreaker(2);
     app
       .get("/books/{id}", () => new Response("", 500))
@@ -137,7 +137,7 @@ describe("a circuit", () => {
     ]);
   });
 
-  it("lets requests without a route pass", async () => {
+  it("Requests without a route pass the circuit breaker", async () => {
     const app = new App().enableCircuitBreaker({ failureCodes: [404], failureThreshold: 1 });
     expect(await statuses(app, "/nowhere", 3)).toEqual([404, 404, 404]);
   });
@@ -162,7 +162,7 @@ describe("a half-open circuit", () => {
     return { app, pending };
   }
 
-  it("lets through no more at a time than it needs successes", async () => {
+  it("A half-open circuit admits no more concurrent requests than it needs successes", async () => {
     stopClock();
     const { app, pending } = await opened();
     const asked = Array.from({ length: 5 }, () => app.request("/x"));
@@ -178,7 +178,7 @@ describe("a half-open circuit", () => {
     expect(await stateOf(app)).toBe("closed");
   });
 
-  it("gives the place of a probe that says nothing to the next", async () => {
+  it("A probe with a neutral result gives its place to the next one", async () => {
     stopClock();
     const { app, pending } = await opened();
     for (let i = 0; i < 4; i++) {
@@ -190,7 +190,7 @@ describe("a half-open circuit", () => {
     expect(await stateOf(app)).toBe("half-open");
   });
 
-  it("ignores results of requests from an earlier state", async () => {
+  it("A circuit ignores results of requests from an earlier state", async () => {
     stopClock();
     const { app, pending } = probing();
     const slow = app.request("/x");
@@ -211,7 +211,7 @@ describe("a half-open circuit", () => {
 });
 
 describe("requests that end early", () => {
-  it("count as failures when their time is up, with and without middleware that reads the body first", async () => {
+  it("A request that runs out of time counts as a failure, with and without middleware that reads the body first", async () => {
     for (const late of [false, true]) {
       const app = new App().enableCircuitBreaker({ failureThreshold: 1 });
       app.logger = silent;
@@ -221,7 +221,7 @@ describe("requests that end early", () => {
     }
   });
 
-  it("do not count when the client has left, and give their place free", async () => {
+  it("A request whose client disconnects does not count, and frees its place", async () => {
     const app = new App().enableCircuitBreaker({ failureThreshold: 1 });
     let running = false;
     let failed = false;
@@ -243,7 +243,7 @@ describe("requests that end early", () => {
 });
 
 describe("circuits of routes and blueprints", () => {
-  it("have settings of their own, none, or are the only ones", async () => {
+  it("Routes and blueprints can have circuit settings of their own, none, or the only ones", async () => {
     const fails = (): Response => new Response("", 500);
     const app = new App().get("/plain", fails).get("/own", { circuitBreaker: { failureThreshold: 1 } }, fails);
     const group = new Blueprint("/group", { circuit_breaker: { failure_threshold: 2 } });
@@ -256,7 +256,7 @@ describe("circuits of routes and blueprints", () => {
     expect(await statuses(app, "/group/b", 3)).toEqual([500, 500, 500]);
   });
 
-  it("are refused with wrong settings, which are named", () => {
+  it("Wrong settings of a circuit are refused with their names", () => {
     expect(() => new App().enableCircuitBreaker({ failureThreshold: 0 })).toThrow("'failureThreshold'");
     expect(() => new App().enableCircuitBreaker(5, 30, 3, [99])).toThrow("'failureCodes'");
     expect(() => new App().enable_circuit_breaker({ failure_treshold: 1 } as never)).toThrow("'failure_threshold'?");
@@ -266,8 +266,8 @@ describe("circuits of routes and blueprints", () => {
   });
 });
 
-describe("a circuit is seen", () => {
-  it("in the log once when it changes, not with every request it refuses", async () => {
+describe("the log and reports of circuits", () => {
+  it("A circuit is logged once when it changes, not with every refused request", async () => {
     const lines: string[] = [];
     const logger = { debug() {}, info: log, warn: log, error: log, child: () => logger };
     function log(message: string): void {
@@ -288,7 +288,7 @@ describe("a circuit is seen", () => {
     ]);
   });
 
-  it("in the health report, which stays up but degraded, and in the metrics", async () => {
+  it("An open circuit makes the health report degraded but up, and is in the metrics", async () => {
     const { app } = breaking();
     app.enableCircuitBreaker(1).enableHealthChecks().enableMetrics();
     await app.request("/x");
@@ -305,7 +305,7 @@ describe("a circuit is seen", () => {
 });
 
 describe("a store given as an option", () => {
-  it("may return promises, and lets requests pass when it fails", async () => {
+  it("A store of circuits can return promises, and requests pass if it fails", async () => {
     let down = false;
     const reported: string[] = [];
     const store: BreakerStore = {

@@ -24,7 +24,7 @@ function expectGzip(response: WireResponse, body: string): void {
 }
 
 describe("enableCompression()", () => {
-  it("compresses for a client that takes gzip, with the true length", async () => {
+  it("A client that accepts gzip gets a compressed body with the true length", async () => {
     await using server = await wire(textApp());
     const response = await server.send("/text", gzip);
     expectGzip(response, text);
@@ -34,7 +34,7 @@ describe("enableCompression()", () => {
   });
 
   it.each([undefined, "identity", "deflate", "gzip;q=0", "*;q=0", "identity, gzip;q=0.5", "br"])(
-    "sends the body as it is to Accept-Encoding: %s, and says that it depends on it",
+    "The body is sent plain for Accept-Encoding: %s, with Vary",
     async (accepted) => {
       await using server = await wire(textApp());
       const response = await server.send(
@@ -48,7 +48,7 @@ describe("enableCompression()", () => {
     },
   );
 
-  it("compresses from 1024 bytes on, or from the size given", async () => {
+  it("Bodies are compressed from 1024 bytes on, or from the given size", async () => {
     {
       await using server = await wire(textApp());
       const small = await server.send("/size/1023", gzip);
@@ -62,7 +62,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("counts bytes, not characters", async () => {
+  it("The size for compression counts bytes, not characters", async () => {
     const app = new App().enableCompression(1024);
     app.get("/{n}", (request) => "é".repeat(Number(request.params.n)));
     await using server = await wire(app);
@@ -70,7 +70,7 @@ describe("enableCompression()", () => {
     expectGzip(await server.send("/512", gzip), "é".repeat(512));
   });
 
-  it("compresses bodies of every size and kind", async () => {
+  it("Bodies of every size and kind are compressed", async () => {
     const app = new App().enableCompression();
     const body = (size: number): string => JSON.stringify(Array.from({ length: size / 10 }, (_, i) => i * 7919));
     app.get("/json/{n}", (request) => Response.json(JSON.parse(body(Number(request.params.n)))));
@@ -92,7 +92,7 @@ describe("enableCompression()", () => {
     "font/woff2",
     "IMAGE/WebP; x=y",
     "text/event-stream",
-  ])("leaves %s alone", async (type) => {
+  ])("A body of the type %s is not compressed", async (type) => {
     const app = new App().enableCompression();
     app.get("/", () => new Response(text, { headers: { "Content-Type": type } }));
     await using server = await wire(app);
@@ -105,7 +105,7 @@ describe("enableCompression()", () => {
   });
 
   it.each(["image/svg+xml", "application/problem+json", "application/octet-stream", "font/ttf", "text/html"])(
-    "compresses %s",
+    "A body of the type %s is compressed",
     async (type) => {
       const app = new App().enableCompression();
       app.get("/", () => new Response(text, { headers: { "Content-Type": type } }));
@@ -119,7 +119,7 @@ describe("enableCompression()", () => {
     ["that must not be transformed", { "Cache-Control": "public, No-Transform" }],
     ["that sets a cookie", { "Set-Cookie": "a=b" }],
     ["that is a part", { "Content-Range": "bytes 0-9/20" }],
-  ])("leaves a body alone %s", async (_why, headers) => {
+  ])("A body is not compressed in a response %s", async (_why, headers) => {
     const app = new App().enableCompression();
     app.get("/", () => new Response(text, { headers }));
     await using server = await wire(app);
@@ -128,14 +128,14 @@ describe("enableCompression()", () => {
     expect(response.text).toBe(text);
   });
 
-  it("compresses responses that set a cookie if the option says so", async () => {
+  it("Responses that set a cookie are compressed if the option says so", async () => {
     const app = new App().enableCompression({ withCookies: true });
     app.get("/", () => new Response(text).cookie("a", "b"));
     await using server = await wire(app);
     expectGzip(await server.send("/", gzip), text);
   });
 
-  it("leaves a body alone that is said to hold a secret", async () => {
+  it("A body that is marked as secret is not compressed", async () => {
     const app = new App().enableCompression();
     app.get("/{secret}", (request) => {
       if (request.params.secret === "yes") markSecret(request);
@@ -146,7 +146,7 @@ describe("enableCompression()", () => {
     expectGzip(await server.send("/no", gzip), text);
   });
 
-  it("leaves a page alone that holds a CSRF token, also when no cookie is set with it", async () => {
+  it("A page with a CSRF token is not compressed, also if no cookie is set with it", async () => {
     const app = new App().enableCompression().enableCsrf({ tokens: true, secret: "s".repeat(32) });
     app.get("/form", (request) => text + request.csrfToken());
     await using server = await wire(app);
@@ -157,7 +157,7 @@ describe("enableCompression()", () => {
     for (const response of [first, second]) expect(response.get("content-encoding")).toBeUndefined();
   });
 
-  it("is left out of a route with compression: false", async () => {
+  it("A route with compression: false is not compressed", async () => {
     const app = new App().enableCompression();
     app.get("/", { compression: false }, () => text);
     await using server = await wire(app);
@@ -165,7 +165,7 @@ describe("enableCompression()", () => {
     expect([response.get("content-encoding"), response.text]).toEqual([undefined, text]);
   });
 
-  it("sends a body as it is that compressing does not make smaller", async () => {
+  it("A body that compression does not make smaller is sent plain", async () => {
     const app = new App().enableCompression();
     const noise = Buffer.from(Array.from({ length: 2000 }, (_, i) => (Math.sin(i) * 1e9) & 255));
     app.get("/", () => noise);
@@ -175,7 +175,7 @@ describe("enableCompression()", () => {
     expect([response.get("content-encoding"), response.get("vary")]).toEqual([undefined, "Accept-Encoding"]);
   });
 
-  it("names itself once in a handler's own Vary", async () => {
+  it("Accept-Encoding is added once to a handler's own Vary", async () => {
     const app = new App().enableCompression();
     app.get("/", () => new Response(text, { headers: { Vary: "accept-encoding, Accept" } }));
     app.get("/other", () => new Response(text, { headers: { Vary: "Accept" } }));
@@ -185,7 +185,7 @@ describe("enableCompression()", () => {
     expect((await server.send("/other")).get("vary")).toBe("Accept, Accept-Encoding");
   });
 
-  it("leaves a response that is used again as it was", async () => {
+  it("A response object that is used again stays unchanged", async () => {
     const app = new App().enableCompression();
     const same = new Response(text, { headers: { ETag: '"a"' } });
     app.get("/", () => same);
@@ -197,7 +197,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("answers HEAD with the fields of GET", async () => {
+  it("A HEAD request gets the headers of GET", async () => {
     const app = new App().enableCompression({ streams: true }).enableEtag();
     app.get("/text", () => text);
     app.get("/stream", () => Response.stream(pieces(text)));
@@ -214,7 +214,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("weakens a strong tag, which then still answers 304 to either form", async () => {
+  it("A strong entity tag becomes weak, and still gives 304 for either form", async () => {
     const app = new App().enableCompression().enableEtag();
     app.get("/strong", () => new Response(text, { headers: { ETag: '"v1"' } }));
     app.get("/weak", () => text);
@@ -234,7 +234,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("compresses errors too, and sets no encoding without a body", async () => {
+  it("Errors are compressed too, and a response without a body has no encoding", async () => {
     const app = new App().enableCompression(1);
     app.get("/empty", () => undefined);
     app.get("/redirect", () => Response.redirect("/x"));
@@ -247,7 +247,7 @@ describe("enableCompression()", () => {
     }
   });
 
-  it("uses the options of the last call, and refuses impossible ones at once", async () => {
+  it("The last call of enableCompression() counts, and invalid options are refused at once", async () => {
     await using server = await wire(textApp(5).enableCompression(4000));
     expect((await server.send("/text", gzip)).get("content-encoding")).toBeUndefined();
     expect(() => new App().enableCompression(-1)).toThrow("option 'minSize' in enableCompression() must be");
@@ -257,7 +257,7 @@ describe("enableCompression()", () => {
 });
 
 describe("brotli", () => {
-  it("is sent, if enabled, to clients that rate it at least as high as gzip", async () => {
+  it("Brotli is sent, if enabled, to clients that rate it at least as high as gzip", async () => {
     await using server = await wire(textApp({ brotli: true }));
     const ask = (accepted: string): Promise<WireResponse> =>
       server.send("/text", { headers: { "Accept-Encoding": accepted } });
@@ -268,13 +268,13 @@ describe("brotli", () => {
     expect((await ask("gzip")).get("content-encoding")).toBe("gzip");
   });
 
-  it("is not sent unless enabled", async () => {
+  it("Brotli is not sent unless enabled", async () => {
     await using server = await wire(textApp());
     const response = await server.send("/text", { headers: { "Accept-Encoding": "br, gzip;q=0.1" } });
     expect(response.get("content-encoding")).toBe("gzip");
   });
 
-  it("compresses streams", async () => {
+  it("Brotli compresses streams too", async () => {
     const app = new App().enableCompression({ brotli: true, streams: true });
     app.get("/", () => Response.stream(pieces(text)));
     await using server = await wire(app);
@@ -284,7 +284,7 @@ describe("brotli", () => {
 });
 
 describe("a compressed stream", () => {
-  it("lets each piece out before the next is made", async () => {
+  it("Each piece of a compressed stream is sent before the next is made", async () => {
     const app = new App().enableCompression({ streams: true });
     let release = (): void => {};
     const seen = new Promise<void>((resolve) => {
@@ -313,7 +313,7 @@ describe("a compressed stream", () => {
     expect(received).toBe("firstsecond");
   });
 
-  it("is one that was asked for: a stream of unknown length goes as it is by default", async () => {
+  it("A stream of unknown length is not compressed by default", async () => {
     const app = new App().enableCompression();
     app.get("/", () => Response.stream(pieces(text)));
     await using server = await wire(app);
@@ -325,7 +325,7 @@ describe("a compressed stream", () => {
     ]);
   });
 
-  it("of a known length is compressed from min_size on", async () => {
+  it("A stream of a known length is compressed from min_size on", async () => {
     const app = new App().enableCompression();
     const stream = (body: string): Response =>
       Response.stream(pieces(body), { headers: { "Content-Length": String(body.length), "Accept-Ranges": "bytes" } });
@@ -339,7 +339,7 @@ describe("a compressed stream", () => {
     expect([small.get("content-encoding"), small.get("content-length"), small.text]).toEqual([undefined, "5", "small"]);
   });
 
-  it("may be empty, or have empty pieces and pieces of bytes", async () => {
+  it("A compressed stream can be empty, and have empty pieces and pieces of bytes", async () => {
     const app = new App().enableCompression({ streams: true });
     app.get("/empty", () => Response.stream(pieces("")));
     app.get("/mixed", () => Response.stream(of("", "a", new Uint8Array(0), new Uint8Array([98]), "é")));
@@ -348,7 +348,7 @@ describe("a compressed stream", () => {
     expect(gunzipSync((await server.send("/mixed", gzip)).body).toString()).toBe("abé");
   });
 
-  it("breaks the connection when it fails on the way", async () => {
+  it("A compressed stream that fails breaks the connection", async () => {
     const app = new App().enableCompression({ streams: true });
     app.get("/", () =>
       Response.stream(
@@ -362,7 +362,7 @@ describe("a compressed stream", () => {
     await expect(server.send("/", gzip)).rejects.toThrow();
   });
 
-  it("ends its source when the client leaves", async () => {
+  it("A compressed stream ends its source when the client disconnects", async () => {
     const app = new App().enableCompression({ streams: true });
     let ended = (): void => {};
     const end = new Promise<void>((resolve) => {

@@ -49,7 +49,7 @@ async function readAll(stream: EncodedStream): Promise<Buffer> {
 
 describe("EncodedStream", () => {
   it.each([constants.Z_SYNC_FLUSH, null])(
-    "gives the whole of its source compressed, and frees the compressor",
+    "An encoded stream gives its whole source compressed, and frees the compressor",
     async (flush) => {
       const items = Array.from({ length: 200 }, (_, i) => `item ${i} `.repeat(i));
       const { stream, opened } = encode(new Source(...items), flush);
@@ -59,21 +59,21 @@ describe("EncodedStream", () => {
     },
   );
 
-  it("takes no more than one piece ahead of its reader", async () => {
+  it("An encoded stream reads no more than one piece ahead of its reader", async () => {
     const source = new Source("a", "b", "c");
     const { stream } = encode(source);
     await stream.next();
     expect(source.items).toEqual(["b", "c"]);
   });
 
-  it("makes no compressor for a body that is never read", async () => {
+  it("A body that is never read makes no compressor", async () => {
     const source = new Source("a");
     const { stream, opened } = encode(source);
     await stream.return();
     expect([opened.length, source.returned]).toEqual([0, 1]);
   });
 
-  it("frees the compressor and ends the source when the reader leaves", async () => {
+  it("A reader that stops frees the compressor and ends the source", async () => {
     const source = new Source("a", "b");
     const { stream, opened } = encode(source);
     await stream.next();
@@ -83,7 +83,7 @@ describe("EncodedStream", () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("frees the compressor when the reader leaves while the source is waited for", async () => {
+  it("A reader that stops while the source is awaited frees the compressor", async () => {
     const source = new Source("a", "wait");
     const { stream, opened } = encode(source);
     while (source.items.length > 1) await stream.next();
@@ -93,7 +93,7 @@ describe("EncodedStream", () => {
     expect([opened[0]!.destroyed, source.returned]).toEqual([true, 1]);
   });
 
-  it("ends a read that is waiting for the compressor when the reader leaves", async () => {
+  it("A reader that stops ends a read that waits for the compressor", async () => {
     const { stream, opened } = encode(new Source("a".repeat(5_000_000)));
     const reading = stream.next();
     await new Promise((resolve) => setImmediate(resolve));
@@ -102,13 +102,13 @@ describe("EncodedStream", () => {
     expect(opened[0]!.destroyed).toBe(true);
   });
 
-  it("passes on an error of the source, and frees the compressor", async () => {
+  it("An error of the source reaches the reader, and frees the compressor", async () => {
     const { stream, opened } = encode(new Source("a", "throw"));
     await expect(readAll(stream)).rejects.toThrow("the source failed");
     expect(opened[0]!.destroyed).toBe(true);
   });
 
-  it("passes on an error of the compressor", async () => {
+  it("An error of the compressor reaches the reader", async () => {
     const { stream, opened } = encode(new Source("a", "b"));
     await stream.next();
     opened[0]!.destroy(new Error("the compressor failed"));

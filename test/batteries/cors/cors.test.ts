@@ -24,7 +24,7 @@ function preflight(headers: Record<string, string> = {}): WireRequest {
 }
 
 describe("enableCors() without origins", () => {
-  it("lets every site read, says so to all alike, and needs no Vary", async () => {
+  it("CORS without origins allows every site, with the same header for all and no Vary", async () => {
     const app = new App().enableCors();
     app.get("/", () => "x");
     const response = await call(app, "/", { headers: { Origin: "https://anybody.example" } });
@@ -34,7 +34,7 @@ describe("enableCors() without origins", () => {
     expect((await call(app, "/")).get("access-control-allow-origin")).toBe("*");
   });
 
-  it("answers a preflight with all methods, the common headers and a day", async () => {
+  it("A preflight gets all methods, the common headers and a day", async () => {
     const app = new App().enableCors();
     app.put("/books/{id}", () => "x");
     const response = await call(app, "/books/1", preflight());
@@ -50,7 +50,7 @@ describe("enableCors() without origins", () => {
 });
 
 describe("exact origins", () => {
-  it("names the origin that asks, and varies by it, whoever asks", async () => {
+  it("CORS with origins names the requesting origin, and always sends Vary", async () => {
     const app = new App().enableCors([allowed, "http://localhost:3000"]);
     app.get("/", () => "x");
     const response = await call(app, "/", { headers: { Origin: allowed } });
@@ -74,7 +74,7 @@ describe("exact origins", () => {
     ["a list", "https://app.example, https://evil.example"],
     ["a path", "https://app.example/"],
     ["nothing", ""],
-  ])("says nothing to %s", async (_what, origin) => {
+  ])("CORS gives no permission to another origin: %s", async (_what, origin) => {
     const app = new App().enableCors([allowed]);
     app.get("/", () => "x");
     for (const init of [{ headers: { Origin: origin } }, preflight({ Origin: origin })]) {
@@ -85,7 +85,7 @@ describe("exact origins", () => {
     }
   });
 
-  it("allows credentials if the option says so", async () => {
+  it("CORS allows credentials if the option says so", async () => {
     const app = new App().enableCors({ origins: [allowed], credentials: true });
     app.get("/", () => "x");
     for (const init of [{ headers: { Origin: allowed } }, preflight()]) {
@@ -97,7 +97,7 @@ describe("exact origins", () => {
     expect(other.get("access-control-allow-credentials")).toBeUndefined();
   });
 
-  it("adds to a handler's own Vary once", async () => {
+  it("Origin is added once to a handler's own Vary", async () => {
     const app = new App().enableCors([allowed]);
     const same = new Response("shared", { headers: { vary: "Accept" } });
     app.get("/accept", () => same);
@@ -113,7 +113,7 @@ describe("exact origins", () => {
     expect((await call(app, "/all", { headers })).get("vary")).toBe("*");
   });
 
-  it("gives a response that is used again the origin of each request", async () => {
+  it("A response object that is used again gets the origin of each request", async () => {
     const app = new App().enableCors([allowed, "https://second.example"]);
     const same = new Response("shared");
     app.get("/", () => same);
@@ -127,7 +127,7 @@ describe("a function", () => {
   it.each([
     ["at once", (origin: string) => origin.endsWith(".app.example")],
     ["later", async (origin: string) => origin.endsWith(".app.example")],
-  ])("decides %s", async (_when, origins) => {
+  ])("A function decides about origins %s", async (_when, origins) => {
     const app = new App().enableCors({ origins });
     app.get("/", () => "x");
     const headers = { Origin: "https://one.app.example" };
@@ -140,7 +140,7 @@ describe("a function", () => {
     expect(other.get("vary")).toBe("Origin");
   });
 
-  it("is given the request, and only true is yes", async () => {
+  it("A function for origins gets the request, and only true allows", async () => {
     const app = new App().enableCors((_origin: string, request: Request) => (request.path === "/yes") as boolean);
     app.get("/{x}", () => "x");
     const headers = { Origin: allowed };
@@ -148,7 +148,7 @@ describe("a function", () => {
     expect((await call(app, "/no", { headers })).get("access-control-allow-origin")).toBeUndefined();
   });
 
-  it("that throws allows nothing", async () => {
+  it("A function for origins that throws allows nothing", async () => {
     const app = new App().enableCors(() => {
       throw new Error("broken");
     });
@@ -160,7 +160,7 @@ describe("a function", () => {
 });
 
 describe("a preflight", () => {
-  it("runs no middleware of the application, no guard and no handler, with a route or without", async () => {
+  it("A preflight runs no middleware of the application, no guard and no handler, with a route or without", async () => {
     const app = new App();
     const ran: string[] = [];
     app.use((_request, next) => {
@@ -184,7 +184,7 @@ describe("a preflight", () => {
     expect(ran).toEqual([]);
   });
 
-  it("is not a request without an origin or a requested method: a route for OPTIONS handles that", async () => {
+  it("An OPTIONS request without an origin or a requested method is not a preflight, and reaches its route", async () => {
     const app = new App().enableCors([allowed]);
     app.options("/custom", () => "custom");
     expect((await call(app, "/custom", { method: "OPTIONS" })).text).toBe("custom");
@@ -194,7 +194,7 @@ describe("a preflight", () => {
     expect((await call(app, "/custom", noOrigin)).text).toBe("custom");
   });
 
-  it("gets the methods, headers and age that were configured", async () => {
+  it("A preflight gets the configured methods, headers and age", async () => {
     const app = new App().enable_cors({
       origins: [allowed],
       methods: ["GET", "PUT"],
@@ -213,7 +213,7 @@ describe("a preflight", () => {
     expect(actual.get("access-control-allow-methods")).toBeUndefined();
   });
 
-  it("gets the headers it asks for where all are allowed, as long as they are names", async () => {
+  it("A preflight gets the headers it requests if all are allowed, as long as they are valid names", async () => {
     const app = new App().enableCors({ origins: [allowed], credentials: true, allowHeaders: "*" });
     const ask = async (asked: string): Promise<WireResponse> =>
       call(app, "/", preflight({ "Access-Control-Request-Headers": asked }));
@@ -225,7 +225,7 @@ describe("a preflight", () => {
     }
   });
 
-  it("cannot smuggle a header through the ones it asks for", async () => {
+  it("A preflight cannot inject a header through the requested ones", async () => {
     const app = new App().enableCors({ origins: [allowed], allowHeaders: "*" });
     app.logger = silent;
     server = await serve(app);
@@ -242,7 +242,7 @@ describe("a preflight", () => {
 });
 
 describe("errors", () => {
-  it("can be read by an allowed site too", async () => {
+  it("An allowed site can read errors too", async () => {
     const app = new App().enableCors([allowed]).enableBodyLimit(10);
     app.post("/upload", () => "x");
     const headers = { Origin: allowed };
@@ -262,7 +262,7 @@ describe("errors", () => {
     ["a guard's", 403],
     ["a middleware's", 429],
     ["a handler's", 500],
-  ])("%s as well", async (_whose, status) => {
+  ])("An allowed site can read %s error response too", async (_whose, status) => {
     const app = new App().enableCors([allowed]);
     app.use({ before: (request) => (request.path === "/429" ? Response.json({}, 429) : undefined) });
     app.get("/403", { guards: [() => false] }, () => "x");
@@ -276,7 +276,7 @@ describe("errors", () => {
 });
 
 describe("options", () => {
-  it("takes the contract's positional form, and the last call counts", async () => {
+  it("enable_cors() accepts the contract's positional form, and the last call counts", async () => {
     const app = new App().enable_cors(["https://first.example"]).enableCors([allowed]);
     app.get("/", () => "x");
     expect((await call(app, "/", { headers: { Origin: allowed } })).all("access-control-allow-origin")).toEqual([
@@ -286,7 +286,7 @@ describe("options", () => {
     expect(first.all("access-control-allow-origin")).toEqual([]);
   });
 
-  it("refuses credentials for everybody", () => {
+  it("Credentials for every origin are refused", () => {
     expect(() => new App().enableCors({ credentials: true })).toThrow(/cannot allow credentials to every site/);
     expect(() => new App().enableCors({ origins: [allowed, "*"], credentials: true })).toThrow(/every site/);
   });
@@ -299,15 +299,15 @@ describe("options", () => {
     ["https://*.app.example", "is not an origin"],
     ["null", "any page can make itself have it"],
     ["", "is not an origin"],
-  ])("refuses %j, which no browser sends", (origin, message) => {
+  ])("The origin %j, which no browser sends, is refused", (origin, message) => {
     expect(() => new App().enableCors([origin])).toThrow(message);
   });
 
-  it("takes origins of other schemes", () => {
+  it("Origins of other schemes are accepted", () => {
     expect(() => new App().enableCors(["capacitor://localhost", "chrome-extension://abcdef"])).not.toThrow();
   });
 
-  it("names an option that it does not know", () => {
+  it("An unknown option of enableCors() is refused by name", () => {
     expect(() => new App().enableCors({ origin: ["*"] } as never)).toThrow(
       "unknown option 'origin' in enableCors(); did you mean 'origins'?",
     );

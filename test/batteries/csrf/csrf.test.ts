@@ -17,7 +17,7 @@ async function statusOf(app: App, headers: Record<string, string>, method = "POS
 }
 
 describe("protection against forged requests", () => {
-  it("refuses requests that a page of another site makes a browser send", async () => {
+  it("Requests that a page of another site makes a browser send are refused", async () => {
     const app = csrfApp();
     for (const site of ["cross-site", "same-site", "", "SAME-ORIGIN", "same-origin, cross-site"]) {
       for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
@@ -36,7 +36,7 @@ describe("protection against forged requests", () => {
     }
   });
 
-  it("lets the site's own pages pass, and clients that are no browsers", async () => {
+  it("The site's own pages, and clients that are not browsers, pass", async () => {
     const app = csrfApp();
     expect(await statusOf(app, { "sec-fetch-site": "same-origin" })).toBe(200);
     expect(await statusOf(app, { "sec-fetch-site": "none" })).toBe(200);
@@ -45,14 +45,14 @@ describe("protection against forged requests", () => {
     expect(await statusOf(app, {})).toBe(200);
   });
 
-  it("lets safe requests pass", async () => {
+  it("Safe requests pass the CSRF protection", async () => {
     const app = csrfApp();
     const cross = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
     expect(await statusOf(app, cross, "GET")).toBe(200);
     expect(await statusOf(app, cross, "HEAD")).toBe(200);
   });
 
-  it("trusts the configured origins, exactly", async () => {
+  it("Configured origins are trusted, exactly", async () => {
     const app = csrfApp({ trustedOrigins: ["https://app.example"] });
     const from = (origin: string) => ({ "sec-fetch-site": "cross-site", origin });
     expect(await statusOf(app, from("https://app.example"))).toBe(200);
@@ -62,13 +62,13 @@ describe("protection against forged requests", () => {
     expect(await statusOf(app, { "sec-fetch-site": "cross-site" })).toBe(403);
   });
 
-  it("skips the configured paths, and everything below them", async () => {
+  it("Configured paths, and everything below them, skip the CSRF protection", async () => {
     const app = csrfApp({ skip_paths: ["/hooks"] } as CsrfOptions);
     expect(await statusOf(app, { origin: "https://evil.example" }, "POST", "/hooks/github")).toBe(200);
     expect(await statusOf(app, { origin: "https://evil.example" })).toBe(403);
   });
 
-  it("compares with the host that a trusted proxy was asked for", async () => {
+  it("The origin is compared with the host that a trusted proxy reports", async () => {
     const app = csrfApp().trustProxy("loopback");
     await using server = await serve(app);
     const ask = async (origin: string): Promise<number> => {
@@ -78,13 +78,13 @@ describe("protection against forged requests", () => {
     expect([await ask("https://shop.example"), await ask(server.url)]).toEqual([200, 403]);
   });
 
-  it("answers a problem", async () => {
+  it("A refusal of the CSRF protection is a problem document", async () => {
     const response = await csrfApp().request("/", { method: "POST", headers: { origin: "https://evil.example" } });
     expect(response.headers.get("content-type")).toBe("application/problem+json");
     expect(await response.json()).toMatchObject({ type: "/errors/origin-not-allowed", status: 403 });
   });
 
-  it("refuses options that would protect nothing", () => {
+  it("CSRF options that would protect nothing are refused", () => {
     const enable = (options: unknown) => () => new App().enable_csrf(options as never);
     expect(enable({ trustedOrigins: ["*"] })).toThrow("takes origins, not '*'");
     expect(enable({ trustedOrigins: ["app.example"] })).toThrow("is not an origin");
@@ -117,7 +117,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
 
   const tokenOf = async (client: TestClient): Promise<string> => (await client.get("/form")).text();
 
-  it("are needed by unsafe requests, in the form or in a header", async () => {
+  it("Unsafe requests need a CSRF token, in the form or in a header", async () => {
     const client = testClient(formApp());
     const token = await tokenOf(client);
     expect((await client.post("/form", { form: { a: "1", _csrf: token } })).status).toBe(200);
@@ -133,7 +133,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
     expect((await client.post("/stream", { form: { _csrf: token } })).status).toBe(403);
   });
 
-  it("are good for one client", async () => {
+  it("A CSRF token is valid for one client only", async () => {
     const app = formApp();
     const [ada, bob] = [testClient(app), testClient(app)];
     const token = await tokenOf(ada);
@@ -142,7 +142,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
     expect((await testClient(app).post("/json", { headers: { "x-csrf-token": token } })).status).toBe(403);
   });
 
-  it("are different each time, and all good", async () => {
+  it("CSRF tokens are different each time, and all valid", async () => {
     const client = testClient(formApp());
     const tokens = [await tokenOf(client), await tokenOf(client)];
     expect(tokens[0]).not.toBe(tokens[1]);
@@ -151,7 +151,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
     }
   });
 
-  it("do not survive any change", async () => {
+  it("A changed CSRF token is refused", async () => {
     const client = testClient(formApp());
     const token = await tokenOf(client);
     const letter = fc.constantFrom(..."ABCabc019-_.=");
@@ -165,13 +165,13 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
     );
   });
 
-  it("do not replace the check of the origin", async () => {
+  it("A CSRF token does not replace the check of the origin", async () => {
     const client = testClient(formApp());
     const headers = { "x-csrf-token": await tokenOf(client), "sec-fetch-site": "same-site" };
     expect((await client.post("/json", { headers })).status).toBe(403);
   });
 
-  it("come with a cookie that scripts cannot read, and a response that is not shared", async () => {
+  it("A CSRF token comes with a cookie that scripts cannot read, and a response that is not shared", async () => {
     const client = testClient(formApp());
     const response = await client.get("/form");
     expect(response.headers.getSetCookie()[0]).toMatch(/^(?:csrf|session)=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax$/);
@@ -183,7 +183,7 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
 });
 
 describe("tokens", () => {
-  it("from before a login are worthless after it", async () => {
+  it("A CSRF token from before a login is invalid after it", async () => {
     const app = new App().enableSessions({ secret }).enableCsrf({ tokens: true });
     app.get("/form", (request) => request.csrfToken());
     app.post("/login", (request) => request.session.regenerate());
@@ -194,11 +194,11 @@ describe("tokens", () => {
     expect([await post(), await post()]).toEqual([204, 403]);
   });
 
-  it("need a secret or sessions, and say so at the start", async () => {
+  it("CSRF tokens without a secret or sessions are refused at the start", async () => {
     await expect(new App().enableCsrf({ tokens: true }).start()).rejects.toThrow("needs a secret, or enableSessions");
   });
 
-  it("are there when they are enabled, and request.csrfToken says so otherwise", async () => {
+  it("request.csrfToken() without enabled tokens throws an error that names the remedy", async () => {
     for (const app of [new App(), new App().enableCsrf()]) {
       app.get("/", (request) => request.csrfToken());
       app.logger = { ...app.logger, error() {} };
@@ -206,7 +206,7 @@ describe("tokens", () => {
     }
   });
 
-  it("are signed by the first of several secrets and accepted from all", async () => {
+  it("CSRF tokens are signed with the first of several secrets and accepted from all", async () => {
     const appWith = (...secrets: string[]): App => {
       const app = new App().enableCsrf({
         tokens: true,

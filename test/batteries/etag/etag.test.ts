@@ -19,7 +19,7 @@ function bookApp(): App {
 }
 
 describe("enableEtag()", () => {
-  it("gives a body a weak tag that stands for its bytes", async () => {
+  it("A body gets a weak entity tag that depends on its bytes", async () => {
     await using server = await wire(bookApp());
     const tag = (await server.send("/book")).get("etag");
     expect(tag).toMatch(/^W\/"[A-Za-z0-9+/]{27}"$/);
@@ -29,7 +29,7 @@ describe("enableEtag()", () => {
     expect((await server.send("/book", { method: "HEAD" })).get("etag")).toBe(tag);
   });
 
-  it("changes with every body of a route, and comes back with it", async () => {
+  it("The entity tag changes with the body, and returns with it", async () => {
     const app = new App().enableEtag();
     app.get("/", (request) => request.query.get("body") ?? "");
     await using server = await wire(app);
@@ -47,7 +47,7 @@ describe("enableEtag()", () => {
     ["the tag as a strong one", (tag: string) => tag.slice(2)],
     ["a list with it", (tag: string) => `"a", W/"b,c",${tag} , "d"`],
     ["a star", () => "*"],
-  ])("answers 304 to If-None-Match with %s", async (_what, make) => {
+  ])("A request gets 304 for If-None-Match with %s", async (_what, make) => {
     await using server = await wire(bookApp());
     const tag = (await server.send("/book")).get("etag")!;
     for (const method of ["GET", "HEAD"]) {
@@ -58,20 +58,23 @@ describe("enableEtag()", () => {
     }
   });
 
-  it.each(['"other"', "garbage", "", 'W/"', '"a" "b"'])("sends the body to If-None-Match: %s", async (value) => {
-    await using server = await wire(bookApp());
-    const response = await server.send("/book", { headers: { "If-None-Match": value } });
-    expect([response.status, response.text]).toEqual([200, '{"title":"Emma"}']);
-  });
+  it.each(['"other"', "garbage", "", 'W/"', '"a" "b"'])(
+    "A request gets the body for If-None-Match: %s",
+    async (value) => {
+      await using server = await wire(bookApp());
+      const response = await server.send("/book", { headers: { "If-None-Match": value } });
+      expect([response.status, response.text]).toEqual([200, '{"title":"Emma"}']);
+    },
+  );
 
-  it("looks at If-None-Match, not at If-Modified-Since", async () => {
+  it("If-None-Match takes precedence over If-Modified-Since", async () => {
     await using server = await wire(bookApp());
     const future = new Date(Date.now() + 1e9).toUTCString();
     const headers = { "If-None-Match": '"other"', "If-Modified-Since": future };
     expect((await server.send("/book", { headers })).status).toBe(200);
   });
 
-  it("goes by If-Modified-Since where the handler sets Last-Modified and the client has no tag", async () => {
+  it("If-Modified-Since is used if the handler sets Last-Modified and the client has no tag", async () => {
     const app = new App().enableEtag();
     const modified = "Tue, 01 Jan 2030 00:00:00 GMT";
     const fields = { headers: { "Last-Modified": modified } };
@@ -95,14 +98,14 @@ describe("enableEtag()", () => {
     expect([await status("/none", modified), await status("/wrong", modified)]).toEqual([200, 200]);
   });
 
-  it("tags a body of any size", async () => {
+  it("A body of any size gets an entity tag", async () => {
     const app = new App().enableEtag();
     app.get("/", () => Buffer.alloc(12_000_000));
     await using server = await wire(app);
     expect((await server.send("/")).get("etag")).toMatch(/^W\/"/);
   });
 
-  it("answers 304 to nothing but GET and HEAD with 200", async () => {
+  it("Only GET and HEAD with 200 get 304", async () => {
     await using server = await wire(bookApp());
     const headers = { "If-None-Match": "*" };
     const post = await server.send("/book", { method: "POST", headers });
@@ -114,7 +117,7 @@ describe("enableEtag()", () => {
     expect((await server.send("/empty", { headers })).status).toBe(204);
   });
 
-  it("tags every body, also of other methods and statuses, but none that is a part or empty", async () => {
+  it("Every body gets an entity tag, also for other methods and statuses, except partial and empty ones", async () => {
     await using server = await wire(bookApp());
     expect((await server.send("/book", { method: "POST" })).get("etag")).toBeDefined();
     expect((await server.send("/missing")).get("etag")).toBeDefined();
@@ -122,14 +125,14 @@ describe("enableEtag()", () => {
     expect((await server.send("/empty")).get("etag")).toBeUndefined();
   });
 
-  it("keeps and uses the handler's own tag", async () => {
+  it("An entity tag of the handler is kept and used", async () => {
     await using server = await wire(bookApp());
     expect((await server.send("/own")).all("etag")).toEqual(['"mine"']);
     const response = await server.send("/own", { headers: { "If-None-Match": 'W/"mine"' } });
     expect([response.status, response.get("etag")]).toEqual([304, '"mine"']);
   });
 
-  it("has no tag for a stream, unless the handler gives one; then a 304 ends the stream", async () => {
+  it("A stream has no entity tag unless the handler sets one, and a 304 then ends the stream", async () => {
     const app = new App().enableEtag();
     const ended: string[] = [];
     const stream = (name: string): AsyncIterableIterator<string> => ({
@@ -150,7 +153,7 @@ describe("enableEtag()", () => {
     expect(ended).toEqual(["plain", "tagged returned"]);
   });
 
-  it("has no tag for a body over a limit that was set", async () => {
+  it("A body over the configured limit gets no entity tag", async () => {
     const app = new App().enableEtag({ maxSize: 10 });
     app.get("/{size}", (request) => "x".repeat(Number(request.params.size)));
     await using server = await wire(app);
@@ -158,7 +161,7 @@ describe("enableEtag()", () => {
     expect((await server.send("/11")).get("etag")).toBeUndefined();
   });
 
-  it("is left out of a route with etag: false", async () => {
+  it("A route with etag: false has no entity tag", async () => {
     const app = new App().enable_etag();
     app.get("/", { etag: false }, () => "x");
     await using server = await wire(app);
@@ -166,7 +169,7 @@ describe("enableEtag()", () => {
     expect([response.status, response.get("etag")]).toEqual([200, undefined]);
   });
 
-  it("keeps the fields in a 304 that caches need, and drops those that describe the body", async () => {
+  it("A 304 keeps the headers that caches need, and drops those that describe the body", async () => {
     const app = new App().enableEtag().enableCors(["https://a.example"]).enableRequestId();
     app.get("/", () => {
       const response = new Response("x", {
@@ -195,7 +198,7 @@ describe("enableEtag()", () => {
     }
   });
 
-  it("gives a response that is used again one tag", async () => {
+  it("A response object that is used again gets one entity tag", async () => {
     const app = new App().enableEtag();
     const same = Response.json({ a: 1 });
     app.get("/", () => same);
@@ -205,7 +208,7 @@ describe("enableEtag()", () => {
     expect((await server.send("/")).text).toBe('{"a":1}');
   });
 
-  it("names an option that it does not know", () => {
+  it("An unknown option of enableEtag() is refused by name", () => {
     expect(() => new App().enableEtag({ maxsize: 1 } as never)).toThrow("did you mean 'maxSize'?");
   });
 });

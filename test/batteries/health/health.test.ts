@@ -30,7 +30,7 @@ function quietApp(): App {
 }
 
 describe("health endpoints", () => {
-  it("are four, with the body of the contract", async () => {
+  it("The four health endpoints respond with the contract's body", async () => {
     const app = new App().enableHealthChecks({ version: "1.2.3" });
     await using server = await serve(app);
     for (const path of ["/health", "/health/live", "/health/ready", "/health/startup"]) {
@@ -49,7 +49,7 @@ describe("health endpoints", () => {
   it.each([
     ["a config", new HealthCheckConfig({ base_path: "/status/", include_system_info: true })],
     ["its fields", { basePath: "/status", includeSystemInfo: true }],
-  ])("stand where %s says", async (_, config) => {
+  ])("The health endpoints are at the path of %s", async (_, config) => {
     const app = new App().enable_health_checks(config);
     expect((await ask(app, "/status/live")).code).toBe(200);
     const { report } = await ask(app, "/status");
@@ -58,11 +58,11 @@ describe("health endpoints", () => {
     expect((await app.request("/health")).status).toBe(404);
   });
 
-  it("hide the machine by default", async () => {
+  it("The health report hides the machine by default", async () => {
     expect((await ask(new App().enableHealthChecks(null), "/health")).report.system).toBeUndefined();
   });
 
-  it("have configs in both spellings", () => {
+  it("HealthCheckConfig has both spellings", () => {
     const config = new HealthCheckConfig("/status", true);
     expect([config.base_path, config.basePath]).toEqual(["/status", "/status"]);
     expect([config.include_system_info, config.includeSystemInfo]).toEqual([true, true]);
@@ -73,11 +73,11 @@ describe("health endpoints", () => {
     [{ basePath: "x" }, "must be a path that begins with '/'"],
     [{ basePath: "/x/{id}" }, "must be a path without parameters"],
     [{ includeSystemInfo: "yes" }, "must be true or false"],
-  ])("refuse the options %j", (options, message) => {
+  ])("enableHealthChecks() refuses the options %j", (options, message) => {
     expect(() => new App().enableHealthChecks(options as never)).toThrow(message);
   });
 
-  it("respond to every client: neither middleware nor guards nor limits stand before them", async () => {
+  it("Health endpoints respond to every client, before middleware, guards and limits", async () => {
     const app = new App().enableHealthChecks().enableMetrics();
     app.use({ before: () => Response.json({ error: "who are you?" }, 401) });
     app.addGuard(() => {
@@ -90,7 +90,7 @@ describe("health endpoints", () => {
     }
   });
 
-  it("are logged and given ids and headers like anything else", async () => {
+  it("Health responses have ids and security headers as any other", async () => {
     const app = new App().enableHealthChecks().enableRequestId().enableSecurityHeaders();
     const { headers } = await app.request("/health/live");
     expect(headers.get("x-request-id")).not.toBeNull();
@@ -99,7 +99,7 @@ describe("health endpoints", () => {
 });
 
 describe("the life of an application", () => {
-  it("is reported: not ready while starting and draining, always alive, started once it was", async () => {
+  it("An application is not ready while starting and draining, always alive, and started once it was", async () => {
     const app = new App().enableHealthChecks();
     const seen: Record<string, number[]> = {};
     const look = async (phase: string): Promise<void> => {
@@ -126,7 +126,7 @@ describe("the life of an application", () => {
     });
   });
 
-  it("is reported over a connection that was open before draining began", async () => {
+  it("Draining is reported over a connection that was open before", async () => {
     const app = new App().enableHealthChecks();
     const server = await serve(app);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -145,7 +145,7 @@ describe("the life of an application", () => {
 });
 
 describe("checks", () => {
-  it("decide over readiness and the report, and never over liveness", async () => {
+  it("A health check decides about readiness and the report, and never about liveness", async () => {
     const app = quietApp().enableHealthChecks();
     let up = true;
     app.healthCheck("disk", () => up);
@@ -160,7 +160,7 @@ describe("checks", () => {
     expect(await ask(app, "/health/live")).toMatchObject({ code: 200, report: { checks: {} } });
   });
 
-  it("belong to the probes they name", async () => {
+  it("A health check can be assigned to other probes", async () => {
     const app = quietApp().enable_health_checks();
     app.health_check("loop", () => false, { on: ["live", "startup"] });
     expect((await ask(app, "/health/live")).code).toBe(503);
@@ -169,7 +169,7 @@ describe("checks", () => {
     expect((await ask(app, "/health")).code).toBe(503);
   });
 
-  it("say how it is: by a status, with a message, or by throwing", async () => {
+  it("A health check reports by a status, with a message, or by throwing", async () => {
     const app = quietApp().enableHealthChecks();
     app.healthCheck("nothing", () => {});
     app.healthCheck("word", () => "DEGRADED");
@@ -186,7 +186,7 @@ describe("checks", () => {
     });
   });
 
-  it("that the application can do without make it degraded, not down", async () => {
+  it("A failed check that is not critical makes the application degraded, not down", async () => {
     const app = quietApp().enableHealthChecks();
     app.healthCheck("search", () => false, { critical: false });
     expect(await ask(app, "/health/ready")).toMatchObject({
@@ -195,7 +195,7 @@ describe("checks", () => {
     });
   });
 
-  it("that hang are DOWN when their time is up, have their signal aborted, and delay no other check", async () => {
+  it("A check that hangs is DOWN after its time, has its signal aborted, and delays no other check", async () => {
     const app = quietApp().enableHealthChecks();
     let told: unknown;
     app.healthCheck(
@@ -216,7 +216,7 @@ describe("checks", () => {
     expect(told).toBeInstanceOf(Error);
   });
 
-  it("run side by side", async () => {
+  it("Health checks run concurrently", async () => {
     const app = quietApp().enableHealthChecks();
     const here: string[] = [];
     let meet!: () => void;
@@ -231,7 +231,7 @@ describe("checks", () => {
     expect((await ask(app, "/health/ready")).code).toBe(200);
   });
 
-  it("run once for requests at the same time, and again for later ones", async () => {
+  it("A health check runs once for concurrent requests, and again for later ones", async () => {
     const app = quietApp().enableHealthChecks();
     let runs = 0;
     app.healthCheck("slow", async () => {
@@ -244,7 +244,7 @@ describe("checks", () => {
     expect(runs).toBe(2);
   });
 
-  it("are not run again while their outcome is kept", async () => {
+  it("A health check does not run again while its result is cached", async () => {
     const app = quietApp().enableHealthChecks({ cacheSeconds: 60 });
     let runs = 0;
     app.healthCheck("dear", () => void runs++);
@@ -252,7 +252,7 @@ describe("checks", () => {
     expect(runs).toBe(1);
   });
 
-  it("are logged when they fail and when they are well again, not each time", async () => {
+  it("A health check is logged when it fails and when it recovers, not each time", async () => {
     const lines: string[] = [];
     const app = quietApp().enableHealthChecks();
     const line = (message: string): void => void lines.push(message);
@@ -266,7 +266,7 @@ describe("checks", () => {
     expect(lines).toEqual(["health: db is DOWN", "health: db is well again"]);
   });
 
-  it("show their errors in development, without passwords, and not in production", async () => {
+  it("Errors of health checks are shown in development without passwords, and not in production", async () => {
     const create = (): App =>
       quietApp()
         .enableHealthChecks()
@@ -282,13 +282,13 @@ describe("checks", () => {
     await producing.close();
   });
 
-  it("of features stand among the others", async () => {
+  it("Health checks of features are listed with the others", async () => {
     const app = quietApp().enableHealthChecks();
     registerHealthCheck(hostOf(app), "engine", () => false);
     expect((await ask(app, "/health/ready")).report.checks).toMatchObject({ engine: { status: "DOWN" } });
   });
 
-  it("may have any name, once", async () => {
+  it("A health check can have any name, once", async () => {
     const app = quietApp().enableHealthChecks();
     app.healthCheck("__proto__", () => false);
     expect(JSON.stringify((await ask(app, "/health")).report.checks)).toContain('"__proto__"');
@@ -301,11 +301,11 @@ describe("checks", () => {
     [["x", "y"], 'takes a function second, not "y"'],
     [["x", () => true, { timout: 1 }], "did you mean 'timeout'?"],
     [["x", () => true, { on: ["redy"] }], "'on' in the health check 'x' must be a list"],
-  ])("refuse %j", (args, message) => {
+  ])("app.healthCheck() refuses %j", (args, message) => {
     expect(() => new App().healthCheck(...(args as unknown as Parameters<App["healthCheck"]>))).toThrow(message);
   });
 
-  it("that say something unheard of are down", async () => {
+  it("A check that returns an unknown status is down", async () => {
     const app = quietApp().enableHealthChecks();
     app.healthCheck("odd", () => "FINE" as never);
     expect((await ask(app, "/health")).report.checks["odd"]).toMatchObject({

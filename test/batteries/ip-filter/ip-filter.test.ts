@@ -12,19 +12,19 @@ async function statuses(options: IpFilterOptions, clients: readonly string[]): P
 }
 
 describe("the IP filter", () => {
-  it("lets in the clients in `allow`, and no others", async () => {
+  it("The IP filter admits the clients in `allow`, and no others", async () => {
     const clients = ["203.0.113.5", "203.0.114.5", "2001:db8::9", "::ffff:203.0.113.6", "2001:db9::9"];
     expect(await statuses({ allow: ["203.0.113.0/24", "2001:db8::/32"] }, clients)).toEqual([200, 403, 200, 200, 403]);
   });
 
-  it("refuses the clients in `deny`, also if `allow` has them", async () => {
+  it("The IP filter refuses the clients in `deny`, also if `allow` has them", async () => {
     const clients = ["203.0.113.5", "203.0.113.66", "198.51.100.1"];
     expect(await statuses({ deny: ["203.0.113.66"] }, clients)).toEqual([200, 403, 200]);
     const both = { allow: ["203.0.113.0/24"], deny: ["203.0.113.66"] };
     expect(await statuses(both, clients)).toEqual([200, 403, 403]);
   });
 
-  it("answers a problem that does not show the address", async () => {
+  it("A refusal of the IP filter is a problem document that does not show the address", async () => {
     const app = new App().enable_ip_filter({ deny: ["loopback"] });
     app.get("/", () => "in");
     await using server = await serve(app);
@@ -35,7 +35,7 @@ describe("the IP filter", () => {
     expect(text).not.toContain("127.0.0.1");
   });
 
-  it("is not fooled by a header that no trusted proxy wrote", async () => {
+  it("The IP filter ignores a header that no trusted proxy wrote", async () => {
     const app = new App().enableIpFilter({ allow: ["203.0.113.5"] });
     app.get("/", () => "in");
     await using server = await serve(app);
@@ -44,7 +44,7 @@ describe("the IP filter", () => {
     }
   });
 
-  it("with `allow` refuses a peer whose address is not known, unless it allows Unix sockets", async () => {
+  it("An IP filter with `allow` refuses a peer of unknown address, unless it allows Unix sockets", async () => {
     for (const [allow, status] of [
       [["loopback"], 403],
       [["unix"], 200],
@@ -55,7 +55,7 @@ describe("the IP filter", () => {
     }
   });
 
-  it("stands before authentication and before routing", async () => {
+  it("The IP filter runs before authentication and before routing", async () => {
     const app = new App().enableIpFilter({ deny: ["loopback"] });
     let reached = false;
     app.use({ before: () => void (reached = true) });
@@ -63,7 +63,7 @@ describe("the IP filter", () => {
     expect([(await fetch(`${server.url}/nowhere`)).status, reached]).toEqual([403, false]);
   });
 
-  it("can be put on a blueprint alone", async () => {
+  it("The IP filter can be used for one blueprint alone", async () => {
     const admin = new Blueprint("/admin").use(ipFilter({ allow: ["10.0.0.0/8"] }));
     admin.get("/", () => "in");
     const app = new App().registerBlueprint(admin);
@@ -76,7 +76,7 @@ describe("the IP filter", () => {
   it.each([
     ["app.use(ipFilter())", (app: App) => app.use(ipFilter({ deny: ["loopback"] }))],
     ["enableIpFilter()", (app: App) => app.enableIpFilter({ deny: ["loopback"] })],
-  ])("as %s stands before health probes and the live page, too", async (_name, protect) => {
+  ])("The IP filter as %s runs before health probes and the live page too", async (_name, protect) => {
     const app = protect(new App().enableHealthChecks().enableLivePage());
     await using server = await serve(app, { debug: true });
     for (const path of ["/health", "/health/live", "/_stoa", "/_stoa/events"]) {
@@ -84,7 +84,7 @@ describe("the IP filter", () => {
     }
   });
 
-  it("refuses lists that make no sense", () => {
+  it("The IP filter refuses invalid lists", () => {
     expect(() => ipFilter({})).toThrow("ipFilter needs allow or deny");
     expect(() => ipFilter({ allow: ["nowhere"] })).toThrow('"nowhere" in ipFilter is not an address');
     expect(() => ipFilter({ alow: [] } as never)).toThrow("did you mean 'allow'?");

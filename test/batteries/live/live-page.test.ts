@@ -7,7 +7,7 @@ import { send } from "../wire.js";
 import { readEvents } from "./events.js";
 
 describe("the live page", () => {
-  it("is there in development, at its path or another", async () => {
+  it("The live page is available in development, at its path or another", async () => {
     const app = new App().enableLivePage();
     await using server = await serve(app, { debug: true });
     const page = await send(server.url, "/_stoa");
@@ -18,20 +18,20 @@ describe("the live page", () => {
     expect((await send(elsewhere.url, "/_stoa")).status).toBe(404);
   });
 
-  it("is not there in production, nor anything of it", async () => {
+  it("The live page and its events do not exist in production", async () => {
     const app = new App().enableLivePage();
     await using server = await serve(app, { debug: false });
     for (const path of ["/_stoa", "/_stoa/events"]) expect((await send(server.url, path)).status).toBe(404);
     expect(hostOf(app).links()).toEqual([]);
   });
 
-  it("is shown in the banner", async () => {
+  it("The live page is listed in the banner", async () => {
     const app = new App().enableLivePage();
     await app.start();
     expect(hostOf(app).links()).toEqual([["Live", "/_stoa"]]);
   });
 
-  it("is one document: style and script are in it and named by their hashes, and nothing else may be loaded", async () => {
+  it("The live page is one document with inline style and script by hash, and can load nothing else", async () => {
     await using server = await serve(new App().enableLivePage().enableSecurityHeaders(), { debug: true });
     const page = await send(server.url, "/_stoa");
     const policy = page.get("content-security-policy")!;
@@ -43,7 +43,7 @@ describe("the live page", () => {
     expect(page.text).not.toMatch(/\sstyle="|@import|url\(/);
   });
 
-  it("is not for other sites, whatever CORS allows", async () => {
+  it("Other sites cannot read the live page, whatever CORS allows", async () => {
     await using server = await serve(new App().enableLivePage().enableCors(), { debug: true });
     const ask = async (path: string, headers: Record<string, string>): Promise<number> =>
       (await send(server.url, path, { headers })).status;
@@ -73,12 +73,12 @@ describe("the live page", () => {
     ["203.0.113.5", 403],
     ["evil.example", 403],
     ["127.0.0.1.evil.example", 403],
-  ])("under the name %s answers %i", async (host, status) => {
+  ])("The live page under the host %s responds with %i", async (host, status) => {
     await using server = await serve(new App().enableLivePage({ hosts: ["box.test"] }), { debug: true });
     expect((await send(server.url, "/_stoa", { headers: { host } })).status).toBe(status);
   });
 
-  it("is not for clients from far away, unless they ask for a host that was named", async () => {
+  it("Remote clients cannot open the live page, unless they use a configured host", async () => {
     const app = new App().enableLivePage({ hosts: ["box.test"] }).trustProxy("loopback");
     await using server = await serve(app, { debug: true });
     const from = async (client: string, host: string): Promise<number> =>
@@ -88,7 +88,7 @@ describe("the live page", () => {
     expect(await from("203.0.113.5", "box.test")).toBe(200);
   });
 
-  it("needs no login: your middleware and guards do not stand before it", async () => {
+  it("The live page needs no login, because middleware and guards run after it", async () => {
     const app = new App().enableLivePage();
     app.use({ before: () => Response.json({}, 401) });
     await using server = await serve(app, { debug: true });
@@ -100,7 +100,7 @@ describe("the live page", () => {
     [{ path: "/{x}" }, "a plain path"],
     [{ paths: "/x" }, "did you mean 'path'?"],
     [{ requests: 0 }, "an integer from 1 to 10000"],
-  ])("refuses the options %j", (options, message) => {
+  ])("enableLivePage() refuses the options %j", (options, message) => {
     expect(() => new App().enableLivePage(options as never)).toThrow(message);
   });
 });
@@ -127,7 +127,7 @@ describe("the events of the live page", () => {
     return app;
   }
 
-  it("begin with everything: routes with their guards and tags, requests, seconds, health", async () => {
+  it("The events of the live page begin with routes, guards, tags, requests, seconds and health", async () => {
     const app = watchedApp();
     app.healthCheck("db", () => true);
     await using server = await serve(app, { debug: true });
@@ -157,7 +157,7 @@ describe("the events of the live page", () => {
     expect(hello["perRoute"]).toMatchObject([["GET /books/{id}", { count: 1, errors: 0 }]]);
   });
 
-  it("go on with changes: finished requests with their errors, and a beat each second", async () => {
+  it("The events of the live page continue with finished requests, their errors, and a beat each second", async () => {
     await using server = await serve(watchedApp(), { debug: true });
     await using events = await readEvents(server.url);
     expect((await events.next("hello"))["health"]).toBeNull();
@@ -181,7 +181,7 @@ describe("the events of the live page", () => {
     expect(counted.errors).toBe(1);
   });
 
-  it("hold no secret: no query, no header, no body, no parameter that is named like one", async () => {
+  it("The events of the live page contain no secret: no query, header, body or parameter with a secret's name", async () => {
     await using server = await serve(watchedApp(), { debug: true });
     await send(server.url, "/reset/s3cr3t/two?key=s3cr3t", { headers: { authorization: "Bearer s3cr3t" } });
     await send(server.url, "/books", { method: "POST", body: "s3cr3t", headers: { cookie: "a=s3cr3t" } });
@@ -191,7 +191,7 @@ describe("the events of the live page", () => {
     expect(JSON.stringify(hello)).not.toContain("s3cr3t");
   });
 
-  it("keep no more requests than allowed", async () => {
+  it("The live page keeps no more requests than allowed", async () => {
     await using server = await serve(watchedApp(), { debug: true });
     for (let i = 1; i <= 20; i++) await send(server.url, `/books/${i}`);
     await using events = await readEvents(server.url);
@@ -199,7 +199,7 @@ describe("the events of the live page", () => {
     expect(requests.map(({ path }) => path)).toEqual(["/books/18", "/books/19", "/books/20"]);
   });
 
-  it("leave out the page itself and the probes", async () => {
+  it("The live page leaves out itself and the probes", async () => {
     await using server = await serve(watchedApp().enableHealthChecks(), { debug: true });
     await send(server.url, "/_stoa");
     await send(server.url, "/health/ready");
@@ -207,7 +207,7 @@ describe("the events of the live page", () => {
     expect((await events.next("hello"))["requests"]).toEqual([]);
   });
 
-  it("end with the application, so that the shutdown does not wait for open pages", async () => {
+  it("The events of the live page end with the application, so that the shutdown does not wait for them", async () => {
     const server = await serve(watchedApp(), { debug: true });
     await using events = await readEvents(server.url);
     await events.next("hello");

@@ -13,7 +13,7 @@ describe("the pulse", () => {
     vi.useRealTimers();
   });
 
-  it("reports requests, failures and response times of each second", () => {
+  it("The pulse reports requests, failures and response times of each second", () => {
     for (let ms = 1; ms <= 100; ms++) pulse.add(ms > 98 ? 500 : 200, ms);
     vi.advanceTimersByTime(1000);
     expect(pulse.beats.at(-1)).toMatchObject({ requests: 100, errors: 2, p50: 51, p95: 96, p99: 100 });
@@ -21,18 +21,18 @@ describe("the pulse", () => {
     expect(pulse.beats.at(-1)).toMatchObject({ requests: 0, errors: 0, p50: null, p95: null, p99: null });
   });
 
-  it("counts all of very many requests, and keeps only some of their times", () => {
+  it("The pulse counts very many requests, and keeps only some of their times", () => {
     for (let i = 0; i < 50_000; i++) pulse.add(200, 7);
     vi.advanceTimersByTime(1000);
     expect(pulse.beats.at(-1)).toMatchObject({ requests: 50_000, p50: 7, p99: 7 });
   });
 
-  it("remembers two minutes", () => {
+  it("The pulse remembers two minutes", () => {
     vi.advanceTimersByTime(300_000);
     expect([pulse.beats.length, pulse.count]).toEqual([120, 300]);
   });
 
-  it("notices when the event loop was late", () => {
+  it("The pulse notices a late event loop", () => {
     // No time has passed for the real clock, so what it says here is all that was late.
     const now = performance.now();
     const clock = vi.spyOn(performance, "now").mockReturnValue(now + 250);

@@ -4,7 +4,7 @@ import { Response } from "../../../src/http/response.js";
 import { fakeRequest } from "../../http/fake-source.js";
 
 describe("a request in the live page", () => {
-  it("has parts of bounded length, whatever the client sends and the application throws", () => {
+  it("A request in the live page has parts of bounded length, whatever was sent or thrown", () => {
     const log = new LiveRequestLog(10);
     const request = fakeRequest("M".repeat(1000));
     request.context.request_id = "i".repeat(10_000);

@@ -24,7 +24,7 @@ function busyApp(): App {
 }
 
 describe("the text that is scraped", () => {
-  it.skipIf(!promtool)("leaves promtool nothing to complain of", async () => {
+  it.skipIf(!promtool)("Promtool accepts the metrics without a complaint", async () => {
     await using server = await serve(busyApp());
     for (let i = 0; i < 5; i++) await send(server.url, `/books/${i}`);
     await send(server.url, '/odd/"quoted"');
@@ -37,13 +37,13 @@ describe("the text that is scraped", () => {
     );
   });
 
-  it("has Cache-Control and Vary", async () => {
+  it("The metrics response has Cache-Control and Vary", async () => {
     const response = await busyApp().request("/metrics");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("vary")).toBe("Accept");
   });
 
-  it("is OpenMetrics for clients that prefer it", async () => {
+  it("Clients that prefer OpenMetrics get it", async () => {
     const accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
     const response = await busyApp().request("/metrics", { headers: { accept } });
     expect(response.headers.get("content-type")).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -61,11 +61,11 @@ describe("the text that is scraped", () => {
     ["application/openmetrics-text", true],
     ["application/openmetrics-text;q=0.1, text/plain;q=0.2", false],
     ["application/openmetrics-text;q=0", false],
-  ])("for Accept: %s is OpenMetrics: %s", (accept, open) => {
+  ])("The Accept value %s selects OpenMetrics: %s", (accept, open) => {
     expect(wantsOpenMetrics(accept)).toBe(open);
   });
 
-  it("shows the process, under the names that dashboards know", async () => {
+  it("The metrics contain the process, under the names that dashboards know", async () => {
     const text = await (await busyApp().request("/metrics")).text();
     const now = Date.now() / 1000;
     expect(sample(text, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
@@ -78,7 +78,7 @@ describe("the text that is scraped", () => {
     if (process.platform === "linux") expect(sample(text, "process_open_fds")).toBeGreaterThan(2);
   });
 
-  it("does not when that is switched off", async () => {
+  it("Metrics of the process can be disabled", async () => {
     const text = await (await new App().enableMetrics({ processMetrics: false }).request("/metrics")).text();
     expect(text).not.toContain("process_");
   });
@@ -96,7 +96,7 @@ describe("a registry of prom-client", () => {
     return registry;
   }
 
-  it("is shown among ours, value for value", async () => {
+  it("A registry of prom-client is exposed with the others, value for value", async () => {
     const metrics = new Metrics(vi.fn()).merge(promRegistry());
     const text = textFormat(await metrics.collect());
     expect(seriesIn(text)).toEqual([
@@ -115,7 +115,7 @@ describe("a registry of prom-client", () => {
     expect(types).toEqual(["counter", "gauge", "histogram", "summary"]);
   });
 
-  it.skipIf(!promtool)("may have the same metrics of the process: ours are shown, once", async () => {
+  it.skipIf(!promtool)("Metrics of the process that prom-client has too are exposed once", async () => {
     const registry = promRegistry();
     collectDefaultMetrics({ register: registry });
     const app = busyApp();

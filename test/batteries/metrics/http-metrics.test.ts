@@ -19,7 +19,7 @@ async function scrape(url: string, path = "/metrics"): Promise<string> {
 }
 
 describe("the metrics of requests", () => {
-  it("are the four of the contract, by method, status and path of the route", async () => {
+  it("The metrics of requests are the contract's four, by method, status and path of the route", async () => {
     const app = new App().enableMetrics();
     app.get("/books/{id}", () => ({ a: 1 }));
     app.post("/books", { status: 201 }, () => "é");
@@ -50,7 +50,7 @@ describe("the metrics of requests", () => {
     }
   });
 
-  it("take endpoint, namespace and subsystem, by position too", async () => {
+  it("enableMetrics() accepts endpoint, namespace and subsystem, also by position", async () => {
     const app = new App().enable_metrics("/internal/stats", "shop", "");
     app.get("/", () => "x");
     await app.request("/");
@@ -59,7 +59,7 @@ describe("the metrics of requests", () => {
     expect((await app.request("/metrics")).status).toBe(404);
   });
 
-  it("are in seconds: a slow response is not in the buckets of fast ones", async () => {
+  it("The durations of requests are in seconds: a slow response is not in the buckets of fast ones", async () => {
     const app = new App().enableMetrics();
     app.get("/slow", () => new Promise((resolve) => setTimeout(resolve, 60, "done")));
     await app.request("/slow");
@@ -72,7 +72,7 @@ describe("the metrics of requests", () => {
     expect(sum).toBeLessThan(10);
   });
 
-  it("have one label for all paths without a route", async () => {
+  it("All paths without a route have one label", async () => {
     await using server = await serve(new App().enableMetrics());
     const before = seriesIn(await scrape(server.url)).length;
     for (let i = 0; i < 200; i++) await send(server.url, `/unknown/${i}`);
@@ -83,7 +83,7 @@ describe("the metrics of requests", () => {
     expect(sample(text, `${total}{method="GET",status="404",path="unmatched"}`)).toBe(200);
   });
 
-  it("have one label for all methods that are not known", async () => {
+  it("All unknown methods have one label", async () => {
     const app = new App().enableMetrics();
     for (const method of ["FOO", "BAR", "BAZ"]) await app.request("/", { method });
     const text = await (await app.request("/metrics")).text();
@@ -91,7 +91,7 @@ describe("the metrics of requests", () => {
     expect(text).not.toContain("FOO");
   });
 
-  it("limit the number of routes with series of their own", async () => {
+  it("The number of routes with series of their own is limited", async () => {
     const app = new App().enableMetrics({ max_routes: 3 });
     for (let i = 0; i < 10; i++) app.get(`/r${i}`, () => "x");
     for (let i = 0; i < 10; i++) await app.request(`/r${i}`);
@@ -100,7 +100,7 @@ describe("the metrics of requests", () => {
     expect(sumOf(text, total)).toBe(10);
   });
 
-  it("count every request, and none that is not there, under load on many connections", async () => {
+  it("Every request is counted exactly once under load on many connections", async () => {
     const app = new App().enableMetrics();
     app.get("/sync", () => "x");
     app.get("/async", async () => "x");
@@ -131,7 +131,7 @@ describe("the metrics of requests", () => {
     expect(sample(text, inFlight)).toBe(0);
   });
 
-  it("leave out the scrape itself, the probes, and routes that ask for it", async () => {
+  it("The scrape itself, the probes, and routes with metrics: false are not counted", async () => {
     const app = new App().enableMetrics().enableHealthChecks();
     app.get("/quiet", { metrics: false }, () => "x");
     await app.request("/quiet");
@@ -140,7 +140,7 @@ describe("the metrics of requests", () => {
     expect(sumOf(await (await app.request("/metrics")).text(), total)).toBe(0);
   });
 
-  it("count requests that middleware refuses too, CORS preflight included", async () => {
+  it("Requests that middleware refuses are counted too, CORS preflight included", async () => {
     const app = new App().enableMetrics().enableCors();
     app.use({ before: () => Response.json({ error: "no" }, 401) });
     app.get("/", () => "x");
@@ -156,7 +156,7 @@ describe("the metrics of requests", () => {
 });
 
 describe("requests in flight", () => {
-  it("are those without a complete response: handlers that wait and bodies that are being sent", async () => {
+  it("Requests in flight are those of waiting handlers and of bodies that are being sent", async () => {
     let release!: () => void;
     const gate = new Promise<void>((resolve) => (release = resolve));
     const app = new App().enableMetrics();
@@ -174,38 +174,41 @@ describe("requests in flight", () => {
     expect(sample(await scrape(server.url), inFlight)).toBe(0);
   });
 
-  it.each(["net", "node"] as const)("end when the client leaves in the middle of a body (%s)", async (transport) => {
-    const app = new App().enableMetrics();
-    app.get("/endless", async function* () {
-      for (;;) {
-        yield "x".repeat(1000);
-        await new Promise((resolve) => setTimeout(resolve, 5));
+  it.each(["net", "node"] as const)(
+    "A request is no longer in flight when its client disconnects in the middle of a body (%s)",
+    async (transport) => {
+      const app = new App().enableMetrics();
+      app.get("/endless", async function* () {
+        for (;;) {
+          yield "x".repeat(1000);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      });
+      app.get("/events", () =>
+        Response.sse(
+          async function* (signal) {
+            yield "first";
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          },
+          { heartbeat: 0.05 },
+        ),
+      );
+      await using server = await serve(app, { transport });
+      for (const path of ["/endless", "/events"]) {
+        const leave = new AbortController();
+        const response = await fetch(server.url + path, { signal: leave.signal });
+        await response.body!.getReader().read();
+        expect(sample(await scrape(server.url), inFlight)).toBe(1);
+        leave.abort();
+        await until(async () => sample(await scrape(server.url), inFlight) === 0);
       }
-    });
-    app.get("/events", () =>
-      Response.sse(
-        async function* (signal) {
-          yield "first";
-          await new Promise((resolve) => signal.addEventListener("abort", resolve));
-        },
-        { heartbeat: 0.05 },
-      ),
-    );
-    await using server = await serve(app, { transport });
-    for (const path of ["/endless", "/events"]) {
-      const leave = new AbortController();
-      const response = await fetch(server.url + path, { signal: leave.signal });
-      await response.body!.getReader().read();
-      expect(sample(await scrape(server.url), inFlight)).toBe(1);
-      leave.abort();
-      await until(async () => sample(await scrape(server.url), inFlight) === 0);
-    }
-    const text = await scrape(server.url);
-    expect(sample(text, `${total}{method="GET",status="200",path="/endless"}`)).toBe(1);
-    expect(sample(text, 'framework_http_response_size_bytes_sum{method="GET",path="/endless"}')).toBeGreaterThan(0);
-  });
+      const text = await scrape(server.url);
+      expect(sample(text, `${total}{method="GET",status="200",path="/endless"}`)).toBe(1);
+      expect(sample(text, 'framework_http_response_size_bytes_sum{method="GET",path="/endless"}')).toBeGreaterThan(0);
+    },
+  );
 
-  it("end when a body fails, when it is discarded, and when the client left before the response", async () => {
+  it("A request is no longer in flight if its body fails or is discarded, or its client left before the response", async () => {
     let release!: () => void;
     const gate = new Promise<void>((resolve) => (release = resolve));
     const app = new App().enableMetrics();
@@ -237,7 +240,7 @@ describe("requests in flight", () => {
     expect(sample(text, `${total}{method="GET",status="200",path="/late"}`)).toBe(1);
   });
 
-  it("do not hold an open WebSocket, whose handshake is a request answered with 101", async () => {
+  it("An open WebSocket is not in flight, and its handshake counts as a request with 101", async () => {
     const app = new App().enableMetrics();
     app.websocket("/ws", async (socket) => void (await socket.recv()));
     await using server = await serve(app);
@@ -257,7 +260,7 @@ const silent = (() => {
 })();
 
 describe("requests that the server refuses", () => {
-  it("are counted by the code of the error", async () => {
+  it("Requests that the server refuses are counted by the code of the error", async () => {
     const app = new App().enableMetrics();
     const server = await app.run({ port: 0, host: "127.0.0.1", logs: false, banner: false, exit: false });
     const { port } = new URL(server.url);

@@ -11,7 +11,7 @@ const shown = async (metrics: Metrics): Promise<string[]> =>
 const create = (warn = vi.fn()): Metrics => new Metrics(warn);
 
 describe("custom metrics", () => {
-  it("are shown with the framework's, under the names they were given", async () => {
+  it("Custom metrics are exposed with the framework's, under their given names", async () => {
     const app = new App().enableMetrics();
     const orders = app.metrics.counter("orders_total", { help: "Orders taken.", labels: ["country"] });
     app.post("/orders", () => {
@@ -25,7 +25,7 @@ describe("custom metrics", () => {
     );
   });
 
-  it("count, are set and are measured", async () => {
+  it("Counters, gauges and histograms record values", async () => {
     const metrics = create();
     const counter = metrics.counter("a_total", { help: "A." });
     counter.inc();
@@ -50,7 +50,7 @@ describe("custom metrics", () => {
     ]);
   });
 
-  it("measure the seconds between the start and the end of a timer", async () => {
+  it("A timer measures the seconds between its start and end", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       const metrics = create();
@@ -65,7 +65,7 @@ describe("custom metrics", () => {
     }
   });
 
-  it("keep the first 256 characters of a label's value", async () => {
+  it("A label's value is cut to 256 characters", async () => {
     const metrics = create();
     const counter = metrics.counter("a_total", { help: "A.", labels: ["x"] });
     counter.inc({ x: "y".repeat(256) });
@@ -77,14 +77,14 @@ describe("custom metrics", () => {
     ]);
   });
 
-  it("are there from the start where they have no labels", async () => {
+  it("A metric without labels is exposed from the start", async () => {
     const metrics = create();
     metrics.counter("a_total", { help: "A." });
     metrics.counter("b_total", { help: "B.", labels: ["x"] });
     expect(await shown(metrics)).toEqual(["a_total 0"]);
   });
 
-  it("ask for their value at each scrape", async () => {
+  it("A gauge can compute its value at each scrape", async () => {
     const metrics = create();
     let length = 3;
     metrics.gauge("queue_length", { help: "Q.", collect: () => length });
@@ -98,7 +98,7 @@ describe("custom metrics", () => {
     expect(await shown(metrics)).toEqual(["queue_length 4", 'pool_connections{state="idle"} 8']);
   });
 
-  it("that cannot be collected are left out and reported, and the others are shown", async () => {
+  it("A metric that cannot be collected is left out and reported, and the others are exposed", async () => {
     const warn = vi.fn();
     const metrics = create(warn);
     const error = new Error("away");
@@ -108,7 +108,7 @@ describe("custom metrics", () => {
     expect(warn).toHaveBeenCalledWith("some metrics could not be collected", error);
   });
 
-  it("have a bounded number of series: beyond it they are counted together, and that is reported once", async () => {
+  it("The number of series is bounded: beyond it they are counted together, and that is reported once", async () => {
     const warn = vi.fn();
     const metrics = create(warn);
     const counter = metrics.counter("hits_total", { help: "H.", labels: ["who"], max_series: 2 });
@@ -121,7 +121,7 @@ describe("custom metrics", () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  it("escape the values of labels", async () => {
+  it("The values of labels are escaped", async () => {
     const metrics = create();
     const counter = metrics.counter("a_total", { help: "A.\n\\B", labels: ["x"] });
     counter.inc({ x: 'quote " backslash \\ line\nbreak \ud800' });
@@ -131,7 +131,7 @@ describe("custom metrics", () => {
   });
 });
 
-describe("what custom metrics refuse", () => {
+describe("refused custom metrics", () => {
   const help = "H.";
   it.each([
     ["a name that cannot be one", (m: Metrics) => m.gauge("a-b", { help }), "consists of letters, digits"],
@@ -156,11 +156,11 @@ describe("what custom metrics refuse", () => {
       "the metric a_total has the labels x",
     ],
     ["something that is no registry", (m: Metrics) => m.merge({} as never), "takes a registry of prom-client"],
-  ])("%s", (_, act, message) => {
+  ])("Wrong use of custom metrics is refused: %s", (_, act, message) => {
     expect(() => act(create())).toThrow(message);
   });
 
-  it("a name that is taken", () => {
+  it("A custom metric with a name that is taken is refused", () => {
     const metrics = create();
     metrics.gauge("a", { help });
     expect(() => metrics.histogram("a", { help })).toThrow("there is a metric named 'a' already");

@@ -12,7 +12,7 @@ const file = fileURLToPath(new URL("./fixtures/program.ts", import.meta.url));
 const answered = 'framework_http_requests_total{method="GET",status="200",path="/pid"}';
 
 describe("the metrics of several workers", patient, () => {
-  it("are one: a scrape of any worker shows all requests of all workers", async () => {
+  it("A scrape of any worker shows the requests of all workers", async () => {
     const program = new Program({ file, args: ["--workers", "2"] });
     const url = await program.url();
     const seen = await ask(url, (each) => each.size === 2 && total(each) >= 60);
@@ -27,7 +27,7 @@ describe("the metrics of several workers", patient, () => {
     }
   });
 
-  it("do not fall when a worker dies, with or without notice, nor when the one does that remembered", async () => {
+  it("The metrics do not decrease when a worker dies, with or without notice", async () => {
     const program = new Program({ file, args: ["--workers", "2"] });
     const url = await program.url();
     const scraped = async (): Promise<number | undefined> => sample((await get(`${url}/metrics`)).text, answered);
@@ -47,7 +47,7 @@ describe("the metrics of several workers", patient, () => {
 });
 
 describe("a round of questions to the other workers", () => {
-  it("waits no longer than allowed: of a silent worker the last metrics count, of a dead one the counters", async () => {
+  it("A scrape waits for a bounded time, and uses the last metrics of a silent worker and the counters of a dead one", async () => {
     const house = new House();
     const a = house.worker(1, { count: 5 });
     house.worker(2, { count: 7, gauge: 3 });
@@ -60,7 +60,7 @@ describe("a round of questions to the other workers", () => {
     expect(await values(a)).toEqual({ n_total: 12, g: 0 });
   });
 
-  it("happens once a second, whichever worker is scraped, and all of them show the same meanwhile", async () => {
+  it("Workers are asked once a second, whichever is scraped, and all show the same meanwhile", async () => {
     const house = new House();
     const counts = [{ count: 1 }, { count: 1 }];
     const [a, b] = counts.map((count, index) => house.worker(index + 1, count)) as [WorkerMetrics, WorkerMetrics];
@@ -75,7 +75,7 @@ describe("a round of questions to the other workers", () => {
     expect(asked()).toBe(2);
   });
 
-  it("waits five seconds after a round in which a worker was silent", async () => {
+  it("Workers are asked again only after five seconds if one of them was silent", async () => {
     const house = new House();
     const a = house.worker(1, {});
     house.worker(2, {});
@@ -88,7 +88,7 @@ describe("a round of questions to the other workers", () => {
     expect(asked()).toBe(2);
   });
 
-  it("sends nothing while the last message is not on its way, and does not wait for it", async () => {
+  it("Nothing is sent while the last message is still queued, and nobody waits for it", async () => {
     const house = new House();
     const a = house.worker(1, {});
     house.stuck.add(1);
@@ -99,7 +99,7 @@ describe("a round of questions to the other workers", () => {
     expect(house.published).toHaveLength(1);
   });
 
-  it("restores numbers that JSON cannot hold as NaN", async () => {
+  it("Numbers that JSON cannot express are restored as NaN", async () => {
     const house = new House();
     const a = house.worker(1, {});
     house.worker(2, { gauge: Number.NaN });
@@ -118,7 +118,7 @@ describe("merging", () => {
     ["min", 1],
     ["mean", 2],
     ["first", 1],
-  ] as const)("by %s", (rule, expected) => {
+  ] as const)("Metrics of workers are merged by %s", (rule, expected) => {
     expect(mergeFamilies([family(rule, 1), family(rule, 2), family(rule, 3)])[0]!.samples).toEqual([["", expected]]);
   });
 });

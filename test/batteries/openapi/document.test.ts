@@ -4,7 +4,7 @@ import { z } from "zod";
 import { documentOf } from "./document-of.js";
 
 describe("the document", () => {
-  it("has the contract's title and version by default, in either form of the call", async () => {
+  it("The document has the contract's title and version by default, in either form of the call", async () => {
     const info = async (...given: Parameters<App["enableOpenapi"]>) => {
       const app = new App().enableOpenapi(...given);
       return ((await (await app.request("/openapi.json")).json()) as OpenApiDocument).info;
@@ -18,7 +18,7 @@ describe("the document", () => {
     });
   });
 
-  it("is 3.1, has the server / and requires nothing by default", async () => {
+  it("The document is 3.1, has the server / and requires no security by default", async () => {
     expect(await documentOf(() => {})).toEqual({
       openapi: "3.1.0",
       info: { title: "Framework API", version: "1.4.0" },
@@ -28,7 +28,7 @@ describe("the document", () => {
     });
   });
 
-  it("names impossible options", () => {
+  it("Invalid options of enableOpenapi() are refused by name", () => {
     const app = new App();
     const refused: [unknown, string][] = [
       [{ titel: "x" }, "unknown option 'titel' in enableOpenapi(); did you mean 'title'?"],
@@ -43,7 +43,7 @@ describe("the document", () => {
     expect(() => app.get("/", { responses: { 99: "x" } }, () => "")).toThrow("option 'responses' in the route /");
   });
 
-  it("leaves hidden routes and the framework's own out", async () => {
+  it("The document leaves out hidden routes and the framework's own", async () => {
     const { paths } = await documentOf((app) => {
       app.get("/shown", () => "").get("/hidden", { hidden: true }, () => "");
       app.enableHealthChecks().enableMetrics().enableStaticFiles("examples");
@@ -51,7 +51,7 @@ describe("the document", () => {
     expect(Object.keys(paths)).toEqual(["/shown"]);
   });
 
-  it("can be changed in the end, and is the same without a request", async () => {
+  it("The document can be transformed, and is available without a request", async () => {
     const app = new App();
     app.get("/", () => "");
     app.enableOpenapi({

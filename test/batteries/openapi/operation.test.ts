@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Any, documentOf, operationOf } from "./document-of.js";
 
 describe("an operation", () => {
-  it("has the options of its route and its blueprints", async () => {
+  it("An operation has the options of its route and its blueprints", async () => {
     const { paths, tags } = await documentOf(
       (app) => {
         const inner = new Blueprint("/inner", { tags: ["inner", "shared"] });
@@ -32,7 +32,7 @@ describe("an operation", () => {
     ]);
   });
 
-  it("is named after its method and path, and no two are equal", async () => {
+  it("An operation is named after its method and path, and no two names are equal", async () => {
     const { paths } = await documentOf((app) => {
       app.get("/", () => "").get("/users/{user}/books/{book-id}", () => "");
       app
@@ -55,20 +55,20 @@ describe("an operation", () => {
     ]);
   });
 
-  it("cannot have the name of another", async () => {
+  it("An operationId that another operation has is refused", async () => {
     const app = new App().enableOpenapi();
     app.get("/a", { operationId: "same" }, () => "").get("/b", { operationId: "same" }, () => "");
     await expect(app.start()).rejects.toThrow("the operationId 'same' of GET /b is that of GET /a too");
   });
 
-  it("takes members of its own", async () => {
+  it("An operation can have extra members", async () => {
     const found = await operationOf((app) =>
       app.post("/", { openapi: { "x-a": 1, responses: { 200: { description: "Fine" } } } }, () => ""),
     );
     expect(found).toMatchObject({ "x-a": 1, responses: { 200: { description: "Fine" }, 500: {} } });
   });
 
-  it("stands under one template where names alone differ", async () => {
+  it("Operations whose parameter names alone differ share one path template", async () => {
     const { paths } = await documentOf((app) => {
       app
         .get("/books/{id}", () => "")
@@ -81,14 +81,14 @@ describe("an operation", () => {
     expect(paths["/books/{id}"].get.operationId).toBe("getBooksById");
   });
 
-  it("of a method that OpenAPI has no word for is an extension", async () => {
+  it("An operation of a method that OpenAPI does not know is an extension", async () => {
     const { paths } = await documentOf((app) => app.route("/dav", ["PROPFIND"], () => ""));
     expect(paths["/dav"]["x-additionalOperations"].PROPFIND.operationId).toBe("propfindDav");
   });
 });
 
 describe("WebSocket routes", () => {
-  it("are listed in an extension", async () => {
+  it("WebSocket routes are listed in an extension", async () => {
     const document = await documentOf((app) => {
       app.websocket(
         "/room/{name}",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { operationOf } from "./document-of.js";
 
 describe("parameters", () => {
-  it("come from the path, and from the schemas of params, query and headers", async () => {
+  it("Parameters come from the path, and from the schemas of params, query and headers", async () => {
     const { parameters } = await operationOf((app) =>
       app.get(
         "/{id}/{rest:*}",
@@ -41,7 +41,7 @@ describe("parameters", () => {
     ]);
   });
 
-  it("of any name are one object that is spread over the query", async () => {
+  it("Query parameters of any name are one exploded object", async () => {
     const { parameters } = await operationOf((app) =>
       app.get("/", { query: z.record(z.string(), z.number()) }, () => ""),
     );
@@ -50,7 +50,7 @@ describe("parameters", () => {
     ]);
   });
 
-  it("of alternatives are required only where each requires them", async () => {
+  it("A parameter of alternatives is required only if each of them requires it", async () => {
     const query = z.union([z.object({ a: z.int(), b: z.string() }), z.object({ a: z.boolean() })]);
     const { parameters } = await operationOf((app) => app.get("/", { query }, () => ""));
     expect(parameters).toEqual([

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { operationOf } from "./document-of.js";
 
 describe("bodies", () => {
-  it("are JSON, required unless the schema takes their absence", async () => {
+  it("A documented body is JSON, and required unless the schema accepts its absence", async () => {
     const required = await operationOf((app) => app.post("/", { body: z.object({ a: z.number() }) }, () => ""));
     expect(required.requestBody).toEqual({
       required: true,
@@ -16,7 +16,7 @@ describe("bodies", () => {
     expect(optional.requestBody.required).toBe(false);
   });
 
-  it("of forms are multipart, and url-encoded where there is no file", async () => {
+  it("A documented form is multipart, and url-encoded if it has no file", async () => {
     const plain = await operationOf((app) => app.post("/", { form: z.object({ a: z.string() }) }, () => ""));
     expect(Object.keys(plain.requestBody.content)).toEqual([
       "multipart/form-data",
@@ -26,7 +26,7 @@ describe("bodies", () => {
     expect(Object.keys(files.requestBody.content)).toEqual(["multipart/form-data"]);
   });
 
-  it("without a JSON Schema allow anything", async () => {
+  it("A documented body without a JSON Schema allows anything", async () => {
     const found = await operationOf((app) => app.post("/", { body: v.object({ a: v.number() }) }, () => ""));
     expect(found.requestBody.content["application/json"]).toEqual({ schema: {} });
   });

@@ -7,7 +7,7 @@ describe("responses", () => {
   const responses = async (options: object, method: "get" | "post" = "get"): Promise<Any> =>
     (await operationOf((app) => app[method]("/", options, (() => {}) as never))).responses;
 
-  it("have the route's status and schema", async () => {
+  it("The documented response has the route's status and schema", async () => {
     const found = await responses({ status: 201, response: z.object({ at: z.date() }) });
     expect(found["201"]).toEqual({
       description: "Created",
@@ -25,7 +25,7 @@ describe("responses", () => {
     expect((await responses({}))["200"]).toEqual({ description: "OK" });
   });
 
-  it("document further responses", async () => {
+  it("A route can document further responses", async () => {
     const found = await responses({
       responses: {
         200: "All is well",
@@ -47,7 +47,7 @@ describe("responses", () => {
     expect(Object.keys(found["418"].content)).toEqual(["text/html"]);
   });
 
-  it("have the framework's errors where they apply, and share them", async () => {
+  it("The framework's errors are documented where they apply, and shared", async () => {
     const document = await documentOf((app) => {
       app.get("/plain", () => "");
       app.get("/{id}", () => "");
@@ -84,7 +84,7 @@ describe("responses", () => {
     ]);
   });
 
-  it("of features that are enabled are on every route that does not opt out", async () => {
+  it("Responses of enabled features are documented on every route that does not opt out", async () => {
     const { paths } = await documentOf((app) => {
       app.enableRateLimit().enableCircuitBreaker().enableCsrf();
       app.get("/a", () => "").post("/a", { rateLimit: false, circuitBreaker: false }, () => "");
@@ -95,7 +95,7 @@ describe("responses", () => {
 });
 
 describe("errors as documented", () => {
-  it("are the framework's responses", async () => {
+  it("The documented errors are the framework's actual responses", async () => {
     const app = new App().enableOpenapi();
     app.use(new ApiKeyAuth({ key: "name" }).skipPath("/openapi.json", "/open"));
     app.post("/open/{id}", { body: z.object({ a: z.number() }) }, () => {

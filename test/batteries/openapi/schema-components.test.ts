@@ -8,7 +8,7 @@ import { documentOf, operationOf } from "./document-of.js";
 describe("schemas", () => {
   const Book = z.object({ title: z.string() });
 
-  it("are shared under the name that they or the application give them", async () => {
+  it("Schemas are shared under the name that they or the application give them", async () => {
     const Author = z.object({ name: z.string() }).meta({ id: "DocumentAuthor" });
     const { components, paths } = await documentOf(
       (app) => {
@@ -26,7 +26,7 @@ describe("schemas", () => {
     });
   });
 
-  it("are shared when several routes use them", async () => {
+  it("Schemas are shared if several routes use them", async () => {
     const { components } = await documentOf((app) => {
       app.get("/a", { response: Book }, () => ({}) as never).get("/b", { response: Book }, () => ({}) as never);
       app.get("/c", { response: z.object({ first: Book }) }, () => ({}) as never);
@@ -34,7 +34,7 @@ describe("schemas", () => {
     expect(Object.keys(components.schemas)).toEqual(["GetAResponse", "ServerError"]);
   });
 
-  it("differ as input and output only where they do", async () => {
+  it("Input and output schemas are separate only if they differ", async () => {
     const Tag = z.object({ name: z.string().default("x") });
     const Post = z.object({ tags: z.array(Tag) });
     const { components, paths } = await documentOf(
@@ -54,7 +54,7 @@ describe("schemas", () => {
     });
   });
 
-  it("that refer to themselves are shared", async () => {
+  it("Schemas that refer to themselves are shared", async () => {
     const Tree = z.object({
       name: z.string(),
       get children() {
@@ -71,7 +71,7 @@ describe("schemas", () => {
     expect(JSON.stringify(components)).not.toContain("$defs");
   });
 
-  it("of one name and different content do not overwrite each other", async () => {
+  it("Schemas of one name and different content do not overwrite each other", async () => {
     const one = toStandardJsonSchema(v.pipe(v.object({ a: v.number() }), v.title("Same")));
     const two = toStandardJsonSchema(v.pipe(v.object({ b: v.number() }), v.title("Same")));
     const { components, paths } = await documentOf((app) => {
@@ -81,7 +81,7 @@ describe("schemas", () => {
     expect(paths["/two"].post.requestBody.content["application/json"].schema.$ref).toBe("#/components/schemas/Same2");
   });
 
-  it("may be of any library that gives a JSON Schema", async () => {
+  it("Schemas of any library with JSON Schema are documented", async () => {
     const found = await operationOf((app) => app.post("/", { body: type({ a: "number", "b?": "string" }) }, () => ""));
     expect(found.requestBody.content["application/json"].schema).toMatchObject({
       properties: { a: { type: "number" }, b: { type: "string" } },
@@ -89,7 +89,7 @@ describe("schemas", () => {
     });
   });
 
-  it("of models have their name, and 400 in place of 422", async () => {
+  it("Schemas of models have their name, and 400 in place of 422", async () => {
     const Model = {
       [Symbol.for("stoa.bodyValidator")]: () => ({ value: {} }),
       [Symbol.for("stoa.jsonSchema")]: (direction: string) => ({

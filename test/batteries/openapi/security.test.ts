@@ -5,7 +5,7 @@ import { documentOf } from "./document-of.js";
 describe("security", () => {
   const secret = "0123456789abcdef0123456789abcdef";
 
-  it("comes from the authentication that stands before a route", async () => {
+  it("The documented security comes from the authentication of a route", async () => {
     const { paths, components } = await documentOf((app) => {
       app.use(new JwtAuth({ secret }).skipPath("/public", "/openapi.json"));
       const keys = new ApiKeyAuth({ key: "name" }, "X-Key");
@@ -32,7 +32,7 @@ describe("security", () => {
     });
   });
 
-  it("of two kinds with one name get two names", async () => {
+  it("Two security schemes with one name get two names", async () => {
     const { components } = await documentOf((app) => {
       app.get("/a", { middleware: [new ApiKeyAuth({ k: "n" }, "X-A")] }, () => "");
       app.get("/b", { middleware: [new ApiKeyAuth({ k: "n" }, "X-B")] }, () => "");

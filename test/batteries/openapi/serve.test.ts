@@ -6,7 +6,7 @@ import { hostOf } from "../../../src/app/app.js";
 import { relativeAddress } from "../../../src/batteries/openapi/page.js";
 
 describe("the document over the wire", () => {
-  it("is JSON that is revalidated, and 304 for clients that have it", async () => {
+  it("The document is JSON that is revalidated, with 304 for clients that have it", async () => {
     await using server = await serve(booksApp());
     const first = await fetch(`${server.url}/openapi.json`);
     expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -23,14 +23,14 @@ describe("the document over the wire", () => {
     expect((await fetch(`${server.url}/openapi.json`, { method: "POST" })).status).toBe(405);
   });
 
-  it("is the same from one start to the next", async () => {
+  it("The document is the same from one start to the next", async () => {
     const text = async () => (await booksApp().request("/openapi.json")).text();
     expect(await text()).toBe(await text());
   });
 });
 
 describe("the pages over the wire", () => {
-  it.each(["/docs", "/redoc"])("%s lets run what it brings and nothing else", async (path) => {
+  it.each(["/docs", "/redoc"])("The page %s runs its own scripts and nothing else", async (path) => {
     const app = booksApp().enableSecurityHeaders();
     await using server = await serve(app);
     const page = async () => {
@@ -60,19 +60,19 @@ describe("the pages over the wire", () => {
     }
   });
 
-  it("ask nothing of a host elsewhere", async () => {
+  it("The documentation pages request nothing from other hosts", async () => {
     const text = await (await booksApp().request("/redoc/redoc.standalone.js")).text();
     expect(text).toContain("Redoc");
     expect(text).not.toContain("cdn.redoc.ly");
   });
 
-  it("may try requests on the other servers of the API", async () => {
+  it("The documentation pages can try requests on the other servers of the API", async () => {
     const app = new App().enableOpenapi({ servers: ["/", "https://api.example.com/v1", { url: "http://b.test:81" }] });
     const policy = (await app.request("/docs")).headers.get("content-security-policy");
     expect(policy).toContain("connect-src 'self' https://api.example.com http://b.test:81;");
   });
 
-  it("stand where they are put, or nowhere", async () => {
+  it("The documentation pages are at the configured paths, or disabled", async () => {
     const app = new App().enableOpenapi({
       openapiPath: "/api/v1/spec.json",
       docsPath: "/api/pages/docs",
@@ -84,13 +84,13 @@ describe("the pages over the wire", () => {
     for (const path of ["/docs", "/redoc", "/openapi.json"]) expect((await app.request(path)).status).toBe(404);
   });
 
-  it("escape a title wherever it stands", async () => {
+  it("The title is escaped in the documentation pages", async () => {
     const app = new App().enableOpenapi({ title: '</title><script>alert(1)</script>"' });
     const html = await (await app.request("/docs")).text();
     expect(html).toContain("<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;</title>");
   });
 
-  it("are authenticated like any page, until their paths are skipped", async () => {
+  it("The documentation pages need authentication, until their paths are skipped", async () => {
     const secret = "0123456789abcdef0123456789abcdef";
     const closed = new App().use(new JwtAuth({ secret })).enableOpenapi();
     expect((await closed.request("/docs")).status).toBe(401);
@@ -100,12 +100,12 @@ describe("the pages over the wire", () => {
     expect((await open.request("/openapi.json")).status).toBe(401);
   });
 
-  it("are the last that was enabled", async () => {
+  it("The last call of enableOpenapi() counts", async () => {
     const app = new App().enableOpenapi("One").enable_openapi("Two");
     expect(await (await app.request("/docs")).text()).toContain("<title>Two</title>");
   });
 
-  it("are shown when the server starts", async () => {
+  it("The documentation pages are listed when the server starts", async () => {
     const app = new App().enableOpenapi();
     await app.start();
     expect(hostOf(app).links()).toEqual([["Docs", "/docs"]]);
@@ -119,7 +119,7 @@ describe("a relative address", () => {
     ["/a/docs", "/a/openapi.json", "openapi.json"],
     ["/a/b/docs", "/a/c/openapi.json", "../c/openapi.json"],
     ["/docs", "/docs/openapi.json", "docs/openapi.json"],
-  ])("from %s to %s is %s", (from, to, expected) => {
+  ])("The relative address from %s to %s is %s", (from, to, expected) => {
     expect(relativeAddress(from, to)).toBe(expected);
     expect(new URL(expected, `http://x${from}`).pathname).toBe(to);
   });

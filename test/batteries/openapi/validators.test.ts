@@ -31,16 +31,16 @@ describe.each(applications)("the document of the %s", (name, make) => {
     document = (await (await fetch(`${server.url}/openapi.json`)).json()) as OpenApiDocument;
   });
 
-  it("is accepted by @seriousme/openapi-schema-validator", async () => {
+  it("The document is accepted by @seriousme/openapi-schema-validator", async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document));
     expect([valid, errors]).toEqual([true, undefined]);
   });
 
-  it("is accepted by @readme/openapi-parser", async () => {
+  it("The document is accepted by @readme/openapi-parser", async () => {
     expect(await validate(structuredClone(document) as never)).toMatchObject({ valid: true, warnings: [] });
   });
 
-  it("is accepted by Redocly's recommended rules", { timeout: 60_000 }, async () => {
+  it("The document is accepted by Redocly's recommended rules", { timeout: 60_000 }, async () => {
     const file = join(folder, `${name}.json`);
     await writeFile(file, JSON.stringify(document));
     const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
@@ -55,7 +55,7 @@ describe.each(applications)("the document of the %s", (name, make) => {
 });
 
 describe("the validators", () => {
-  it("refuse invalid options", async () => {
+  it("The validators refuse an invalid document", async () => {
     const broken = { openapi: "3.1.0", info: { title: "x" }, paths: { "/a": { get: { responses: 5 } } } };
     expect((await new Validator().validate(structuredClone(broken))).valid).toBe(false);
     expect(await validate(structuredClone(broken) as never)).toMatchObject({ valid: false });

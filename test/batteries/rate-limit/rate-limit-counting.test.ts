@@ -36,7 +36,7 @@ function play(
 describe("a token bucket", () => {
   const bucket = (clock: () => number) => new TokenBuckets(windowMs, new RecentMap(1000, windowMs), clock);
 
-  it("agrees with a bucket that is counted out, and never gives more than it was filled with", () => {
+  it("A token bucket agrees with exact counting, and never gives more than it was filled with", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), steps, (limit, waits) => {
         let tokens = limit;
@@ -53,7 +53,7 @@ describe("a token bucket", () => {
     );
   });
 
-  it("lets a client pass that has waited for Retry-After, and not much earlier", () => {
+  it("A client that has waited for Retry-After is allowed, and not much earlier", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0, max: 100, noNaN: true }), (limit, pause) => {
         let now = 5000;
@@ -74,7 +74,7 @@ describe("a token bucket", () => {
 describe("a sliding window", () => {
   const sliding = (clock: () => number) => new SlidingWindows(windowMs, new RecentMap(1000, windowMs * 2), clock);
 
-  it("never allows more than the limit in any window", () => {
+  it("A sliding window never allows more than the limit in any window", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
@@ -89,7 +89,7 @@ describe("a sliding window", () => {
     );
   });
 
-  it("allows whatever the limit leaves room for: exactly up to 64 requests, within a 64th of the window beyond", () => {
+  it("A sliding window allows exactly up to 64 requests, and within a 64th of the window beyond", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), steps, (limit, waits) => {
         const allowed: number[] = [];
@@ -103,7 +103,7 @@ describe("a sliding window", () => {
     );
   });
 
-  it("reports the true wait", () => {
+  it("A sliding window reports the true wait", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.array(fc.integer({ min: 0, max: 30 })), (limit, waits) => {
         let now = 7000;
@@ -120,8 +120,8 @@ describe("a sliding window", () => {
   });
 });
 
-describe("what is remembered", () => {
-  it("is bounded under a million clients, and the most recent keys stay", () => {
+describe("the memory of a rate limit", () => {
+  it("The memory of a rate limit is bounded under a million clients, and the most recent keys stay", () => {
     let now = 0;
     const map = new RecentMap<{ fullAt: number }>(1000, 1e9);
     const buckets = new TokenBuckets(60_000, map, () => now);
@@ -134,7 +134,7 @@ describe("what is remembered", () => {
     expect(map.size).toBeLessThanOrEqual(1000);
   });
 
-  it("is forgotten when it has not been used for a window", () => {
+  it("A key that was not used for a window is forgotten", () => {
     let now = 0;
     const map = new RecentMap<{ fullAt: number }>(1000, 100);
     const buckets = new TokenBuckets(100, map, () => now);
@@ -147,7 +147,7 @@ describe("what is remembered", () => {
     expect(map.size).toBe(1);
   });
 
-  it("does not grow with the length of keys, and keys that differ stay apart", () => {
+  it("Long keys are stored in bounded length, and different keys stay different", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary", maxLength: 300 }),
@@ -161,7 +161,7 @@ describe("what is remembered", () => {
     expect(boundedKey("x".repeat(3000))).not.toBe(boundedKey(`${"x".repeat(2999)}y`));
   });
 
-  it("finds a key with half a surrogate pair again", () => {
+  it("A key with half a surrogate pair is found again", () => {
     const map = new RecentMap<number>(10, 100);
     const key = `a key with more than twelve characters \ud800`;
     map.add(key, 1, 0);
@@ -182,7 +182,7 @@ describe("the network of an address", () => {
     ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4::/64"],
     ["not an address", "not an address"],
     ["", ""],
-  ])("of %j is %j", (address, network) => {
+  ])("The network of %j is %j", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

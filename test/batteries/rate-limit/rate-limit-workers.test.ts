@@ -5,7 +5,7 @@ import { get, Program, patient, until } from "../../server/process/program.js";
 const file = fileURLToPath(new URL("./fixtures/limited.ts", import.meta.url));
 
 describe("a rate limit over two workers", patient, () => {
-  it("holds in each of them, and the log says so once", async () => {
+  it("A rate limit holds in each of two workers, and the log says so once", async () => {
     const program = new Program({ file, args: ["--workers", "2"] });
     const url = await program.url();
     const pids = new Set<string>();

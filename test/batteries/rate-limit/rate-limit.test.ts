@@ -16,7 +16,7 @@ const byHeader = {
 };
 
 describe("the token bucket", () => {
-  it("allows max_requests at once, then refuses with a problem and the true wait", async () => {
+  it("A rate limit allows max_requests at once, then refuses with 429 and the true wait", async () => {
     stopClock();
     const app = limited(RateLimitConfig.tokenBucket(3, 60));
     for (let left = 2; left >= 0; left--) {
@@ -44,7 +44,7 @@ describe("the token bucket", () => {
     expect((await app.request("/")).status).toBe(429);
   });
 
-  it("still limits in the second and the third window", async () => {
+  it("A rate limit still holds in the second and the third window", async () => {
     stopClock();
     const app = limited(RateLimitConfig.tokenBucket(2, 10));
     for (let window = 0; window < 3; window++) {
@@ -55,7 +55,7 @@ describe("the token bucket", () => {
     }
   });
 
-  it("allows 100 requests in 60 seconds by default", async () => {
+  it("The default rate limit allows 100 requests in 60 seconds", async () => {
     stopClock();
     const app = new App().enable_rate_limit().get("/", () => "ok");
     const statuses: number[] = [];
@@ -64,7 +64,7 @@ describe("the token bucket", () => {
     expect(statuses[100]).toBe(429);
   });
 
-  it("is not moved by a clock on the wall that is set back or ahead", async () => {
+  it("A rate limit is not affected by changes of the system clock", async () => {
     stopClock("Date");
     const app = limited(RateLimitConfig.tokenBucket(1, 10));
     expect((await app.request("/")).status).toBe(200);
@@ -81,7 +81,7 @@ describe("the token bucket", () => {
 describe("headers of the limit", () => {
   const names = ["limit", "remaining", "reset"].flatMap((name) => [`ratelimit-${name}`, `x-ratelimit-${name}`]);
 
-  it("are on every response: results, errors, 404 and 429", async () => {
+  it("The headers of the rate limit are on every response: results, errors, 404 and 429", async () => {
     const app = limited(RateLimitConfig.tokenBucket(4, 60));
     app.get("/broken", async () => {
       throw new Error("x");
@@ -101,7 +101,7 @@ describe("headers of the limit", () => {
     ]);
   });
 
-  it("replace those of a response that was fetched elsewhere, in any case, and no other field", async () => {
+  it("The headers of the rate limit replace those of a proxied response, in any case, and no other header", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(7, 60));
     const foreign: [string, string][] = ["limit", "remaining", "reset"].flatMap((part): [string, string][] => [
       [`ratelimit-${part}`, "1000"],
@@ -125,7 +125,7 @@ describe("headers of the limit", () => {
     for (const [name, value] of kept) expect(response.all(name.toLowerCase()), name).toEqual([value]);
   });
 
-  it("are on the response of an exception handler to a 429, Retry-After included", async () => {
+  it("The headers of the rate limit are on an exception handler's response to a 429, Retry-After included", async () => {
     const app = limited(RateLimitConfig.tokenBucket(1, 60));
     app.exceptionHandler(HttpError, (_request, error) => Response.json({ own: error.status }, error.status));
     await app.request("/");
@@ -136,7 +136,7 @@ describe("headers of the limit", () => {
 });
 
 describe("the identity of a client", () => {
-  it("is the peer's address, whatever headers of proxies say", async () => {
+  it("A client is identified by the peer's address, whatever headers of proxies say", async () => {
     await using server = await wire(limited(RateLimitConfig.tokenBucket(2, 60)));
     const spoofed = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP"];
     const statuses = [];
@@ -147,7 +147,7 @@ describe("the identity of a client", () => {
     expect(statuses).toEqual([200, 200, 429, 429, 429]);
   });
 
-  it("is the rightmost hop that is not trusted, IPv6 by its /64", async () => {
+  it("A client is identified by the rightmost hop that is not trusted, IPv6 by its /64", async () => {
     const app = limited(RateLimitConfig.tokenBucket(1, 60)).trustProxy("loopback");
     await using server = await wire(app);
     const ask = async (address: string): Promise<number> =>
@@ -161,7 +161,7 @@ describe("the identity of a client", () => {
     expect(await ask("::ffff:203.0.113.2")).toBe(429);
   });
 
-  it("comes from a function: a string, null for no limit, undefined for the address; also as a promise", async () => {
+  it("A key function returns a string, null for no limit or undefined for the address, also as a promise", async () => {
     const app = limited(
       RateLimitConfig.tokenBucket(1, 60, {
         key: async (request) => {
@@ -177,7 +177,7 @@ describe("the identity of a client", () => {
     expect([await ask(), await ask()]).toEqual([200, 429]);
   });
 
-  it("fails closed when that function fails or gives something else", async () => {
+  it("A key function that fails or returns something else refuses the request", async () => {
     for (const key of [() => 7, () => Promise.reject(new Error("x"))] as never[]) {
       const app = limited(RateLimitConfig.tokenBucket(1, 60, { key }));
       app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
@@ -187,7 +187,7 @@ describe("the identity of a client", () => {
 });
 
 describe("the sliding window", () => {
-  it("never allows more than max_requests in any window, and reports when the oldest leaves it", async () => {
+  it("A sliding window allows max_requests in any window, and reports when the oldest leaves it", async () => {
     stopClock();
     const app = limited(RateLimitConfig.sliding_window(2, 10));
     expect((await app.request("/")).status).toBe(200);
@@ -202,7 +202,7 @@ describe("the sliding window", () => {
 });
 
 describe("the adaptive limit", () => {
-  it("shrinks while responses fail, down to its minimum, and recovers afterwards", async () => {
+  it("The adaptive limit decreases while responses fail, down to its minimum, and recovers afterwards", async () => {
     stopClock();
     let failing = true;
     const app = new App();
@@ -234,7 +234,7 @@ describe("the adaptive limit", () => {
     expect(limits.at(-1)).toBe(100);
   });
 
-  it("shrinks while responses are slow", async () => {
+  it("The adaptive limit decreases while responses are slow", async () => {
     stopClock();
     const app = new App().enableRateLimit(RateLimitConfig.adaptive(100, 10, { latencyMs: 50, ...byHeader }));
     app.get("/", () => {
@@ -251,7 +251,7 @@ describe("the adaptive limit", () => {
 });
 
 describe("limits of routes and blueprints", () => {
-  it("take the place of the application's, which false switches off", async () => {
+  it("A route's rate limit replaces the application's, and false disables it", async () => {
     const app = limited(RateLimitConfig.tokenBucket(2, 60));
     app.post("/login", { rate_limit: RateLimitConfig.slidingWindow(1, 60) }, () => "in");
     app.get("/free", { rateLimit: false }, () => "free");
@@ -262,7 +262,7 @@ describe("limits of routes and blueprints", () => {
     expect((await app.request("/free")).headers.get("ratelimit-limit")).toBeNull();
   });
 
-  it("hold without one of the application", async () => {
+  it("A route's rate limit works without one of the application", async () => {
     const app = new App();
     app.post("/login", { rateLimit: { maxRequests: 1, windowSecs: 60 } }, () => "in").get("/", () => "ok");
     expect((await app.request("/login", { method: "POST" })).status).toBe(200);
@@ -270,7 +270,7 @@ describe("limits of routes and blueprints", () => {
     expect((await app.request("/")).headers.get("ratelimit-limit")).toBeNull();
   });
 
-  it("of a blueprint are shared by its routes, and overridden by a route's own", async () => {
+  it("A blueprint's rate limit is shared by its routes, and replaced by a route's own", async () => {
     const api = new Blueprint("/api", { rateLimit: RateLimitConfig.tokenBucket(2, 60) });
     api
       .get("/a", () => "a")
@@ -285,7 +285,7 @@ describe("limits of routes and blueprints", () => {
 });
 
 describe("WebSocket routes", () => {
-  it("are limited before the upgrade, with 429", async () => {
+  it("A WebSocket route is limited before the upgrade, with 429", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60));
     app.websocket("/ws", async (socket) => {
       await socket.recv();
@@ -307,7 +307,7 @@ describe("a store given as an option", () => {
     return app;
   }
 
-  it("may return promises", async () => {
+  it("A store of rate limits can return promises", async () => {
     const counts = new Map<string, number>();
     const app = withStore({
       limiter: ({ name }) => ({
@@ -321,7 +321,7 @@ describe("a store given as an option", () => {
     expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 429]);
   });
 
-  it("that fails lets requests pass, or refuses them where that is asked for", async () => {
+  it("Requests pass if the store of rate limits fails, or are refused if the option says so", async () => {
     for (const take of [
       () => Promise.reject(new Error("down")),
       () => {
@@ -335,13 +335,13 @@ describe("a store given as an option", () => {
 });
 
 describe("RateLimitConfig", () => {
-  it("shows its fields in both spellings, and takes them so", () => {
+  it("RateLimitConfig shows its fields in both spellings, and accepts both", () => {
     const config = new RateLimitConfig({ max_requests: 5, window_secs: 2 });
     expect([config.maxRequests, config.max_requests, config.windowSecs, config.window_secs]).toEqual([5, 5, 2, 2]);
     expect(RateLimitConfig.token_bucket({ maxRequests: 5 }).kind).toBe("token_bucket");
   });
 
-  it("refuses unknown and impossible options, and names them", () => {
+  it("RateLimitConfig refuses unknown and invalid options by name", () => {
     const refuse = (make: () => unknown): string => {
       try {
         make();
@@ -363,7 +363,7 @@ describe("RateLimitConfig", () => {
 });
 
 describe("several workers", () => {
-  it("say once that each counts for itself", async () => {
+  it("Several workers log once that each counts separately", async () => {
     const warnings: string[] = [];
     const start = async (workers: number): Promise<string[]> => {
       warnings.length = 0;

@@ -12,7 +12,7 @@ function idApp(): App {
 }
 
 describe("enableRequestId()", () => {
-  it("gives a request a UUID v4, another one each time, in the context and in X-Request-ID", async () => {
+  it("A request gets a new UUID v4 in the context and in X-Request-ID", async () => {
     await using server = await wire(idApp());
     const first = await server.send("/");
     const second = await server.send("/");
@@ -29,14 +29,14 @@ describe("enableRequestId()", () => {
     "x".repeat(4000),
     "a, b",
     "a\tb",
-  ])("keeps %j as it came", async (id) => {
+  ])("The request id %j of a client is kept", async (id) => {
     await using server = await wire(idApp());
     const response = await server.send("/", { headers: { "X-Request-ID": id } });
     expect(response.get("x-request-id")).toBe(id);
     expect(JSON.parse(response.text).context).toBe(id);
   });
 
-  it("keeps bytes beyond ASCII as they came", async () => {
+  it("A request id with bytes beyond ASCII is kept", async () => {
     const app = new App().enableRequestId();
     app.get("/", () => "x");
     await using server = await wire(app);
@@ -44,19 +44,19 @@ describe("enableRequestId()", () => {
     expect(response.get("x-request-id")).toBe("caf\u00e9");
   });
 
-  it("makes one in place of an empty one", async () => {
+  it("An empty request id is replaced by a new one", async () => {
     await using server = await wire(idApp());
     const response = await server.send("/", { headers: { "X-Request-ID": "" } });
     expect(response.get("x-request-id")).toMatch(uuid);
   });
 
-  it("sends one for two that came in", async () => {
+  it("Two request ids of a client are replaced by one", async () => {
     await using server = await wire(idApp());
     const response = await server.send("/", { headers: { "X-Request-ID": ["one", "two"] } });
     expect(response.all("x-request-id")).toEqual([expect.stringMatching(uuid)]);
   });
 
-  it("sends one where the handler sets its own, or gives the same response again", async () => {
+  it("One request id is sent if the handler sets its own, or returns the same response again", async () => {
     const app = new App().enableRequestId();
     const same = new Response("x", {
       headers: [
@@ -72,7 +72,7 @@ describe("enableRequestId()", () => {
     }
   });
 
-  it("is on errors and on preflights", async () => {
+  it("The request id is on errors and on preflights", async () => {
     const app = new App().enableCors().enable_request_id().enableRequestId();
     app.get("/throws", () => {
       throw new Error("broken");
@@ -84,7 +84,7 @@ describe("enableRequestId()", () => {
     expect((await server.send("/nowhere", { method: "OPTIONS", headers })).all("x-request-id")).toEqual(["mine"]);
   });
 
-  it("lets no header through an id", async () => {
+  it("A request id cannot inject a header", async () => {
     await using server = await wire(idApp());
     const socket = net.connect(server.server.address.port, "127.0.0.1");
     socket.end("GET / HTTP/1.1\r\nHost: a\r\nX-Request-ID: a\rSet-Cookie: b=c\r\n\r\n", "latin1");

@@ -24,7 +24,7 @@ function requestOf(target: string, method = "GET"): Request {
 }
 
 describe("requestLogger", () => {
-  it("writes one JSON line with method, path, status, latency and ISO 8601 time", () => {
+  it("Each request is logged as one JSON line with method, path, status, latency and ISO 8601 time", () => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 31, 12, 30, 5, 7) });
     vi.advanceTimersByTime(60_000);
     const text = log(requestOf("/books/1?token=t0p"), 201, "json", 12);
@@ -34,7 +34,7 @@ describe("requestLogger", () => {
     expect(JSON.parse(text).latency_ms).toBe(12);
   });
 
-  it("follows the clock of the day when it is set", () => {
+  it("The logged time follows a change of the system clock", () => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 31) });
     log(requestOf("/"));
     vi.setSystemTime(Date.UTC(2027, 5, 1));
@@ -42,7 +42,7 @@ describe("requestLogger", () => {
     expect(JSON.parse(log(requestOf("/"))).time).toBe("2027-06-01T00:00:01.500Z");
   });
 
-  it("measures with microseconds", () => {
+  it("The latency is logged with microseconds", () => {
     expect(log(requestOf("/"))).toMatch(/"latency_ms":\d+\.\d{3},/);
   });
 
@@ -52,11 +52,11 @@ describe("requestLogger", () => {
     [499, "info"],
     [500, "error"],
     [503, "error"],
-  ])("logs status %d at level %s", (status, level) => {
+  ])("Status %d is logged at level %s", (status, level) => {
     expect(JSON.parse(log(requestOf("/"), status))).toMatchObject({ status, level });
   });
 
-  it("adds the request's id where there is one, and makes none", () => {
+  it("The request's id is logged if there is one, and none is made", () => {
     const request = requestOf("/");
     expect(log(request)).not.toContain("request_id");
     const id = request.id;
@@ -65,7 +65,7 @@ describe("requestLogger", () => {
     expect(JSON.parse(log(request)).request_id).toBe("given");
   });
 
-  it("lets nothing that a client sends begin a line or an escape sequence", () => {
+  it("Nothing that a client sends can begin a line or an escape sequence in the log", () => {
     for (const format of ["json", "pretty"] as const) {
       const request = new Request({ ...fakeSource(hostileText, `/${hostileText}`), remoteAddress: hostileText });
       request.context.request_id = hostileText;
@@ -84,26 +84,26 @@ describe("requestLogger", () => {
     }
   });
 
-  it("does not take a method for a member of an object", () => {
+  it("A method named like a member of an object is logged as text", () => {
     expect(JSON.parse(log(requestOf("/", "constructor"))).method).toBe("constructor");
   });
 
-  it("cuts a very long path", () => {
+  it("A very long path is cut in the log", () => {
     expect(log(requestOf(`/${"a".repeat(100_000)}`)).length).toBeLessThan(3000);
   });
 
-  it("leaves out an address that is not known", () => {
+  it("An unknown address is left out of the log", () => {
     const request = new Request({ ...fakeSource(), remoteAddress: "" });
     expect(JSON.parse(log(request))).not.toHaveProperty("ip");
   });
 
-  it("writes a readable line when told to", () => {
+  it("The pretty format is a readable line", () => {
     expect(log(requestOf("/books"), 404, "pretty")).toMatch(
       /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z GET {4}\/books 404 \d+\.\d{3} ms 127\.0\.0\.1\n$/,
     );
   });
 
-  it("does not fail the request because its sink fails", () => {
+  it("A sink that fails does not fail the request", () => {
     const middleware = requestLogger({
       sink: {
         write() {
@@ -114,7 +114,7 @@ describe("requestLogger", () => {
     expect(() => middleware.after(requestOf("/"), new Response(null))).not.toThrow();
   });
 
-  it("refuses unknown options", () => {
+  it("requestLogger() refuses unknown options", () => {
     expect(() => requestLogger({ fromat: "json" } as never)).toThrow(
       "unknown option 'fromat' in requestLogger; did you mean 'format'?",
     );

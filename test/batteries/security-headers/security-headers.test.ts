@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { wire } from "../support.js";
 
 describe("enableSecurityHeaders()", () => {
-  it("sends its headers with results and errors alike, once", async () => {
+  it("Security headers are sent with results and errors, once", async () => {
     const app = new App().enableSecurityHeaders().enable_security_headers();
     const same = new Response("x");
     app.get("/", () => same);
@@ -23,7 +23,7 @@ describe("enableSecurityHeaders()", () => {
     }
   });
 
-  it("keeps fields that a handler sets itself", async () => {
+  it("A security header that a handler sets is kept", async () => {
     const app = new App().enableSecurityHeaders();
     app.get("/", () => new Response("x", { headers: { "content-security-policy": "default-src 'none'" } }));
     await using server = await wire(app);
@@ -32,7 +32,7 @@ describe("enableSecurityHeaders()", () => {
     expect(response.get("x-frame-options")).toBe("SAMEORIGIN");
   });
 
-  it("sends HSTS where the connection is encrypted, or always if the option says so", async () => {
+  it("HSTS is sent on encrypted connections, or always if the option says so", async () => {
     const plain = new App().enableSecurityHeaders();
     plain.get("/", () => "x");
     const overTls = await plain.fetch(new Request("https://a.example/"));
@@ -49,7 +49,7 @@ describe("enableSecurityHeaders()", () => {
     expect((await never.fetch(new Request("https://a.example/"))).headers.has("strict-transport-security")).toBe(false);
   });
 
-  it("changes and drops headers by options", async () => {
+  it("Options change and remove security headers", async () => {
     const app = new App().enableSecurityHeaders({
       contentSecurityPolicy: { "script-src": ["'self'", "https://cdn.example"], "img-src": "*", "object-src": false },
       contentSecurityPolicyReportOnly: true,
@@ -71,7 +71,7 @@ describe("enableSecurityHeaders()", () => {
     expect(response.get("x-frame-options")).toBe("DENY");
   });
 
-  it("refuses values that cannot be sent or would end a directive", () => {
+  it("Values that cannot be sent or would end a directive are refused", () => {
     const enable = (options: unknown) => (): unknown => new App().enableSecurityHeaders(options as never);
     expect(enable({ referrerPolicy: "a\r\nb" })).toThrow("option 'referrerPolicy'");
     expect(enable({ referrerPolicy: "" })).toThrow("option 'referrerPolicy'");

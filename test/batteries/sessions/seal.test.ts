@@ -9,7 +9,7 @@ describe.each([
   ["encrypted", encryptedSeal],
   ["signed", signedSeal],
 ] as const)("an %s seal", (_name, make) => {
-  it("returns the sealed text", () => {
+  it("A sealed text is opened to the same text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const seal = make([one], "test");
@@ -18,14 +18,14 @@ describe.each([
     );
   });
 
-  it("is opened by no other secret, and for no other purpose", () => {
+  it("A sealed text is not opened by another secret, or for another purpose", () => {
     const sealed = make([one], "test").seal("hello");
     expect(make([two], "test").open(sealed)).toBeNull();
     expect(make([one], "other").open(sealed)).toBeNull();
     expect((make === encryptedSeal ? signedSeal : encryptedSeal)([one], "test").open(sealed)).toBeNull();
   });
 
-  it("made with an old secret is opened while that is among the secrets", () => {
+  it("A text sealed with an old secret is opened while that secret is still listed", () => {
     const old = make([one], "test").seal("hello");
     const rotated = make([two, one], "test");
     expect(rotated.open(old)).toBe("hello");
@@ -33,7 +33,7 @@ describe.each([
     expect(make([one], "test").open(rotated.seal("new"))).toBeNull();
   });
 
-  it("breaks when anything is changed", () => {
+  it("A changed sealed text is not opened", () => {
     const seal = make([one, two], "test");
     const sealed = seal.seal(JSON.stringify({ user: 1 }));
     const letters = fc.constantFrom(..."ABCXYZabcxyz0189-_.=+/ ");
@@ -48,15 +48,15 @@ describe.each([
   });
 });
 
-describe("what the client sees", () => {
-  it("is nothing when it is encrypted, and never twice the same", () => {
+describe("sealed texts as the client sees them", () => {
+  it("An encrypted text is unreadable, and never twice the same", () => {
     const seal = encryptedSeal([one], "test");
     const sealed = seal.seal("the user's name");
     expect(Buffer.from(sealed, "base64url").toString("latin1")).not.toContain("name");
     expect(seal.seal("the user's name")).not.toBe(sealed);
   });
 
-  it("is the text when it is signed", () => {
+  it("A signed text is readable", () => {
     const [body = ""] = signedSeal([one], "test").seal("readable").split(".");
     expect(Buffer.from(body, "base64url").toString()).toBe("readable");
   });

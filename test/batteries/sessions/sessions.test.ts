@@ -70,7 +70,7 @@ const kinds: [string, () => SessionOptions][] = [
 ];
 
 describe.each(kinds)("sessions in %s", (_name, options) => {
-  it("keep the data of one client from another", async () => {
+  it("Sessions keep the data of one client from another", async () => {
     const app = sessionApp(options());
     const [ada, bob] = [testClient(app), testClient(app)];
     expect(await (await ada.get("/count")).json()).toEqual({ count: 1, isNew: true });
@@ -79,14 +79,14 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await ada.get("/count")).json()).toEqual({ count: 3, isNew: false });
   });
 
-  it("store changes inside a value", async () => {
+  it("Changes inside a value of the session are stored", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/cart");
     await client.get("/push");
     expect(await (await client.get("/peek")).json()).toEqual({ cart: ["book", "more"] });
   });
 
-  it("set a cookie that scripts and other sites do not get, when there is something to remember", async () => {
+  it("A session with data sets a cookie that scripts and other sites do not get", async () => {
     const client = testClient(sessionApp(options()));
     expect((await client.get("/plain")).headers.getSetCookie()).toEqual([]);
     expect((await client.get("/peek")).headers.getSetCookie()).toEqual([]);
@@ -100,7 +100,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect((await client.get("/plain")).headers.get("vary")).toBeNull();
   });
 
-  it("get another id at login, and their data stays", async () => {
+  it("A session gets another id at login, and keeps its data", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     const before = await (await client.get("/id")).text();
@@ -112,7 +112,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/peek")).json()).toEqual({ count: 1, user: "ada" });
   });
 
-  it("show no id that the cookie could be made from", async () => {
+  it("The id of a session does not reveal its cookie", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     const id = await (await client.get("/id")).text();
@@ -121,7 +121,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/peek", { cookies: { session: id } })).json()).toEqual({});
   });
 
-  it("end on destroy, and the cookie with them", async () => {
+  it("destroy() ends the session and its cookie", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     const response = await client.post("/logout");
@@ -130,7 +130,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/peek")).json()).toEqual({});
   });
 
-  it("end after a time without use, and after a time at all", async () => {
+  it("A session ends after a time without use, and after an absolute time", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const client = testClient(sessionApp({ ...options(), idleTimeout: 100, absoluteTimeout: 250 }));
     const counts: number[] = [];
@@ -143,7 +143,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/count")).json()).toMatchObject({ count: 1 });
   });
 
-  it("live on by being read, without being written each time", async () => {
+  it("Reading keeps a session alive, without a write each time", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const given = { ...options(), idleTimeout: 100, absoluteTimeout: 10_000 };
     const client = testClient(sessionApp(given));
@@ -158,14 +158,14 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     }
   });
 
-  it("are not stored when the response is an error of the framework", async () => {
+  it("A session is not stored if the response is an error of the framework", async () => {
     const client = testClient(sessionApp(options()));
     await client.get("/count");
     expect((await client.get("/broken")).status).toBe(500);
     expect(await (await client.get("/peek")).json()).toEqual({ count: 1 });
   });
 
-  it("do not exist for any other cookie", async () => {
+  it("Any other cookie gives no session", async () => {
     const client = testClient(sessionApp(options()), { keepCookies: false });
     for (const value of ["", "x", "../../etc/passwd", "A".repeat(43), "A".repeat(3000), "%00", "a.b"]) {
       const response = await client.get("/count", { headers: { cookie: `session=${value}` } });
@@ -174,7 +174,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     }
   });
 
-  it("take a key named __proto__ as any other", async () => {
+  it("A session key named __proto__ is a plain key", async () => {
     const app = new App().enableSessions(options());
     app.get("/set", (request) => void request.session.set("__proto__", { admin: true }));
     app.get("/get", (request) => [request.session.get("__proto__"), request.session.get("admin")]);
@@ -183,7 +183,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     expect(await (await client.get("/get")).json()).toEqual([{ admin: true }, null]);
   });
 
-  it("never put one client's cookie on a response that all are given", async () => {
+  it("A response object that all clients share never gets one client's cookie", async () => {
     const app = new App().enableSessions(options());
     const shared = Response.json({ shared: true });
     app.get("/set", (request) => {
@@ -198,7 +198,7 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
 });
 
 describe("sessions in a store", () => {
-  it("are asked for when there is a cookie, and written when there is a change", async () => {
+  it("The store is read only if there is a cookie, and written only on a change", async () => {
     const store = new SlowStore();
     const client = testClient(sessionApp({ store }));
     await client.get("/plain");
@@ -213,7 +213,7 @@ describe("sessions in a store", () => {
     expect(store.calls.slice(4)).toEqual(["get", "destroy", "set"]);
   });
 
-  it("are not to be had with the cookie from before a login, or after a logout", async () => {
+  it("A cookie from before a login, or after a logout, gives no session", async () => {
     const app = sessionApp({ store: new SlowStore() });
     const client = testClient(app);
     const thief = testClient(app, { keepCookies: false });
@@ -227,7 +227,7 @@ describe("sessions in a store", () => {
     expect(await (await thief.get("/peek", { cookies: { session: after } })).json()).toEqual({});
   });
 
-  it("that were ended stay ended when a request that began before writes them", async () => {
+  it("A destroyed session stays destroyed when an earlier request writes it", async () => {
     const app = sessionApp({ store: new SlowStore() });
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -246,7 +246,7 @@ describe("sessions in a store", () => {
     expect(await (await other.get("/peek", { cookies })).json()).toEqual({});
   });
 
-  it("are stored under a hash: the store does not hold the value of the cookie", async () => {
+  it("The store contains a hash in place of the cookie's value", async () => {
     const keys: string[] = [];
     const inner = new MemorySessionStore();
     const store: SessionStore = {
@@ -267,7 +267,7 @@ describe("sessions in a store", () => {
 describe("a store in memory", () => {
   const session = { created: 0, active: 0, data: {} };
 
-  it("holds so many sessions and no more: expired ones go first, then the oldest", () => {
+  it("The store in memory holds a limited number of sessions: expired ones go first, then the oldest", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const store = new MemorySessionStore(3);
     store.set("old", session, 100);
@@ -280,7 +280,7 @@ describe("a store in memory", () => {
     expect([store.get("old"), store.get("b"), store.size]).toEqual([null, session, 3]);
   });
 
-  it("drops the oldest sessions when all take too many bytes, and refuses one that is larger than all may be", () => {
+  it("The store in memory drops the oldest sessions over its limit of bytes, and refuses one larger than the limit", () => {
     const store = new MemorySessionStore(1000, 10_000);
     const large = { created: 0, active: 0, data: { text: "x".repeat(4000) } };
     for (const key of ["a", "b", "c"]) store.set(key, large, 100);
@@ -293,13 +293,13 @@ describe("a store in memory", () => {
     expect(() => new MemorySessionStore(1, 0)).toThrow("the largest number of bytes");
   });
 
-  it("adds a session to a full store without a look at all others", () => {
+  it("A full store accepts a session without a search through all others", () => {
     const store = new MemorySessionStore(100_000);
     for (let i = 0; i < 300_000; i++) store.set(`${i}`, session, 100);
     expect([store.size, store.get("199999"), store.get("200000")]).toEqual([100_000, null, session]);
   });
 
-  it("warns loudly in production", async () => {
+  it("The store in memory logs a warning in production", async () => {
     const warn = vi.fn();
     const app = sessionApp({ store: new MemorySessionStore() });
     app.logger = { ...app.logger, warn };
@@ -309,20 +309,20 @@ describe("a store in memory", () => {
 });
 
 describe("the cookie of sessions", () => {
-  it("is for HTTPS alone in production", async () => {
+  it("The cookie of sessions is for HTTPS alone in production", async () => {
     await using server = await serve(sessionApp({ secret }), { debug: false });
     const response = await fetch(`${server.url}/count`);
     expect(response.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
   });
 
-  it("is as the options say", async () => {
+  it("The cookie of sessions follows the options", async () => {
     const cookie = { name: "__Host-sid", same_site: "strict", priority: "high" } as const;
     const app = sessionApp({ secret, persistent: true, idleTimeout: 60, cookie });
     const [line] = (await app.request("/count")).headers.getSetCookie();
     expect(line).toMatch(/^__Host-sid=[\w-]+; Path=\/; Max-Age=60; HttpOnly; Secure; SameSite=Strict; Priority=High$/);
   });
 
-  it("that would be too large is an error, not a session that is lost", async () => {
+  it("A session that is too large for its cookie is an error, and is not silently lost", async () => {
     const app = new App().enableSessions({ secret });
     app.get("/", (request) => void request.session.set("big", "x".repeat(4000)));
     app.logger = { ...app.logger, error() {} };
@@ -330,7 +330,7 @@ describe("the cookie of sessions", () => {
     expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("too large for a cookie")]);
   });
 
-  it("made with an old secret is read and replaced", async () => {
+  it("A cookie made with an old secret is read and replaced", async () => {
     const old = testClient(sessionApp({ secret }));
     await old.get("/count");
     const cookie = old.cookies.get("session")!;
@@ -342,7 +342,7 @@ describe("the cookie of sessions", () => {
     expect(await (await dropped.get("/count")).json()).toEqual({ count: 1, isNew: true });
   });
 
-  it("is set when a WebSocket opens, and the session is there", async () => {
+  it("The cookie of a session is set when a WebSocket opens, and the session is available there", async () => {
     const app = sessionApp({ store: new SlowStore() });
     app.websocket("/live", async (socket) => {
       await socket.sendJson(socket.request.session.toJSON());
@@ -361,7 +361,7 @@ describe("the cookie of sessions", () => {
 });
 
 describe("enableSessions", () => {
-  it("refuses options that cannot work", () => {
+  it("enableSessions() refuses invalid options", () => {
     const enable = (options: unknown) => () => new App().enableSessions(options as never);
     expect(enable({ secret, store: new MemorySessionStore() })).toThrow("enableSessions takes a secret");
     expect(enable({ secret: "" })).toThrow("a secret must not be empty");
@@ -372,12 +372,12 @@ describe("enableSessions", () => {
     expect(enable({ secret, cookie: { sameSite: "lax", max: 5 } })).toThrow("unknown option 'max'");
   });
 
-  it("needs a secret, a store or a key-value store by the start", async () => {
+  it("enableSessions() needs a secret, a store or a key-value store by the start", async () => {
     const app = new App().enableSessions();
     await expect(app.start()).rejects.toThrow("enableSessions takes a secret, for sessions in the cookie, or a store");
   });
 
-  it("is required by request.session, which says so", async () => {
+  it("request.session without enableSessions() throws an error that names the call", async () => {
     const app = new App();
     app.get("/", (request) => request.session.id);
     app.logger = { ...app.logger, error() {} };

@@ -84,7 +84,7 @@ describe("enableStaticFiles()", () => {
     ["/static/sub/", "<h1>sub</h1>", "text/html; charset=utf-8"],
     ["/static/app.js?v=2", script, "text/javascript; charset=utf-8"],
     ["/%73tatic/app.js", script, "text/javascript; charset=utf-8"],
-  ])("serves %s", async (path, body, type) => {
+  ])("The static file %s is served", async (path, body, type) => {
     const response = await server.send(path);
     expect([response.status, response.get("content-type"), response.text]).toEqual([200, type, body]);
     expect(response.get("content-length")).toBe(String(Buffer.byteLength(body)));
@@ -94,7 +94,7 @@ describe("enableStaticFiles()", () => {
     expect(response.get("etag")).toMatch(/^"/);
   });
 
-  it("answers HEAD with the same fields and no body", async () => {
+  it("A HEAD request for a static file gets the same headers and no body", async () => {
     for (const path of ["/static/app.js", "/static/big.txt", "/static/"]) {
       const get = await server.send(path);
       const head = await server.send(path, { method: "HEAD" });
@@ -105,10 +105,13 @@ describe("enableStaticFiles()", () => {
     }
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("answers %s with 405 and Allow", async (method) => {
-    const response = await server.send("/static/app.js", { method });
-    expect([response.status, response.get("allow")]).toEqual([405, "GET, HEAD"]);
-  });
+  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])(
+    "The method %s for a static file gets 405 and Allow",
+    async (method) => {
+      const response = await server.send("/static/app.js", { method });
+      expect([response.status, response.get("allow")]).toEqual([405, "GET, HEAD"]);
+    },
+  );
 
   it.each([
     "/static/missing.js",
@@ -119,12 +122,12 @@ describe("enableStaticFiles()", () => {
     "/app.js",
     "/statics/app.js",
     "/static/loop",
-  ])("answers 404 to %s, without Cache-Control", async (path) => {
+  ])("The path %s is 404, without Cache-Control", async (path) => {
     const response = await server.send(path);
     expect([response.status, response.get("cache-control")]).toEqual([404, undefined]);
   });
 
-  it("sends a directory's address without a slash to the one with it", async () => {
+  it("A directory without a slash redirects to the one with it", async () => {
     for (const [path, location] of [
       ["/static", "/static/"],
       ["/static/sub", "/static/sub/"],
@@ -136,7 +139,7 @@ describe("enableStaticFiles()", () => {
   });
 });
 
-describe("what lies outside or is hidden", () => {
+describe("files outside the directory and hidden files", () => {
   it.each([
     "/static/../files-sibling.txt",
     "/static/../outside/secret.txt",
@@ -185,7 +188,7 @@ describe("what lies outside or is hidden", () => {
     "/static/link-out/",
     "/static/link-out",
     "/static/link-hidden.txt",
-  ])("is not served: %s", async (path) => {
+  ])("A file outside the directory or hidden is not served: %s", async (path) => {
     for (const headers of [{}, { "Accept-Encoding": "gzip, br" }] as Record<string, string>[]) {
       const response = await server.send(path, { headers });
       expect([400, 404]).toContain(response.status);
@@ -194,12 +197,12 @@ describe("what lies outside or is hidden", () => {
     }
   });
 
-  it("is not served through a link in place of a compressed form", async () => {
+  it("A compressed form that is a link to the outside is not served", async () => {
     const response = await server.send("/static/alphabet.txt", { headers: { "Accept-Encoding": "gzip" } });
     expect([response.status, response.get("content-encoding"), response.text]).toEqual([200, undefined, alphabet]);
   });
 
-  it("is served when names with a dot are allowed, but nothing outside", async () => {
+  it("Hidden files are served if that is allowed, but nothing outside", async () => {
     await using open = await mounted({ directory: files, dotfiles: "allow" });
     expect((await open.send("/static/.secret")).text).toBe("secret");
     expect((await open.send("/static/sub/.env")).text).toBe("secret");
@@ -216,12 +219,12 @@ describe("conditions and ranges", () => {
     ["bytes=-3", "xyz", "bytes 23-25/26"],
     ["bytes=20-", "uvwxyz", "bytes 20-25/26"],
     ["bytes=24-99", "yz", "bytes 24-25/26"],
-  ])("answers %s with 206", async (range, body, contentRange) => {
+  ])("A range of a static file gets 206: %s", async (range, body, contentRange) => {
     const response = await ask({ Range: range, "Accept-Encoding": "gzip" });
     expect([response.status, response.text, response.get("content-range")]).toEqual([206, body, contentRange]);
   });
 
-  it("answers 416 to an unsatisfiable range, and sends the whole to an invalid one", async () => {
+  it("An unsatisfiable range gets 416, and an invalid one the whole file", async () => {
     const unsatisfiable = await ask({ Range: "bytes=26-" });
     expect([unsatisfiable.status, unsatisfiable.get("content-range")]).toEqual([416, "bytes */26"]);
     for (const range of ["bytes=5-2", "lines=1-2", "garbage"]) {
@@ -230,13 +233,13 @@ describe("conditions and ranges", () => {
     }
   });
 
-  it("honours If-Range", async () => {
+  it("If-Range is obeyed for static files", async () => {
     const tag = (await ask({})).get("etag")!;
     expect((await ask({ Range: "bytes=0-1", "If-Range": tag })).status).toBe(206);
     expect((await ask({ Range: "bytes=0-1", "If-Range": '"other"' })).status).toBe(200);
   });
 
-  it("answers 304 by tag and by date, the tag first", async () => {
+  it("A static file gets 304 by tag and by date, the tag first", async () => {
     const tag = (await ask({})).get("etag")!;
     const date = "Mon, 06 May 2024 07:08:09 GMT";
     const unchanged = await ask({ "If-None-Match": tag });
@@ -252,7 +255,7 @@ describe("files that are compressed already", () => {
   const ask = (accepted: string, path = "/static/app.js", more: WireRequest = {}) =>
     server.send(path, { ...more, headers: { "Accept-Encoding": accepted, ...more.headers } });
 
-  it("are served to clients that accept them, with the type of the original", async () => {
+  it("A precompressed file is served to clients that accept it, with the type of the original", async () => {
     const br = await ask("gzip, deflate, br");
     expect([br.get("content-encoding"), br.get("content-type")]).toEqual(["br", "text/javascript; charset=utf-8"]);
     expect(brotliDecompressSync(br.body).toString()).toBe(script);
@@ -269,7 +272,7 @@ describe("files that are compressed already", () => {
     expect((await ask("br;q=0, gzip;q=0")).text).toBe(script);
   });
 
-  it("have tags of their own, and say that they depend on Accept-Encoding", async () => {
+  it("A precompressed file has its own entity tag and Vary: Accept-Encoding", async () => {
     const responses = await Promise.all([ask("br"), ask("gzip"), ask("identity")]);
     expect(new Set(responses.map((response) => response.get("etag"))).size).toBe(3);
     for (const response of responses) expect(response.get("vary")).toBe("Accept-Encoding");
@@ -280,7 +283,7 @@ describe("files that are compressed already", () => {
     expect((await ask("gzip", "/static/app.js", { headers: { "If-None-Match": tag } })).status).toBe(200);
   });
 
-  it("answer HEAD and ranges", async () => {
+  it("HEAD and ranges work for precompressed files", async () => {
     const get = await ask("br");
     const head = await ask("br", "/static/app.js", { method: "HEAD" });
     expect([head.get("content-encoding"), head.get("content-length")]).toEqual(["br", String(get.body.length)]);
@@ -289,7 +292,7 @@ describe("files that are compressed already", () => {
     expect(range.body.equals(get.body.subarray(0, 4))).toBe(true);
   });
 
-  it("are not looked for beside an image, or when that is off", async () => {
+  it("A precompressed file is not searched for beside an image, or if that is disabled", async () => {
     const image = await ask("gzip", "/static/photo.png");
     expect([image.get("content-encoding"), image.get("vary"), image.body.length]).toEqual([undefined, undefined, 3]);
     await using plain = await mounted({ directory: files, precompressed: false });
@@ -301,7 +304,7 @@ describe("files that are compressed already", () => {
     ]);
   });
 
-  it("are compressed on the way where there are none and enableCompression() is on", async () => {
+  it("A file without a precompressed form is compressed if enableCompression() is on", async () => {
     const app = new App().enableStaticFiles(files).enableCompression().enableEtag();
     await using both = await wire(app);
     const headers = { "Accept-Encoding": "gzip" };
@@ -331,7 +334,7 @@ describe("files that are compressed already", () => {
 });
 
 describe("mounts", () => {
-  it("may be several, each with its own options, in either spelling", async () => {
+  it("Several directories can be mounted, each with its own options, in either spelling", async () => {
     const app = new App()
       .enableStaticFiles({ directory: files, prefix: "/assets/", cache_max_age: 5 })
       .enable_static_files({
@@ -351,7 +354,7 @@ describe("mounts", () => {
     expect((await several.send("/static/app.js")).status).toBe(404);
   });
 
-  it("at the root leave every route to the application", async () => {
+  it("A mount at the root leaves every route to the application", async () => {
     const app = new App().enableStaticFiles(files, "/");
     app.get("/api", () => "api");
     app.get("/sub/page.txt", () => "route");
@@ -364,7 +367,7 @@ describe("mounts", () => {
     expect((await root.send("/sub")).get("location")).toBe("/sub/");
   });
 
-  it("give way to a route below their prefix, and to one at it", async () => {
+  it("A route below the prefix of a mount, or at it, takes precedence", async () => {
     const app = new App();
     app.get("/static/app.js", () => "route");
     app.get("/static", () => "mine");
@@ -378,21 +381,21 @@ describe("mounts", () => {
     expect((await server.send("/static/alphabet.txt")).text).toBe(alphabet);
   });
 
-  it("are guarded like any route", async () => {
+  it("Guards apply to static files as to any route", async () => {
     const app = new App().enableStaticFiles(files);
     app.addGuard(() => false);
     await using guarded = await wire(app);
     expect((await guarded.send("/static/app.js")).status).toBe(403);
   });
 
-  it("are replaced by a later call for the same prefix", async () => {
+  it("A later call for the same prefix replaces a mount", async () => {
     const empty = await mkdtemp(join(tmpdir(), "stoa-empty-"));
     const app = new App().enableStaticFiles(empty).enableStaticFiles(files);
     expect((await app.request("/static/")).status).toBe(200);
     await rm(empty, { recursive: true });
   });
 
-  it("collide with a route of the application for the same paths", async () => {
+  it("A route of the application for the same paths as a mount is refused", async () => {
     const app = new App().enableStaticFiles(files);
     app.get("/static/{all:*}", () => "");
     await expect(app.start()).rejects.toThrow("GET /static/{path:*} collides with GET /static/{all:*}");
@@ -400,7 +403,7 @@ describe("mounts", () => {
 });
 
 describe("StaticFilesConfig", () => {
-  it("has the contract's defaults and both spellings", () => {
+  it("StaticFilesConfig has the contract's defaults and both spellings", () => {
     const config = new StaticFilesConfig({ directory: files });
     expect(config).toMatchObject({ directory: files, prefix: "/static" });
     expect([config.indexFile, config.index_file]).toEqual(["index.html", "index.html"]);
@@ -418,7 +421,7 @@ describe("StaticFilesConfig", () => {
     [{ directory: ".", indexFile: "../index.html" }, "the name of a file"],
     [{ directory: ".", cacheMaxAge: -1 }, "an integer of at least 0"],
     [{ directory: ".", cache_maxage: 1 }, "did you mean 'cache_max_age'?"],
-  ])("refuses %j", (options, message) => {
+  ])("StaticFilesConfig refuses %j", (options, message) => {
     expect(() => new StaticFilesConfig(options as never)).toThrow(message);
     expect(() => new App().enableStaticFiles(options as never)).toThrow(message);
   });

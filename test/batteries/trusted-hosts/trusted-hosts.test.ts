@@ -21,11 +21,11 @@ async function statuses(app: App, hosts: readonly string[]): Promise<number[]> {
 }
 
 describe("trusted hosts in production", () => {
-  it("are all hosts unless some are configured", async () => {
+  it("All hosts are trusted in production unless some are configured", async () => {
     expect(await statuses(runApp("production"), ["evil.example", "localhost"])).toEqual([200, 200]);
   });
 
-  it("are the names configured, in any case, with any port, and the names below a wildcard", async () => {
+  it("Configured host names are trusted in any case, with any port, and below a wildcard", async () => {
     const app = runApp("production", ["Example.com", "*.books.example"]);
     const served = ["example.com", "EXAMPLE.com:8443", "example.com.", "a.books.example", "a.b.books.example"];
     expect(await statuses(app, served)).toEqual(served.map(() => 200));
@@ -35,12 +35,12 @@ describe("trusted hosts in production", () => {
     );
   });
 
-  it("are addresses and ranges", async () => {
+  it("Trusted hosts can be addresses and ranges", async () => {
     const hosts = ["10.1.2.3:80", "[::1]:80", "11.1.2.3", "[2001:db8::1]", "10.1.2.3.evil.example"];
     expect(await statuses(runApp("production", ["10.0.0.0/8", "::1"]), hosts)).toEqual([200, 200, 421, 421, 421]);
   });
 
-  it("answer a problem that does not repeat the host, also where there is no route", async () => {
+  it("An untrusted host gets a problem that does not repeat the host, also without a route", async () => {
     await using server = await serve(runApp("production", "example.com"));
     const response = await send(server.url, "/nowhere", { headers: { host: "evil.example" } });
     expect([response.status, JSON.parse(response.text)]).toEqual([
@@ -55,7 +55,7 @@ describe("trusted hosts in production", () => {
     ]);
   });
 
-  it("stand before CORS and your middleware, and behind the request id", async () => {
+  it("Trusted hosts are checked before CORS and middleware, and after the request id", async () => {
     const app = runApp("production", "example.com").enableCors().enableRequestId();
     let reached = false;
     app.use({ before: () => void (reached = true) });
@@ -66,12 +66,12 @@ describe("trusted hosts in production", () => {
     expect(response.get("x-request-id")).toBeDefined();
   });
 
-  it("leave health probes alone, which ask for an address", async () => {
+  it("Health probes are not checked for trusted hosts, because they use an address", async () => {
     await using server = await serve(runApp("production", "example.com").enableHealthChecks());
     expect((await send(server.url, "/health/live", { headers: { host: "10.0.0.7:8000" } })).status).toBe(200);
   });
 
-  it("go by the word of a trusted proxy", async () => {
+  it("The host that a trusted proxy reports is checked", async () => {
     const app = runApp("production", "example.com").trustProxy("loopback");
     await using server = await serve(app);
     const headers = { host: "upstream", "x-forwarded-for": "203.0.113.5" };
@@ -82,7 +82,7 @@ describe("trusted hosts in production", () => {
 });
 
 describe("trusted hosts in development", () => {
-  it("are those that no stranger can make lead here, unless more are configured", async () => {
+  it("Only hosts that cannot be public names are trusted in development, unless more are configured", async () => {
     const served = [
       "localhost:8000",
       "app.localhost",
@@ -104,13 +104,13 @@ describe("trusted hosts in development", () => {
     expect(await statuses(runApp("development", undefined, "dev.box.example"), ["dev.box.example"])).toEqual([200]);
   });
 
-  it("name the remedy in the response", async () => {
+  it("The refusal of a host in development names the remedy", async () => {
     await using server = await serve(runApp("development"));
     const response = await send(server.url, "/", { headers: { host: "evil.example" } });
     expect(response.text).toContain("app.trustedHosts([...])");
   });
 
-  it("do not concern fetch and the test client", async () => {
+  it("Trusted hosts do not apply to fetch and the test client", async () => {
     const app = new App();
     app.get("/", (request) => request.url);
     expect((await app.fetch(new Request("https://example.com/"))).status).toBe(200);
@@ -121,7 +121,7 @@ describe("trusted hosts in development", () => {
 
 describe("the Host field", () => {
   it.each(["a b", "a@example.com", "example.com:x", "[::1", "example.com/x", "."])(
-    "of %j is refused with 400",
+    "The Host field %j is refused with 400",
     async (host) => {
       const app = new App().trustedHosts("example.com");
       app.get("/", () => "in");
@@ -140,7 +140,7 @@ describe("trustedHosts()", () => {
     [[7], "not 7"],
     [["300.1.2.3"], '"300.1.2.3" in trustedHosts() is not an address'],
     [undefined, "not undefined"],
-  ])("refuses %j", (hosts, message) => {
+  ])("trustedHosts() refuses %j", (hosts, message) => {
     expect(() => new App().trusted_hosts(hosts as never)).toThrow(message);
   });
 });
