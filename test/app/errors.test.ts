@@ -22,7 +22,7 @@ function appWith(env: "development" | "production" = "development") {
 }
 
 describe("an error nobody expected", () => {
-  it("shows its class and message in debug, and whether the handler was async", async () => {
+  it("An unexpected error shows its class and message in debug mode, and if the handler was async", async () => {
     const { app } = appWith();
     const sync = await app.request("/sync");
     expect(sync.status).toBe(500);
@@ -33,7 +33,7 @@ describe("an error nobody expected", () => {
     });
   });
 
-  it("shows nothing of itself in production, and goes to the log with method and path", async () => {
+  it("An unexpected error shows nothing in production, and is logged with method and path", async () => {
     const { app, lines } = appWith("production");
     for (const path of ["/sync", "/async"]) {
       const response = await app.request(path, { headers: { accept: "text/html" } });
@@ -44,7 +44,7 @@ describe("an error nobody expected", () => {
     expect(lines[0]!.fields!["error"]).toBeInstanceOf(RangeError);
   });
 
-  it("is a page for a browser in debug", async () => {
+  it("An unexpected error is a page for a browser in debug mode", async () => {
     const { app } = appWith();
     const response = await app.request("/sync", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
     expect(response.status).toBe(500);
@@ -75,7 +75,7 @@ describe("an error nobody expected", () => {
         },
       ),
     ],
-  ])("may be %s: still 500", async (_name, thrown) => {
+  ])("A handler that throws %s gets a 500 response", async (_name, thrown) => {
     const { app } = appWith();
     app.get("/odd", () => {
       throw thrown;
@@ -87,7 +87,7 @@ describe("an error nobody expected", () => {
 });
 
 describe("an HttpError", () => {
-  it("answers with its status as a problem, headers and extensions included", async () => {
+  it("An HttpError is a problem document with its status, headers and extensions", async () => {
     const { app } = appWith();
     app.get("/", () => {
       throw new HttpError(409, "Already there", { headers: { "X-A": "b" }, extensions: { errors: [1] } });
@@ -107,7 +107,7 @@ describe("an HttpError", () => {
 });
 
 describe("exception handlers", () => {
-  it("are found by the nearest ancestor", async () => {
+  it("The exception handler of the nearest ancestor class is used", async () => {
     const { app } = appWith();
     app.exceptionHandler(Error, () => Response.text("any"));
     app.exception_handler(Animal, (_request, error) => Response.json({ animal: error.message }, 418));
@@ -122,13 +122,13 @@ describe("exception handlers", () => {
     expect(await (await app.request("/type")).text()).toBe("any");
   });
 
-  it("may be async, may return any result, and also get the framework's own errors", async () => {
+  it("An exception handler can be async, and also gets the framework's own errors", async () => {
     const { app } = appWith();
     app.exceptionHandler(HttpError)(async (_request, error) => Response.json({ code: error.code }, error.status));
     expect(await (await app.request("/nope")).json()).toEqual({ code: "NOT_FOUND" });
   });
 
-  it("that throw give the plain 500, logged once with the error that they were called for", async () => {
+  it("An exception handler that throws gives the plain 500, logged once with the original error", async () => {
     for (const failing of [
       () => {
         throw new Error("handler broke");
@@ -148,7 +148,7 @@ describe("exception handlers", () => {
     }
   });
 
-  it("get guard errors with status_code and message", async () => {
+  it("An exception handler gets guard errors with status_code and message", async () => {
     const { app } = appWith();
     app.exceptionHandler(GuardError, (_request, error) =>
       Response.json([error.status_code, error.statusCode, error.message], error.status_code),
@@ -179,7 +179,7 @@ describe("exception handlers", () => {
     expect(await (await app.request("/b")).json()).toEqual([403, 403, "no"]);
   });
 
-  it("refuse what is no class or function, and a class given twice", () => {
+  it("exceptionHandler() refuses invalid arguments, and a second handler for a class", () => {
     const { app } = appWith();
     expect(() => app.exceptionHandler("x" as never, () => "")).toThrow("takes a class of errors first");
     expect(() => app.exceptionHandler(Error, "x" as never)).toThrow("takes a function (request, error) second");
@@ -189,7 +189,7 @@ describe("exception handlers", () => {
 });
 
 describe("a handler that throws a response", () => {
-  it("sends it, and no error is logged", async () => {
+  it("A thrown response is sent, and no error is logged", async () => {
     const logged: string[] = [];
     const app = new App();
     app.logger = { ...app.logger, error: (message) => void logged.push(message) };
@@ -214,7 +214,7 @@ describe("a handler that throws a response", () => {
     expect(logged).toEqual([]);
   });
 
-  it("is told that a web response cannot be sent twice", async () => {
+  it("A web response that was already sent is refused with a clear error", async () => {
     const { app, lines } = appWith();
     const web = new globalThis.Response("once", { status: 410 });
     app.get("/thrown", () => {
@@ -231,7 +231,7 @@ describe("a handler that throws a response", () => {
 });
 
 describe("a thrown response that cannot be sent", () => {
-  it("is a 500, and the error is logged", async () => {
+  it("A thrown response that cannot be sent is a 500, and the error is logged", async () => {
     const logged: string[] = [];
     const app = new App();
     app.logger = { ...app.logger, error: (message) => void logged.push(message) };
@@ -252,16 +252,19 @@ describe("the result of an exception handler", () => {
     ["an object", () => ({ error: "broken" }), 500, '{"error":"broken"}'],
     ["a string", async () => "broken", 500, "broken"],
     ["a response", () => Response.json({ error: "broken" }, 418), 418, '{"error":"broken"}'],
-  ])("can be %s, with the status of the error unless it is a response", async (_, handler, status, text) => {
-    const app = new App().exceptionHandler(Broken, handler);
-    app.get("/", () => {
-      throw new Broken();
-    });
-    const response = await app.request("/");
-    expect([response.status, await response.text()]).toEqual([status, text]);
-  });
+  ])(
+    "An exception handler can return %s, with the status of the error unless it is a response",
+    async (_, handler, status, text) => {
+      const app = new App().exceptionHandler(Broken, handler);
+      app.get("/", () => {
+        throw new Broken();
+      });
+      const response = await app.request("/");
+      expect([response.status, await response.text()]).toEqual([status, text]);
+    },
+  );
 
-  it("has the status of an HttpError", async () => {
+  it("The result of an exception handler has the status of an HttpError", async () => {
     const app = new App().exceptionHandler(HttpError, (_request, error) => ({ problem: error.message }));
     app.get("/", () => {
       throw new HttpError(409, "taken");
@@ -272,7 +275,7 @@ describe("the result of an exception handler", () => {
 });
 
 describe("new App", () => {
-  it("takes no arguments, and says where they belong", () => {
+  it("The constructor of App accepts no arguments, and its error names where they belong", () => {
     const Any = App as unknown as new (options: object) => App;
     expect(() => new Any({ port: 8000 })).toThrow("new App() takes no arguments: give name, port");
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 
 describe("the start", () => {
-  it("lets nothing in after it has begun, while the features of routes are still loaded", async () => {
+  it("Nothing can be added after the start has begun, while the features of routes are still loaded", async () => {
     const app = new App();
     app.get("/", { rateLimit: { maxRequests: 1 }, cache: true, circuitBreaker: true }, () => "here");
     const started = app.start();
@@ -14,7 +14,7 @@ describe("the start", () => {
     expect((await app.circuitBreakers()).map(({ route }) => route)).toEqual(["GET /"]);
   });
 
-  it("by run() waits for what stands below the call", async () => {
+  it("The start by run() waits for the code below the call", async () => {
     const app = new App();
     const running = app.run({ port: 0, host: "127.0.0.1", logs: false, exit: false });
     app.get("/", () => "below");
@@ -25,7 +25,7 @@ describe("the start", () => {
 });
 
 describe("lifecycle hooks", () => {
-  it("at shutdown wait for a start that is under way", async () => {
+  it("Shutdown hooks wait for a start that is under way", async () => {
     const app = new App();
     const order: string[] = [];
     app.onEvent("startup", async () => {
@@ -37,7 +37,7 @@ describe("lifecycle hooks", () => {
     expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
   });
 
-  it("that fail at shutdown are told to the server", async () => {
+  it("A shutdown hook that fails is reported to the server", async () => {
     const app = new App();
     app.logger = { ...app.logger, error() {} };
     app.onEvent("shutdown", () => {
@@ -47,7 +47,7 @@ describe("lifecycle hooks", () => {
     expect(await hostOf(app).stop()).toBe(false);
   });
 
-  it("of an application that was ended before its start run all the same", async () => {
+  it("Hooks of an application that was stopped before its start still run", async () => {
     const app = new App();
     const order: string[] = [];
     app.onEvent("startup", () => void order.push("start"));
@@ -58,7 +58,7 @@ describe("lifecycle hooks", () => {
     expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
   });
 
-  it("run at startup in order and at shutdown in reverse, once", async () => {
+  it("Hooks run at startup in order and at shutdown in reverse, once", async () => {
     const app = new App();
     const order: string[] = [];
     app.onEvent("startup", () => void order.push("start 1"));
@@ -77,7 +77,7 @@ describe("lifecycle hooks", () => {
     expect(order).toEqual(["start 1", "start 2", "stop 2", "stop 1"]);
   });
 
-  it("fill the state that handlers read through request.app", async () => {
+  it("A startup hook can fill the state that handlers read through request.app", async () => {
     const app = new App();
     app.onEvent("startup", () => {
       app.state["greeting"] = "hello";
@@ -86,7 +86,7 @@ describe("lifecycle hooks", () => {
     expect(await (await app.request("/")).text()).toBe("hello");
   });
 
-  it("that fail at startup stop the start", async () => {
+  it("A startup hook that fails stops the start", async () => {
     const app = new App();
     let second = false;
     app.onEvent("startup", () => {
@@ -99,7 +99,7 @@ describe("lifecycle hooks", () => {
     expect(second).toBe(false);
   });
 
-  it("that fail at shutdown do not keep the others from running", async () => {
+  it("A shutdown hook that fails does not stop the others", async () => {
     const app = new App();
     const failures: unknown[] = [];
     let ran = false;
@@ -114,7 +114,7 @@ describe("lifecycle hooks", () => {
     expect(failures).toEqual([new Error("stuck")]);
   });
 
-  it("refuse an unknown event and what is no function", () => {
+  it("onEvent() refuses an unknown event and anything that is not a function", () => {
     const app = new App();
     expect(() => app.onEvent("boot" as never, () => {})).toThrow(`onEvent takes 'startup' or 'shutdown', not "boot"`);
     expect(() => app.onEvent("startup", 1 as never)).toThrow("the startup hook must be a function");

@@ -18,7 +18,7 @@ vi.mock("node:fs", async (load) => ({
 it.each([
   ["production", /^\{.*"msg":"ready"/],
   ["development", /^(?!\{).*ready/],
-] as const)("the log of an application in %s suits its reader, in a terminal too", async (env, line) => {
+] as const)("The log of an application in %s has the format for its reader, in a terminal too", async (env, line) => {
   written.length = 0;
   const host = new AppHost([]);
   host.configure({ ...defaultSettings(), env });
@@ -26,7 +26,7 @@ it.each([
   await vi.waitFor(() => expect(written.join("")).toMatch(line));
 });
 
-it("the log of an application has the format of its settings where an engine was enabled before", async () => {
+it("The log has the format of the settings, even if an engine was enabled before", async () => {
   written.length = 0;
   const app = new App().enableDatabase("postgres://localhost/none");
   const host = hostOf(app);

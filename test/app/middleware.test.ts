@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 
 describe("middleware", () => {
-  it("runs in the order added, and the way back in reverse, in both forms", async () => {
+  it("Middleware runs in the order added, and on the way back in reverse, in both forms", async () => {
     const order: string[] = [];
     const app = new App();
     app.use({ before: () => void order.push("a in"), after: () => void order.push("a out") });
@@ -25,7 +25,7 @@ describe("middleware", () => {
     expect(order).toEqual(["a in", "b in", "c in", "handler", "b out", "a out"]);
   });
 
-  it("answers in place of the handler", async () => {
+  it("Middleware can respond in place of the handler", async () => {
     const app = new App();
     let ran = false;
     app.use({ before: (request) => (request.path === "/before" ? { early: true } : undefined) });
@@ -44,7 +44,7 @@ describe("middleware", () => {
     expect(ran).toBe(false);
   });
 
-  it("changes or replaces the response", async () => {
+  it("Middleware can change or replace the response", async () => {
     const app = new App();
     app.use({ after: (_request, response) => void response.header("X-One", "1") });
     app.use({ after: async () => Response.text("replaced", 207) });
@@ -53,7 +53,7 @@ describe("middleware", () => {
     expect([response.status, response.headers.get("x-one"), await response.text()]).toEqual([207, "1", "replaced"]);
   });
 
-  it("sees errors as responses, and what was thrown in request.error", async () => {
+  it("Middleware sees errors as responses, and the thrown value in request.error", async () => {
     const app = new App();
     const seen: unknown[] = [];
     app.logger = silent;
@@ -73,7 +73,7 @@ describe("middleware", () => {
     expect(seen).toEqual([500, "sync failure", 500, "async failure"]);
   });
 
-  it("that throws, at any place and in any form, gives the error's response to those outside", async () => {
+  it("Middleware that throws, at any place and in any form, gives the error's response to the outer ones", async () => {
     for (const broken of [
       {
         before() {
@@ -106,7 +106,7 @@ describe("middleware", () => {
     }
   });
 
-  it("that returns nothing stands by the response of next; without next it is a mistake", async () => {
+  it("Middleware that returns nothing keeps the response of next(), and without next() it is an error", async () => {
     const app = new App();
     app.logger = silent;
     app.use(async (request, next) => {
@@ -120,7 +120,7 @@ describe("middleware", () => {
     expect(((await lost.json()) as { error: string }).error).toContain("neither returned a response nor called next()");
   });
 
-  it("runs the rest once, however often next is called", async () => {
+  it("The rest of the chain runs once, however often next() is called", async () => {
     const app = new App();
     let runs = 0;
     app.use(async (_request, next) => {
@@ -131,12 +131,12 @@ describe("middleware", () => {
     expect(await (await app.request("/")).json()).toBe(1);
   });
 
-  it("is refused when it is none", () => {
+  it("app.use() refuses anything that is not a middleware", () => {
     expect(() => new App().use({} as never)).toThrow("must be a middleware: a function (request, next)");
     expect(() => new App().use(null as never)).toThrow("must be a middleware");
   });
 
-  it("gives a synchronous chain no promise", async () => {
+  it("A synchronous chain creates no promise", async () => {
     const app = new App();
     app.use({ before() {}, after() {} }).use((_request, next) => next());
     app.addGuard(() => true);
@@ -150,7 +150,7 @@ describe("middleware", () => {
 });
 
 describe("reading the body", () => {
-  it("happens before your middleware and after what is early", async () => {
+  it("The body is read before the application's middleware and after early middleware", async () => {
     const app = new App();
     const seen: string[] = [];
     app.use({ before: (request) => void seen.push((request.json() as { a: string }).a) });
@@ -160,7 +160,7 @@ describe("reading the body", () => {
     expect(seen[0]).toBe("read");
   });
 
-  it("does not happen when something early refuses", async () => {
+  it("The body is not read if early middleware refuses", async () => {
     const app = new App();
     app.use({ early: true, before: () => Response.json({}, 401) });
     app.post("/", () => "ok");
@@ -179,7 +179,7 @@ describe("reading the body", () => {
     expect(pulled).toBe(0);
   });
 
-  it("stops at the limit of the route", async () => {
+  it("Reading the body stops at the limit of the route", async () => {
     const app = new App();
     app.post("/small", { bodyLimit: 5 }, (request) => request.text());
     expect((await app.request("/small", { method: "POST", body: "12345" })).status).toBe(200);
@@ -188,7 +188,7 @@ describe("reading the body", () => {
     expect(await refused.json()).toMatchObject({ title: "Payload Too Large", error: "Payload Too Large", status: 413 });
   });
 
-  it("is left to the handler of a streaming route", async () => {
+  it("The handler of a streaming route reads the body itself", async () => {
     const app = new App();
     app.post("/up", { stream: true }, async (request) => {
       let size = 0;
@@ -202,7 +202,7 @@ describe("reading the body", () => {
 });
 
 describe("the current request", () => {
-  it("is there for everything that runs on its behalf, once enabled", async () => {
+  it("currentRequest() works in everything that runs for a request, once enabled", async () => {
     const app = new App();
     app.enableRequestContext();
     const path = async (): Promise<string> => {
@@ -214,13 +214,13 @@ describe("the current request", () => {
     expect(answers).toEqual(["/a", "/b"]);
   });
 
-  it("is a clear error where there is none", () => {
+  it("currentRequest() outside a request throws a clear error", () => {
     expect(() => currentRequest()).toThrow("call app.enableRequestContext()");
   });
 });
 
 describe("a handler that takes too long", () => {
-  it("is answered 504, its signal aborted and its late answer ignored", async () => {
+  it("A handler that takes too long gets 504, its signal is aborted and its late result is ignored", async () => {
     const app = new App();
     app.logger = silent;
     let aborted: unknown;
@@ -247,7 +247,7 @@ const silent = {
 };
 
 describe("a response that the application keeps", () => {
-  it("is given again without what middleware added to it the last time", async () => {
+  it("A response object that is used again is sent without the earlier additions of middleware", async () => {
     const app = new App();
     const kept = Response.json({ error: "no" }, 404);
     app.use({ after: (_request, response) => response.addField("X-Once", "1") });

@@ -40,7 +40,7 @@ function quiet(warnings: string[]): AppHost["logger"] {
 }
 
 describe("the stages of features", () => {
-  it("surround the hooks of the application: engines open before them and close after them", async () => {
+  it("Engines open before the startup hooks and close after the shutdown hooks", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order)]);
     await host.start();
@@ -51,7 +51,7 @@ describe("the stages of features", () => {
     ]);
   });
 
-  it("drain to the end before the shutdown hooks run, all at once", async () => {
+  it("Features drain concurrently and completely before the shutdown hooks run", async () => {
     const order: string[] = [];
     const slow = (name: string): Feature => ({
       ...recorded(name, []),
@@ -67,7 +67,7 @@ describe("the stages of features", () => {
     expect(order).toEqual(["startup hook", "drain a", "drain b", "a is drained", "b is drained", "shutdown hook"]);
   });
 
-  it("add links to the banner, which keeps their order", () => {
+  it("Features add links to the banner, which keeps their order", () => {
     const host = hostWith([], []);
     host.link("Docs", "/docs");
     host.link("Live", "/live");
@@ -77,7 +77,7 @@ describe("the stages of features", () => {
     ]);
   });
 
-  it("end with a close of everything that was opened when one fails to open", async () => {
+  it("A feature that fails to open closes everything that was opened", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order, ["open"]), recorded("c", order)]);
     await expect(host.start()).rejects.toThrow("open b");
@@ -85,7 +85,7 @@ describe("the stages of features", () => {
     expect(host.phase).toBe("starting");
   });
 
-  it("close the engines when a startup hook fails, and do not close them again", async () => {
+  it("A startup hook that fails closes the engines, once", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order)]);
     host.lifecycle.add("startup", () => {
@@ -96,7 +96,7 @@ describe("the stages of features", () => {
     expect(order.filter((line) => line === "close a")).toHaveLength(1);
   });
 
-  it("all have their turn at the end, and a failure is reported", async () => {
+  it("Every stage runs at the end, and a failure is reported", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order, ["close", "drain"])]);
     host.lifecycle.add("shutdown", () => Promise.reject(new Error("stuck")));
@@ -105,7 +105,7 @@ describe("the stages of features", () => {
     expect(order.slice(-3)).toEqual(["shutdown hook", "close b", "close a"]);
   });
 
-  it("drain once, however often the server says so", async () => {
+  it("Features drain once, however often the server begins to drain", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order)]);
     await host.start();
@@ -129,7 +129,7 @@ describe("state that is kept per process", () => {
 
   const jwt = (): JwtAuth => new JwtAuth({ secret: "s".repeat(32) });
 
-  it("is named in the log of an application with several workers, wherever it comes from", async () => {
+  it("State per process is logged for an application with several workers, wherever it comes from", async () => {
     const app = (): App => {
       const created = new App().enableSessions({ store: new MemorySessionStore() }).use(jwt());
       created.get("/", { cache: true }, () => "");
@@ -141,7 +141,7 @@ describe("state that is kept per process", () => {
     ]);
   });
 
-  it("is found in middleware of routes too", async () => {
+  it("State per process is found in middleware of routes too", async () => {
     const app = new App();
     app.get("/", { middleware: [jwt()] }, () => "");
     expect(await warningsOf(app, 2)).toEqual([
@@ -149,7 +149,7 @@ describe("state that is kept per process", () => {
     ]);
   });
 
-  it("is found in middleware of blueprints too", async () => {
+  it("State per process is found in middleware of blueprints too", async () => {
     const blueprint = new Blueprint("/api").use(jwt());
     blueprint.get("/", () => "");
     expect(await warningsOf(new App().registerBlueprint(blueprint), 2)).toEqual([
@@ -157,7 +157,7 @@ describe("state that is kept per process", () => {
     ]);
   });
 
-  it("is not there where an engine shares a store", async () => {
+  it("State per process is not logged if an engine shares a store", async () => {
     const app = new App().use(jwt());
     const revoked: string[] = [];
     const store = { has: (id: string) => revoked.includes(id), add: (id: string) => revoked.push(id) > 0 };
@@ -165,7 +165,7 @@ describe("state that is kept per process", () => {
     expect(await warningsOf(app, 2)).toEqual([]);
   });
 
-  it("gives way to the shared store", async () => {
+  it("A shared store replaces the state per process", async () => {
     const auth = jwt();
     const app = new App().use(auth);
     app.get("/", () => "in");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { StoreRegistry } from "../../src/app/store-registry.js";
 
-it("the store of the user's options goes before a shared one, and a shared one before a local one", () => {
+it("The store of the user's options takes precedence over a shared one, and a shared one over a local one", () => {
   const registry = new StoreRegistry();
   const [given, shared, local] = ["given", "shared", "local"].map((name) => ({ name }) as never);
   const request = { holds: "sessions", local: () => local! };
