@@ -36,7 +36,7 @@ function typing(...lines: string[]): Terminal & { readonly shown: string[] } {
 const nobody: Terminal = { ...typing(), interactive: false };
 
 describe("answers by options", () => {
-  it("say what was renamed, and so what was not", async () => {
+  it("The option --rename answers what was renamed, and so what was not", async () => {
     const answerer = new Answerer({ rename: ["books.name=title", "authors=writers"] }, nobody);
     expect(await answerer.answer(column("name", "title"))).toBe(true);
     expect(await answerer.answer(column("name", "label"))).toBe(false);
@@ -45,7 +45,7 @@ describe("answers by options", () => {
     expect(() => answerer.refuseUnused()).not.toThrow();
   });
 
-  it("say what was dropped, what rows get, and that all are renames", async () => {
+  it("The options --drop, --fill and --replace answer their questions, and --yes confirms renames", async () => {
     const options = { drop: ["books.name"], fill: ["books.year=coalesce(x = y, '')"], replace: ["status.old=new"] };
     const answerer = new Answerer(options, nobody);
     expect(await answerer.answer(column("name", "title"))).toBe(false);
@@ -54,7 +54,7 @@ describe("answers by options", () => {
     expect(await new Answerer({ yes: true }, nobody).answer(column("name", "title"))).toBe(true);
   });
 
-  it("are asked for by name where nobody can be asked", async () => {
+  it("A question without a terminal fails with the options that would answer it", async () => {
     const answerer = new Answerer({}, nobody);
     await expect(answerer.answer(column("name", "title"))).rejects.toThrow(
       "Well? Nobody is here to ask: answer with --rename books.name=title or --drop books.name",
@@ -67,7 +67,7 @@ describe("answers by options", () => {
     await expect(new Answerer({ yes: true }, nobody).answer(fill)).rejects.toThrow("Nobody is here to ask");
   });
 
-  it("are refused when they are malformed or answer nothing", () => {
+  it("Malformed options, and options that answer no question, are refused", () => {
     expect(() => new Answerer({ rename: ["books.name"] }, nobody)).toThrow(
       '--rename must be two names or values with = between, not "books.name"',
     );
@@ -78,7 +78,7 @@ describe("answers by options", () => {
 });
 
 describe("answers by somebody at the terminal", () => {
-  it("are asked for until they make sense", async () => {
+  it("Questions at the terminal are repeated until the answer is valid", async () => {
     const terminal = typing("maybe", "Y", "", "bad", "other", "no");
     const answerer = new Answerer({}, terminal);
     expect(await answerer.answer(column("name", "title"))).toBe(true);

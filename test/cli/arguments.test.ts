@@ -14,14 +14,14 @@ const specs = {
 const parse = (...given: string[]) => parseArguments("stoa make", given, specs);
 
 describe("the arguments of a command", () => {
-  it("are options in both forms, and what remains", () => {
+  it("Arguments are parsed as options in both forms, and the rest", () => {
     expect(parse("one", "--name", "first", "--dry-run", "two", "--steps=3", "-y")).toEqual({
       options: { name: "first", dryRun: true, steps: 3, yes: true },
       args: ["one", "two"],
     });
   });
 
-  it("may repeat lists and negate switches", () => {
+  it("Lists can be repeated, and switches negated", () => {
     expect(parse("--models", "a.ts", "--models=b.ts", "--no-input", "--yes=false").options).toEqual({
       models: ["a.ts", "b.ts"],
       input: false,
@@ -29,11 +29,11 @@ describe("the arguments of a command", () => {
     });
   });
 
-  it("hold no options after two dashes", () => {
+  it("Arguments after two dashes are not options", () => {
     expect(parse("--", "--name", "-y")).toEqual({ options: {}, args: ["--name", "-y"] });
   });
 
-  it("may hold values that are empty, hold equal signs, or begin with a dash and a number", () => {
+  it("Values can be empty, contain equal signs, or begin with a dash and a number", () => {
     expect(parse("--name=").options).toEqual({ name: "" });
     expect(parse("--name=a=b").options).toEqual({ name: "a=b" });
     expect(parse("--name", "-1").options).toEqual({ name: "-1" });
@@ -52,7 +52,7 @@ describe("the arguments of a command", () => {
     [["--steps", "-1"], '--steps must be a whole number, not "-1"'],
     [["--yes=maybe"], '--yes must be true or false, not "maybe"'],
     [["--constructor"], "unknown option '--constructor' of stoa make"],
-  ])("are refused by name: %j", (given, message) => {
+  ])("Wrong arguments are refused by name: %j", (given, message) => {
     expect(() => parse(...given)).toThrow(new ValueError(message));
   });
 });

@@ -3,14 +3,14 @@ import { failureDetails, failureLine } from "../../src/cli/failure.js";
 import { UniqueViolation } from "../../src/engines/db/errors.js";
 
 describe("how a command tells why it failed", () => {
-  it("is one line, with the class only where that helps", () => {
+  it("A failure is one line, with the class only if that helps", () => {
     expect(failureLine(new Error("first\n  second"))).toBe("first second");
     expect(failureLine(new TypeError("x is not a function"))).toBe("TypeError: x is not a function");
     expect(failureLine("a text")).toBe("a text was thrown");
     expect(failureLine(new Error(""))).toBe("no message");
   });
 
-  it("never shows the user and password of a URL", () => {
+  it("A failure never shows the user and password of a URL", () => {
     const message = "cannot reach postgres://ada:s3cret%40@db.example/shop?password=s3cret";
     for (const text of [failureLine(new Error(message)), failureDetails(new Error(message))]) {
       expect(text).not.toMatch(/s3cret|ada/);
@@ -18,7 +18,7 @@ describe("how a command tells why it failed", () => {
     }
   });
 
-  it("shows statement, detail and hint of the database, when everything is asked for", () => {
+  it("The details of a failure show statement, detail and hint of the database", () => {
     const cause = new UniqueViolation("duplicate key", {
       detail: "Key (id)=(1) already exists.",
       hint: "Use another.",

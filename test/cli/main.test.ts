@@ -7,7 +7,7 @@ import { Project } from "./project.js";
 beforeAll(() => ensureBuilt(), 120_000);
 
 describe("stoa", patient, () => {
-  it("shows what it can do, and its version", async () => {
+  it("The stoa command shows its help and its version", async () => {
     const project = await Project.create();
     const help = await project.stoa(["--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
@@ -48,14 +48,14 @@ describe("stoa", patient, () => {
     [["migrate", "up", "a", "--to", "b"], 1, /^stoa: --to b and a: give one of them\n$/],
     [["migrate", "squash"], 1, /^stoa: stoa migrate squash needs the last migration to squash: \[FROM\] TO\n$/],
     [["migrate", "inspect", "--language", "py"], 1, /^stoa: --language must be ts or js, not "py"\n$/],
-  ] as const)("fails with one clear line: %j", async (args, code, stderr) => {
+  ] as const)("The stoa command fails with one clear line: %j", async (args, code, stderr) => {
     const project = await Project.create();
     const run = await project.stoa(args);
     expect(run.stderr).toMatch(stderr);
     expect(run.code).toBe(code);
   });
 
-  it("reads its config, in any of its forms, and checks it", async () => {
+  it("The stoa command reads its config in any of its forms, and checks it", async () => {
     const project = await Project.create({ "stoa.config.mjs": "export default { databse: 'pglite:' };" });
     expect((await project.stoa(["migrate", "up"])).stderr).toMatch(
       /^stoa: unknown option 'databse' in .*stoa\.config\.mjs; did you mean 'database'\?\n$/,
@@ -69,7 +69,7 @@ describe("stoa", patient, () => {
     expect(run.stderr).toMatch(/^stoa: the folder of migrations .*other\/changes is not there/);
   });
 
-  it("says what to install where TypeScript cannot be read", async () => {
+  it("The stoa command names the package to install if TypeScript cannot be read", async () => {
     const project = await Project.create({ "stoa.config.ts": "export default {};" }, []);
     const run = await project.stoa(["migrate", "status"]);
     const reads = Boolean((process.features as { typescript?: unknown }).typescript);
@@ -80,7 +80,7 @@ describe("stoa", patient, () => {
       );
   });
 
-  it("reads TypeScript in a package that is not said to consist of modules", async () => {
+  it('The stoa command reads TypeScript in a package without "type": "module"', async () => {
     const project = await Project.create({
       "package.json": "{}",
       "stoa.config.ts":

@@ -37,7 +37,7 @@ export default defineConfig({ models: "./src/models.ts" });
 beforeAll(() => ensureBuilt(), 120_000);
 
 describe("stoa migrate make", patient, () => {
-  it("writes the first migration, and says when there is nothing more to write", async () => {
+  it("The command make writes the first migration, and says when there is nothing more to write", async () => {
     const project = await projectWith(models("title: field.char({ maxLength: 200 }),"));
     expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(1);
     expect(await project.migrations()).toEqual([]);
@@ -62,7 +62,7 @@ describe("stoa migrate make", patient, () => {
     });
   });
 
-  it("prints the file on a dry run, and the changes on a check", async () => {
+  it("The command make prints the file on a dry run, and the changes on a check", async () => {
     const project = await projectWith(models("title: field.text(),"));
     const dry = await project.stoa(["migrate", "make", "--dry-run"]);
     expect(dry.stdout).toContain('op.createTable("books", {');
@@ -73,7 +73,7 @@ describe("stoa migrate make", patient, () => {
     );
   });
 
-  it("asks rather than guesses, and takes answers by options where nobody is there", async () => {
+  it("The command make asks in place of guessing, and accepts answers as options", async () => {
     const project = await projectWith(models("name: field.text(),"));
     await project.stoa(["migrate", "make"]);
     await project.write("src/models.ts", models("title: field.text(), year: field.int(),"));
@@ -96,7 +96,7 @@ describe("stoa migrate make", patient, () => {
     expect(text).toContain("1900");
   });
 
-  it("writes an empty one to be filled by hand", async () => {
+  it("The command make writes an empty migration to be filled by hand", async () => {
     const project = await projectWith(models("title: field.text(),"));
     const made = await project.stoa(["migrate", "make", "--empty", "--name", "fill"]);
     expect(made.stdout).toBe("wrote migrations/0001_fill.ts\n");
@@ -109,7 +109,7 @@ describe("stoa migrate make", patient, () => {
     );
   });
 
-  it("merges two ends, when they go together", async () => {
+  it("The command make merges two last migrations that are compatible", async () => {
     const project = await projectWith(models("title: field.text(),"));
     await project.stoa(["migrate", "make"]);
     const adds = (column: string): string => `import { migration, op } from "stoa/migrations";
@@ -134,7 +134,7 @@ export default migration({
     expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(0);
   });
 
-  it("refuses models that are not all there", async () => {
+  it("The command make refuses models whose relations are incomplete", async () => {
     const project = await projectWith(
       models("title: field.text(), author: field.foreignKey(() => Author),", author.replace("export ", "")),
     );
@@ -151,7 +151,7 @@ export default migration({
     );
   });
 
-  it("writes JavaScript for models in JavaScript", async () => {
+  it("The command make writes JavaScript for models in JavaScript", async () => {
     const project = await Project.create({ "models.js": models("title: field.text(),") }, []);
     expect((await project.stoa(["migrate", "make", "--models", "models.js"])).stdout).toMatch(/0001_initial\.js\n/);
     expect(await project.read("migrations/0001_initial.js")).toMatch(/^\/\/ @ts-check\n/);
@@ -159,7 +159,7 @@ export default migration({
     expect(up.stdout).toMatch(/^applied 0001_initial/);
   });
 
-  it("writes files that the compiler accepts", async () => {
+  it("The command make writes files that the compiler accepts", async () => {
     const project = await projectWith(models("title: field.text(),", author));
     await project.stoa(["migrate", "make"]);
     await project.write(
@@ -212,7 +212,7 @@ describe.skipIf(!server)("stoa migrate, from models to a server and back", patie
     return project;
   }
 
-  it("keeps the rows through a rename and fills a new column", async () => {
+  it("The rows are kept through a rename, and a new column is filled", async () => {
     const project = await grown();
     await project.stoa(["migrate", "up", "0001"], env());
     await db.execute("insert into books (name) values ('Lavinia')");
@@ -228,7 +228,7 @@ describe.skipIf(!server)("stoa migrate, from models to a server and back", patie
     expect(await db.fetchval("select count(*) from pg_tables where schemaname = 'public'")).toBe(1);
   });
 
-  it("shows where somebody has changed the database by hand", async () => {
+  it("The command diff shows manual changes of the database", async () => {
     const project = await grown();
     await project.stoa(["migrate", "up"], env());
     await db.script("alter table books alter column year type bigint; create table stray ()");
@@ -238,7 +238,7 @@ describe.skipIf(!server)("stoa migrate, from models to a server and back", patie
     expect((await project.stoa(["migrate", "diff", "--all"], env())).stdout).toContain("stray");
   });
 
-  it("squashes into one file that does the same, for new databases and for old ones", async () => {
+  it("The command squash writes one file that does the same, for new databases and for old ones", async () => {
     const project = await grown();
     await project.stoa(["migrate", "up"], env());
     const squash = await project.stoa(["migrate", "squash", "0003"]);
@@ -260,7 +260,7 @@ describe.skipIf(!server)("stoa migrate, from models to a server and back", patie
     expect((await project.stoa(["migrate", "diff", "--all"], env())).code).toBe(0);
   });
 
-  it("does not squash functions unless told to leave them out", async () => {
+  it("The command squash refuses functions unless they are left out", async () => {
     const project = await grown();
     await project.write(
       "migrations/0004_fill.ts",
@@ -282,7 +282,7 @@ export default migration({
     expect((await project.stoa(["migrate", "squash", "0003", "0001"])).stderr).toMatch(/^stoa: /);
   });
 
-  it("prints models of an existing database that need no migration but to be recorded", async () => {
+  it("Models printed from an existing database need no migration except to be recorded", async () => {
     await db.script(`
       create table authors (id integer generated by default as identity primary key, name text not null);
       create table books (

@@ -47,7 +47,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
       .map(({ name }) => name)
       .filter((name) => name !== "stoa_migrations");
 
-  it("applies, shows and undoes", async () => {
+  it("The command migrate applies migrations, shows their status and undoes them", async () => {
     const project = await Project.create(two);
     expect(await project.stoa(["migrate", "status"], env())).toEqual({
       code: 0,
@@ -69,7 +69,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual(["a"]);
   });
 
-  it("asks for a confirmation before it undoes several, where nobody can give it by --yes", async () => {
+  it("The command down needs --yes to undo several migrations without a terminal", async () => {
     const project = await Project.create(two);
     await project.stoa(["migrate", "up"], env());
     expect(await project.stoa(["migrate", "down", "--all"], env())).toMatchObject({
@@ -81,7 +81,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual([]);
   });
 
-  it("stops at the third of four, on one line, and goes on when it is mended", async () => {
+  it("The command up stops at the failed third of four migrations with one line, and continues once it is fixed", async () => {
     const project = await Project.create({
       ...two,
       "migrations/0003_c.ts": makes("c", ["0002_b"], 'op.sql("select nonsense"),'),
@@ -102,7 +102,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("leaves nothing half applied when it is killed, and the next run goes on at once", async () => {
+  it("A killed run leaves nothing half applied, and the next one continues at once", async () => {
     const hold = 'op.run(async function hold(db) { if (process.env.HOLD) await db.execute("select pg_sleep(600)"); }),';
     const project = await Project.create({ ...two, "migrations/0003_c.ts": makes("c", ["0002_b"], hold) });
     const first = project.start(["migrate", "up"], { ...env(), HOLD: "1" });
@@ -118,7 +118,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
-  it("cancels what runs on a signal to stop", async () => {
+  it("A signal cancels the running migration", async () => {
     const hold = 'op.run(async function hold(db) { await db.execute("select pg_sleep(600)"); }),';
     const project = await Project.create({ "migrations/0001_a.ts": makes("a", [], hold) });
     const run = project.start(["migrate", "up"], env());
@@ -130,7 +130,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual([]);
   });
 
-  it("runs once when two are started, the second waits and finds nothing to do", async () => {
+  it("Two concurrent runs apply the migrations once: the second waits and finds nothing to do", async () => {
     const gate = 'op.run(async function gate(db) { await db.fetchval("select pg_advisory_xact_lock(4711)"); }),';
     const project = await Project.create({ ...two, "migrations/0003_c.ts": makes("c", ["0002_b"], gate) });
     await db.session(async (session) => {
@@ -149,7 +149,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
-  it("does not keep an index from being built concurrently while another waits for it", async () => {
+  it("A waiting run does not block a concurrent index build", async () => {
     const concurrent = `import { migration, op } from "stoa/migrations";
 export default migration({
   dependsOn: ["0002_b"],
@@ -173,7 +173,7 @@ export default migration({
     });
   });
 
-  it("gives up on a table in use after the time that it is given", async () => {
+  it("A run gives up on a locked table after the given time", async () => {
     const alter = `import { migration, op } from "stoa/migrations";
 export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b", "x", { type: "text", nullable: true })] });
 `;
@@ -187,7 +187,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     });
   });
 
-  it("refuses drift by name, and goes on when it is told so", async () => {
+  it("Changed and missing migrations are refused by name, and accepted with --allow-drift", async () => {
     const project = await Project.create(two);
     await project.stoa(["migrate", "up"], env());
     await project.write("migrations/0003_c.ts", makes("c", ["0002_b"]));
@@ -206,7 +206,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
-  it("records without running, and forgets without undoing", async () => {
+  it("Migrations can be recorded without running, and forgotten without undoing", async () => {
     const project = await Project.create(two);
     await db.script("create table a (id integer)");
     const fake = await project.stoa(["migrate", "up", "--fake", "--to", "0001_a"], env());
@@ -216,7 +216,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     expect(await tables()).toEqual(["a", "b"]);
   });
 
-  it("prints a script that can be run by hand", async () => {
+  it("The printed script can be run by hand", async () => {
     const project = await Project.create(two);
     const { stdout } = await project.stoa(["migrate", "sql"], env());
     await db.script(stdout);
@@ -226,7 +226,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     expect(await tables()).toEqual([]);
   });
 
-  it("never prints the password of the database", async () => {
+  it("The command migrate never prints the password of the database", async () => {
     const project = await Project.create(two);
     const wrong = new URL(url);
     wrong.username = "nobody";
@@ -241,7 +241,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
 });
 
 describe("stoa migrate on an embedded database", patient, () => {
-  it("applies and undoes in a folder that the config names, seen from there", async () => {
+  it("The command migrate works on an embedded database in the folder of the config", async () => {
     const project = await Project.create({
       ...two,
       "stoa.config.ts": `import { defineConfig } from "stoa/migrations";
@@ -254,7 +254,7 @@ export default defineConfig({ database: "pglite:./data", migrations: "./migratio
     expect((await project.stoa(["migrate", "status"])).stdout).toMatch(/^\[ \] 0001_a\n/);
   });
 
-  it("leaves nothing half applied when it is killed", async () => {
+  it("A killed run on an embedded database leaves nothing half applied", async () => {
     const hold =
       "op.run(async function hold() { if (process.env.HOLD) await new Promise((done) => setTimeout(done, 600_000)); }),";
     const project = await Project.create({ ...two, "migrations/0003_c.ts": makes("c", ["0002_b"], hold) });

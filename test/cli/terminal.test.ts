@@ -9,7 +9,7 @@ function streams(isTTY: boolean) {
 }
 
 describe("the terminal", () => {
-  it("keeps the result apart from what is told on the way", () => {
+  it("The terminal separates results from progress", () => {
     const { terminal, stdout, stderr } = streams(true);
     terminal.print("result");
     terminal.note("progress");
@@ -17,19 +17,19 @@ describe("the terminal", () => {
     expect(String(stderr.read())).toBe("progress\n");
   });
 
-  it("has somebody to ask only when both ends are a terminal", () => {
+  it("The terminal is interactive only if both ends are a terminal", () => {
     expect(streams(true).terminal.interactive).toBe(true);
     expect(streams(false).terminal.interactive).toBe(false);
   });
 
-  it("does not wait for ever for somebody who has left", async () => {
+  it("A question ends if the input is closed", async () => {
     const { terminal, stdin } = streams(true);
     const answer = terminal.ask("how many?", Number);
     stdin.end();
     await expect(answer).rejects.toThrow("the question was not answered");
   });
 
-  it("asks again until the answer is one, and says why", async () => {
+  it("A question is repeated with the reason until the answer is valid", async () => {
     const { terminal, stdin, stderr } = streams(true);
     const answer = terminal.ask("how many?", (text) => {
       if (!/^\d+$/.test(text)) throw new Error("a number, please");
