@@ -54,7 +54,7 @@ describe.each(transports)("authentication over %s", (transport) => {
   const { get } = served(authApp, transport);
   const ask = (path: string, headers: Record<string, string> = {}) => get(path, { headers });
 
-  it("rule 1: a token is valid when signature and expiry check out; missing, malformed or expired gives 401", async () => {
+  it("Rule 1: a token is valid if signature and expiry are; missing, malformed or expired gives 401", async () => {
     const token = jwt.create_token({ sub: "ada" });
     const answer = await ask("/jwt", { authorization: `Bearer ${token}` });
     expect([answer.status, answer.json]).toMatchObject([200, { jwt_claims: { sub: "ada" } }]);
@@ -71,7 +71,7 @@ describe.each(transports)("authentication over %s", (transport) => {
     }
   });
 
-  it("rule 2: Basic decodes the header and asks the function", async () => {
+  it("Rule 2: Basic decodes the header and calls the function", async () => {
     const as = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
     expect((await ask("/basic", as("ada:love:lace"))).json).toEqual({ user: "ada" });
     for (const headers of [{}, as("ada:wrong"), as("bob:love:lace"), as("no colon"), { authorization: "Basic %%%" }]) {
@@ -80,7 +80,7 @@ describe.each(transports)("authentication over %s", (transport) => {
     }
   });
 
-  it("rule 3: an API key stands in the named header and gives the name it is mapped to", async () => {
+  it("Rule 3: an API key is read from the named header and gives its name", async () => {
     expect((await ask("/key", { "X-API-Key": "key-2" })).json).toEqual({ api_key_name: "search" });
     for (const headers of [{}, { "X-API-Key": "key-3" }, { "X-API-Key": "__proto__" }, { "X-Other": "key-1" }]) {
       const refused = await ask("/key", headers as Record<string, string>);
@@ -88,12 +88,12 @@ describe.each(transports)("authentication over %s", (transport) => {
     }
   });
 
-  it("rule 4: a skipped path is not authenticated, and what only begins alike is", async () => {
+  it("Rule 4: a skipped path is not authenticated, and one that only begins alike is", async () => {
     expect((await ask("/jwt/login")).status).toBe(200);
     expect((await ask("/jwt/loginx")).status).toBe(401);
   });
 
-  it("rule 5: several are applied in the order added", async () => {
+  it("Rule 5: several authentication middlewares are applied in the order added", async () => {
     const basic = { authorization: `Basic ${Buffer.from("ada:love:lace").toString("base64")}` };
     await ask("/seen");
     expect((await ask("/both", { ...basic, "X-API-Key": "key-1" })).json).toEqual({
@@ -105,7 +105,7 @@ describe.each(transports)("authentication over %s", (transport) => {
     expect((await ask("/seen")).json).toEqual(["basic", "key", "basic"]);
   });
 
-  it("rules 7 and 8: every 401 names the scheme; guards give 401 or 403", async () => {
+  it("Rules 7 and 8: every 401 names the scheme; guards give 401 or 403", async () => {
     for (const path of ["/jwt", "/basic", "/key", "/guarded"]) {
       const refused = await ask(path);
       expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
@@ -118,7 +118,7 @@ describe.each(transports)("authentication over %s", (transport) => {
 });
 
 describe("the errors of guards", () => {
-  it("derive from GuardError, with status_code and message", () => {
+  it("Errors of guards derive from GuardError, with status_code and message", () => {
     for (const [error, status] of [
       [new UnauthorizedError("a"), 401],
       [new ForbiddenError("a"), 403],

@@ -5,7 +5,7 @@ import { served, transports } from "./support.js";
 describe.each(transports)("the books application over %s", (transport) => {
   const { get, post, put, del } = served(booksApp, transport);
 
-  it("creates a book with 201, sequential ids and defaults", async () => {
+  it("The books application creates a book with 201, sequential ids and defaults", async () => {
     const first = await post("/books", { title: "Emma", author: "Jane Austen", genre: "Novel", year: 1815 });
     expect(first.status).toBe(201);
     expect(first.json).toEqual({ id: 1, title: "Emma", author: "Jane Austen", genre: "Novel", year: 1815 });
@@ -13,7 +13,7 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect(second.json).toEqual({ id: 2, title: "Kalevala", author: "Unknown", genre: "general", year: null });
   });
 
-  it("lists books with their total, filtered by genre in any case", async () => {
+  it("The books application lists books with their total, filtered by genre in any case", async () => {
     const all = await get("/books");
     expect(all.status).toBe(200);
     expect(all.json).toMatchObject({ total: 2, books: [{ id: 1 }, { id: 2 }] });
@@ -21,7 +21,7 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect((await get("/books?genre=none")).json).toEqual({ books: [], total: 0 });
   });
 
-  it("gives one book, or 404 with an error", async () => {
+  it("The books application returns one book, or 404 with an error", async () => {
     expect((await get("/books/1")).json).toMatchObject({ title: "Emma" });
     for (const id of ["99", "abc", "1.5", "-1", "1e0", "__proto__", "%00"]) {
       const missing = await get(`/books/${id}`);
@@ -31,7 +31,7 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect((await get("/books/99")).status).toBe(404);
   });
 
-  it("refuses an empty body, a missing title and malformed JSON with 400 and an error", async () => {
+  it("The books application refuses an empty body, a missing title and malformed JSON with 400 and an error", async () => {
     for (const body of ["", "{}", "[]", "null", "{", '{"title": ""}', '{"title": 5}', '{"title":"a","year":"x"}']) {
       const refused = await post("/books", body);
       expect([refused.status, typeof refused.json.error]).toEqual([400, "string"]);
@@ -39,7 +39,7 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect((await get("/books")).json.total).toBe(2);
   });
 
-  it("changes only what is supplied", async () => {
+  it("The books application changes only the supplied fields", async () => {
     const changed = await put("/books/2", { author: "Elias Lönnrot", year: 1835 });
     expect(changed.status).toBe(200);
     expect(changed.json).toEqual({ id: 2, title: "Kalevala", author: "Elias Lönnrot", genre: "general", year: 1835 });
@@ -48,7 +48,7 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect((await put("/books/2", { title: 5 })).status).toBe(400);
   });
 
-  it("deletes a book once", async () => {
+  it("The books application deletes a book once", async () => {
     expect((await del("/books/1")).json).toEqual({ deleted: true, id: 1 });
     const again = await del("/books/1");
     expect(again.status).toBe(404);

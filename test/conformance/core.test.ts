@@ -32,34 +32,37 @@ describe.each(transports)("the contract over %s", (transport) => {
       return app;
     }, transport);
 
-    it.each(["get", "post", "put", "patch", "delete", "options"])("app.%s answers its method", async (method) => {
-      const answer = await call(`/${method}`, { method: method.toUpperCase() });
-      expect([answer.status, answer.text]).toEqual([200, method.toUpperCase()]);
-    });
+    it.each(["get", "post", "put", "patch", "delete", "options"])(
+      "A route of app.%s responds to its method",
+      async (method) => {
+        const answer = await call(`/${method}`, { method: method.toUpperCase() });
+        expect([answer.status, answer.text]).toEqual([200, method.toUpperCase()]);
+      },
+    );
 
-    it("app.head answers HEAD, without a body", async () => {
+    it("A route of app.head responds to HEAD, without a body", async () => {
       const answer = await call("/head", { method: "HEAD" });
       expect([answer.status, answer.text, answer.headers.get("content-length")]).toEqual([200, "", "4"]);
     });
 
-    it("a HEAD request to a GET route is answered without its body", async () => {
+    it("A HEAD request to a GET route gets a response without its body", async () => {
       const answer = await call("/get", { method: "HEAD" });
       expect([answer.status, answer.text]).toEqual([200, ""]);
       expect((await get("/get")).text).toBe("GET");
     });
 
-    it("app.route answers its methods, GET by default", async () => {
+    it("A route of app.route responds to its methods, GET by default", async () => {
       expect((await call("/several", { method: "POST" })).text).toBe("POST");
       expect((await call("/several", { method: "PUT" })).status).toBe(405);
       expect((await call("/default")).text).toBe("GET");
       expect((await call("/default", { method: "POST" })).status).toBe(405);
     });
 
-    it("a segment in braces is a parameter in request.params, always a string", async () => {
+    it("A segment in braces is a parameter in request.params, always a string", async () => {
       expect((await get("/books/7/pages/12")).json).toEqual({ id: "7", page: "12" });
     });
 
-    it("a dict from a sync or async handler is JSON", async () => {
+    it("A dict from a sync or async handler is sent as JSON", async () => {
       for (const path of ["/sync", "/async"]) {
         const answer = await get(path);
         expect(answer.headers.get("content-type")).toBe("application/json");
@@ -67,12 +70,12 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("a blueprint's routes stand under its prefix", async () => {
+    it("A blueprint's routes are under its prefix", async () => {
       expect((await get("/api/v1/books")).text).toBe("blueprint");
       expect((await get("/books")).status).toBe(404);
     });
 
-    it("404 for no matching route, 405 with Allow for another method", async () => {
+    it("A request gets 404 without a matching route, and 405 with Allow for another method", async () => {
       const missing = await get("/nowhere");
       expect([missing.status, missing.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
       expect(missing.json).toEqual({
@@ -113,7 +116,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       return app;
     }, transport);
 
-    it("has the members of the contract", async () => {
+    it("The request object has the members of the contract", async () => {
       const answer = await call("/members/a%20b?q=1&q=two+words%21", {
         headers: { "x-custom": "v", cookie: "c=1; d=2" },
       });
@@ -133,7 +136,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       });
     });
 
-    it("json() parses the body, of any size, with any characters", async () => {
+    it("request.json() parses the body, of any size, with any characters", async () => {
       const value = { text: "žluťoučký 🐎", list: Array.from({ length: 20_000 }, (_, i) => `item ${i}`) };
       expect((await post("/json", value)).json).toEqual({ got: value });
     });
@@ -145,19 +148,19 @@ describe.each(transports)("the contract over %s", (transport) => {
       ["129 levels", "[".repeat(129) + "]".repeat(129)],
       ["a key that pollutes", '{"__proto__": {"admin": true}}'],
       ["the same key escaped", '{"\\u005f_proto__": {"admin": true}}'],
-    ])("%s is 400 and shows nothing of the body", async (_name, body) => {
+    ])("The body with %s is 400, and the response shows nothing of it", async (_name, body) => {
       const answer = await post("/json", body);
       expect(answer.status).toBe(400);
       expect(answer.json).toMatchObject({ title: "Bad Request", error: "Bad Request", status: 400 });
       expect(answer.text).not.toContain("admin");
     });
 
-    it("128 levels are accepted, and brackets in strings do not count", async () => {
+    it("A JSON body of 128 levels is accepted, and brackets in strings do not count", async () => {
       expect((await post("/json", "[".repeat(128) + "]".repeat(128))).status).toBe(200);
       expect((await post("/json", { s: "[".repeat(1000) })).status).toBe(200);
     });
 
-    it("invalid UTF-8 is 400", async () => {
+    it("A JSON body with invalid UTF-8 is 400", async () => {
       for (const bytes of [
         [0x22, 0xff, 0x22],
         [0x22, 0xc0, 0xaf, 0x22],
@@ -169,7 +172,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("a body is parsed as JSON whatever its content type", async () => {
+    it("A body is parsed as JSON whatever its content type", async () => {
       for (const type of [
         "text/plain",
         "application/json garbage",
@@ -182,7 +185,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("forms are read, url-encoded and multipart", async () => {
+    it("Forms are read, url-encoded and multipart", async () => {
       expect((await call("/form", { method: "POST", body: new URLSearchParams({ a: "1 2", b: "&" }) })).json).toEqual({
         a: "1 2",
         b: "&",
@@ -193,7 +196,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       expect((await call("/form", { method: "POST", body: form })).json).toMatchObject({ a: "ä" });
     });
 
-    it("a query of many pairs and odd names does no harm", async () => {
+    it("A query of many pairs and odd names does no harm", async () => {
       const many = Array.from({ length: 1000 }, (_, i) => `k${i}=v`).join("&");
       expect((await get(`/members/1?${many}&__proto__[x]=1&q=last`)).json.q).toBe("last");
     });
@@ -229,7 +232,7 @@ describe.each(transports)("the contract over %s", (transport) => {
 
     const brief = (answer: Answer) => [answer.status, answer.headers.get("content-type"), answer.text];
 
-    it("is made by its constructor and helpers", async () => {
+    it("A response is made by its constructor and helpers", async () => {
       expect(brief(await get("/plain"))).toEqual([201, "text/plain; charset=utf-8", "made"]);
       expect(brief(await get("/json"))).toEqual([202, "application/json", '{"a":1}']);
       expect(brief(await get("/json-status"))).toEqual([203, "application/json", '{"a":1}']);
@@ -237,7 +240,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       expect(brief(await get("/none-too"))).toEqual([204, null, ""]);
     });
 
-    it("redirects with 302, or 301", async () => {
+    it("A redirect has status 302, or 301", async () => {
       for (const [path, status] of [
         ["/found", 302],
         ["/moved", 301],
@@ -247,13 +250,13 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("sends several cookies as several fields", async () => {
+    it("Several cookies are sent as several headers", async () => {
       const cookies = (await get("/cookies")).headers.getSetCookie();
       expect(cookies).toHaveLength(2);
       expect(cookies[1]).toMatch(/^b=2;.*HttpOnly/);
     });
 
-    it("lets nothing out of a header", async () => {
+    it("A value cannot break out of a response header", async () => {
       const redirected = await get("/inject?to=%2Fx%0d%0aSet-Cookie:%20evil=1");
       expect(redirected.headers.getSetCookie()).toEqual([]);
       expect(redirected.headers.get("location")).toBe("/x%0D%0ASet-Cookie:%20evil=1");
@@ -264,12 +267,12 @@ describe.each(transports)("the contract over %s", (transport) => {
       expect((await get("/header?v=fine")).headers.get("x-echo")).toBe("fine");
     });
 
-    it("streams", async () => {
+    it("A streamed response is sent in chunks", async () => {
       const answer = await get("/stream");
       expect([answer.text, answer.headers.get("transfer-encoding")]).toEqual(["0;1;2;", "chunked"]);
     });
 
-    it("sends events", async () => {
+    it("Server-sent events are sent with their names and data", async () => {
       const answer = await get("/sse");
       expect(answer.headers.get("content-type")).toContain("text/event-stream");
       expect(answer.text).toContain("event: tick\n");
@@ -299,11 +302,11 @@ describe.each(transports)("the contract over %s", (transport) => {
       return app;
     }, transport);
 
-    it("startup has run when requests arrive, and singletons are injected", async () => {
+    it("Startup hooks have run when requests arrive, and singletons are injected", async () => {
       expect((await get("/inject")).json).toEqual({ name: "stoa", started: true });
     });
 
-    it("a failing guard is 401 or 403 as a problem", async () => {
+    it("A failing guard is 401 or 403 as a problem", async () => {
       for (const [status, title, detail] of [
         [401, "Unauthorized", "who are you"],
         [403, "Forbidden", "not you"],
@@ -315,14 +318,14 @@ describe.each(transports)("the contract over %s", (transport) => {
       expect((await get("/guard/ok")).text).toBe("in");
     });
 
-    it("guard errors have the contract's ancestry and members", () => {
+    it("Errors of guards have the contract's ancestry and members", () => {
       const error = new ForbiddenError("no");
       expect(error).toBeInstanceOf(GuardError);
       expect(new UnauthorizedError()).toBeInstanceOf(GuardError);
       expect([error.status_code, error.statusCode, error.message]).toEqual([403, 403, "no"]);
     });
 
-    it("shutdown runs when the server stops", async () => {
+    it("Shutdown hooks run when the server stops", async () => {
       await (await start()).close();
       expect(order).toEqual(["startup", "shutdown"]);
     });
@@ -359,7 +362,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       { debug },
     );
 
-    it("an unhandled exception is 500 with the body of the contract", async () => {
+    it("An unhandled exception is 500 with the body of the contract", async () => {
       for (const [path, kind] of [
         ["/sync", "Handler"],
         ["/async", "Async handler"],
@@ -372,7 +375,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("a browser gets a page in development and nothing but the generic answer in production", async () => {
+    it("A browser gets an error page in development and only the generic response in production", async () => {
       const answer = await call("/sync", {
         headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" },
       });
@@ -386,17 +389,17 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("an exception handler answers for a class and its descendants", async () => {
+    it("An exception handler responds for a class and its descendants", async () => {
       const answer = await get("/custom");
       expect([answer.status, answer.json]).toEqual([418, { custom: "mine", path: "/custom" }]);
     });
 
-    it("a handler that takes too long is 504", async () => {
+    it("A handler that takes too long is 504", async () => {
       const answer = await get("/slow");
       expect([answer.status, answer.json.title]).toEqual([504, "Gateway Timeout"]);
     });
 
-    it("input that breaks its schema is 422 with loc, msg and type", async () => {
+    it("Input that breaks its schema is 422 with loc, msg and type", async () => {
       const answer = await call("/validated", {
         method: "POST",
         body: '{"n":"secret input"}',
@@ -410,7 +413,7 @@ describe.each(transports)("the contract over %s", (transport) => {
     });
   });
 
-  describe("what comes after the response", () => {
+  describe("work after the response", () => {
     const gone: string[] = [];
     let release: () => void = () => {};
     const { get, start } = served(() => {
@@ -436,7 +439,7 @@ describe.each(transports)("the contract over %s", (transport) => {
     }, transport);
     const until = (name: string) => vi.waitFor(() => expect(gone).toContain(name), { timeout: 5000 });
 
-    it("happens once, when it has been sent", async () => {
+    it("Scoped values are disposed once, after the response has been sent", async () => {
       for (const path of ["/sync", "/async"]) {
         gone.length = 0;
         await get(path);
@@ -445,13 +448,13 @@ describe.each(transports)("the contract over %s", (transport) => {
       }
     });
 
-    it("happens after the last piece of a stream", async () => {
+    it("Scoped values are disposed after the last piece of a stream", async () => {
       gone.length = 0;
       expect((await get("/stream")).text).toBe("a0");
       await until("/stream");
     });
 
-    it("waits for a handler that was too late, and for one whose client has left", async () => {
+    it("Scoped values are disposed after a late handler, and after one whose client has disconnected", async () => {
       gone.length = 0;
       expect((await get("/late")).status).toBe(504);
       expect(gone).toEqual([]);
@@ -478,7 +481,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       return app;
     }, transport);
 
-    it("a body over the limit is 413 as a problem, chunked or not", async () => {
+    it("A body over the limit is 413 as a problem, chunked or not", async () => {
       const declared = await call("/small", { method: "POST", body: "x".repeat(11) });
       expect([declared.status, declared.json.title]).toEqual([413, "Payload Too Large"]);
       const body = new ReadableStream({
@@ -493,7 +496,7 @@ describe.each(transports)("the contract over %s", (transport) => {
       expect((await call("/small", { method: "POST", body: "x".repeat(10) })).status).toBe(200);
     });
 
-    it("is 10 MiB where nothing else is said", async () => {
+    it("The default body limit is 10 MiB", async () => {
       const size = 10_485_760;
       expect((await call("/default", { method: "POST", body: new Uint8Array(size) })).text).toBe(String(size));
       // Not a byte of the body is sent: the answer comes before it is read.

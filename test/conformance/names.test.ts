@@ -33,25 +33,25 @@ const classes = `
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 describe("the names of the contract", () => {
-  it.each(words(methods))("app.%s exists in both spellings, as one function", (name) => {
+  it.each(words(methods))("The method app.%s exists in both spellings, as one function", (name) => {
     const app = new App() as unknown as Record<string, unknown>;
     expect(app[name]).toBeTypeOf("function");
     expect(app[camelCase(name)]).toBe(app[name]);
   });
 
-  it.each(words(later))("app.%s exists in both spellings and says that it is not built yet", (name) => {
+  it.each(words(later))("The method app.%s exists in both spellings and says that it is not built yet", (name) => {
     const app = new App() as unknown as Record<string, () => unknown>;
     for (const spelling of [name, camelCase(name)]) {
       expect(() => app[spelling]!()).toThrow(`${camelCase(name)}() is not part of this version of stoa yet`);
     }
   });
 
-  it.each(words(laterClasses))("%s is exported and says that it is not built yet", (name) => {
+  it.each(words(laterClasses))("The class %s is exported and says that it is not built yet", (name) => {
     const type = (stoa as unknown as Record<string, new () => unknown>)[name]!;
     expect(() => new type()).toThrow(`${name} is not part of this version of stoa yet`);
   });
 
-  it("every enable method refuses an option that it does not know", () => {
+  it("Every enable method refuses unknown options", () => {
     const app = new App() as unknown as Record<string, (options: object) => unknown>;
     const names = words(methods).filter((name) => name.startsWith("enable_"));
     for (const name of [...names, "enableSessions", "enableCsrf", "enableIpFilter", "enableRequestContext"]) {
@@ -59,11 +59,11 @@ describe("the names of the contract", () => {
     }
   });
 
-  it.each(words(classes))("%s is exported", (name) => {
+  it.each(words(classes))("The class %s is exported", (name) => {
     expect((stoa as Record<string, unknown>)[name]).toBeTypeOf("function");
   });
 
-  it("members with two words exist in both spellings", () => {
+  it("Members with two words exist in both spellings", () => {
     expect(Response.no_content).toBe(Response.noContent);
     expect(new Blueprint("/x").register_blueprint).toBe(new Blueprint("/x").registerBlueprint);
     expect(new ForbiddenError().status_code).toBe(403);
@@ -73,7 +73,7 @@ describe("the names of the contract", () => {
     expect(auth.skip_path).toBe(auth.skipPath);
   });
 
-  it("application state is an attribute bag", () => {
+  it("Application state accepts any attribute", () => {
     const app = new App();
     app.state["anything"] = 1;
     expect(app.state["anything"]).toBe(1);

@@ -14,7 +14,7 @@ function api(): App {
 describe.each(transports)("enable_openapi over %s", (transport) => {
   const { get, post } = served(api, transport);
 
-  it("answers GET /docs and GET /redoc with pages", async () => {
+  it("The paths /docs and /redoc respond with pages", async () => {
     for (const path of ["/docs", "/redoc"]) {
       const page = await get(path);
       expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -22,19 +22,19 @@ describe.each(transports)("enable_openapi over %s", (transport) => {
     }
   });
 
-  it("answers GET /openapi.json with the schema, fed by tags, summary and description", async () => {
+  it("The path /openapi.json responds with the schema, including tags, summary and description", async () => {
     const { status, json } = await get("/openapi.json");
     expect(status).toBe(200);
     expect(json.info).toEqual({ title: "Books", version: "2.0.0" });
     expect(json.paths["/books"].get).toMatchObject({ tags: ["books"], summary: "List", description: "All of them" });
   });
 
-  it("is not there unless enabled", async () => {
+  it("The documentation does not exist unless it is enabled", async () => {
     const plain = new App();
     for (const path of ["/docs", "/redoc", "/openapi.json"]) expect((await plain.request(path)).status).toBe(404);
   });
 
-  it("validation failure is 422 with a list of exactly loc, msg and type", async () => {
+  it("A validation failure is 422 with a list of exactly loc, msg and type", async () => {
     const { status, json } = await post("/books", { year: 1.5 });
     expect(status).toBe(422);
     expect(Object.keys(json)).toEqual(["detail"]);
@@ -45,7 +45,7 @@ describe.each(transports)("enable_openapi over %s", (transport) => {
     }
   });
 
-  it("malformed JSON is 400", async () => {
+  it("Malformed JSON is a 400 response", async () => {
     expect((await post("/books", '{"title": ')).status).toBe(400);
   });
 });
