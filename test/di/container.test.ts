@@ -2,7 +2,7 @@ import { App, Depends } from "stoa";
 import { describe, expect, it } from "vitest";
 
 describe("dependencies", () => {
-  it("are injected by name: singletons are shared", async () => {
+  it("Dependencies are injected by name, and singletons are shared", async () => {
     const app = new App();
     const mailer = { sent: 0 };
     app.register_singleton("mail", mailer);
@@ -11,7 +11,7 @@ describe("dependencies", () => {
     expect(await (await app.request("/")).json()).toBe(2);
   });
 
-  it("are made once per request when scoped, each time when transient", async () => {
+  it("A scoped dependency is made once per request, and a transient one each time", async () => {
     const app = new App();
     let made = 0;
     app.registerScoped("scoped", () => ({ id: ++made }));
@@ -31,7 +31,7 @@ describe("dependencies", () => {
     expect(made).toBe(before + 3);
   });
 
-  it("may be made asynchronously and from the request", async () => {
+  it("A dependency can be made asynchronously and from the request", async () => {
     const app = new App();
     app.registerScoped("tenant", async (request) => request.headers.get("x-tenant"));
     app.registerScoped(
@@ -43,7 +43,7 @@ describe("dependencies", () => {
     expect(await (await app.request("/", { headers: { "x-tenant": "acme" } })).text()).toBe("hi acme");
   });
 
-  it("are let go of after the response, by dispose or by their own method", async () => {
+  it("Dependencies are disposed after the response, by dispose or by their own method", async () => {
     const app = new App();
     const gone: string[] = [];
     app.registerScoped("one", { dispose: (value: string) => void gone.push(value) }, () => "one");
@@ -56,7 +56,7 @@ describe("dependencies", () => {
     expect(gone.sort()).toEqual(["one", "three", "two"]);
   });
 
-  it("whose factory fails fail the request", async () => {
+  it("A dependency whose factory fails is an error of the request", async () => {
     const app = new App();
     app.logger = { ...app.logger, error() {} };
     app.registerScoped("broken", () => Promise.reject(new Error("no connection")));
@@ -66,14 +66,14 @@ describe("dependencies", () => {
     expect(((await response.json()) as { error: string }).error).toBe("Async handler error: Error: no connection");
   });
 
-  it("that are unknown stop the start, with the chain and what was meant", async () => {
+  it("An unknown dependency stops the start, with the chain and a suggestion", async () => {
     const app = new App();
     app.registerSingleton("mailer", 1);
     app.get("/", { inject: { mail: Depends("mailr") } }, () => "");
     await expect(app.start()).rejects.toThrow("unknown dependency 'mailr' (GET / -> mailr); did you mean 'mailer'?");
   });
 
-  it("that need each other stop the start, with the chain", async () => {
+  it("Dependencies that need each other stop the start, with the chain", async () => {
     const app = new App();
     app.registerScoped("a", { inject: { b: Depends("b") } }, () => 1);
     app.registerScoped("b", { inject: { c: Depends("c") } }, () => 1);
@@ -81,7 +81,7 @@ describe("dependencies", () => {
     await expect(app.start()).rejects.toThrow("the dependency 'a' needs itself: a -> b -> c -> a");
   });
 
-  it("can be overridden by a test, and put back", async () => {
+  it("A test can override a dependency, and restore it", async () => {
     const app = new App();
     app.registerSingleton("clock", "real");
     app.get("/", { inject: { clock: Depends<string>("clock") } }, (_request, { clock }) => clock);
@@ -93,7 +93,7 @@ describe("dependencies", () => {
     expect(() => app.override("clok", 1)).toThrow("unknown dependency 'clok'; did you mean 'clock'?");
   });
 
-  it("stay as they are while a test overrides another one", async () => {
+  it("Other dependencies are unchanged while a test overrides one", async () => {
     const app = new App();
     app.registerSingleton("clock", "real");
     app.registerSingleton("mailer", "real");
@@ -103,7 +103,7 @@ describe("dependencies", () => {
     expect(await (await app.request("/")).json()).toEqual({ clock: "fake", mailer: "real" });
   });
 
-  it("refuse a name given twice, none at all, and what is no factory", () => {
+  it("A dependency with a repeated or empty name, or an invalid factory, is refused", () => {
     const app = new App();
     app.registerSingleton("a", 1);
     expect(() => app.registerScoped("a", () => 1)).toThrow("the dependency 'a' is registered already");
@@ -111,7 +111,7 @@ describe("dependencies", () => {
     expect(() => app.registerScoped("b", 5 as never)).toThrow("needs a function that makes it, not 5");
   });
 
-  it("asked for without Depends are refused at start", async () => {
+  it("An injection without Depends is refused at the start", async () => {
     const app = new App();
     app.get("/", { inject: { mail: "mail" as never } }, () => "");
     await expect(app.start()).rejects.toThrow(`inject.mail of GET / must be Depends("name"), not "mail"`);
