@@ -16,15 +16,18 @@ const shown = codeOfTables(page, "Stoa");
 const isCommand = (code: string): boolean => code.startsWith("stoa ");
 
 describe("the page for those who come from elsewhere", () => {
-  it.each(codeBlocks(page, "ts"))("shows code that is compiled here: %s", (block) => {
+  it.each(codeBlocks(page, "ts"))("The documented code is compiled in these tests: %s", (block) => {
     expect(source).toContain(withoutSpace(block));
   });
 
-  it.each(shown.filter((code) => !isCommand(code)))("names code that is compiled here: %s", (code) => {
-    expect(source).toContain(withoutSpace(code));
-  });
+  it.each(shown.filter((code) => !isCommand(code)))(
+    "The code named in the page is compiled in these tests: %s",
+    (code) => {
+      expect(source).toContain(withoutSpace(code));
+    },
+  );
 
-  it.each(shown.filter(isCommand))("names commands that there are: %s", (line) => {
+  it.each(shown.filter(isCommand))("The command in the page exists: %s", (line) => {
     const [, group, command] = line.split(" ");
     expect([group, Object.keys(migrateCommands.commands)]).toEqual(["migrate", expect.arrayContaining([command])]);
   });
@@ -45,7 +48,7 @@ describe("the code of that page", () => {
     await db?.close();
   });
 
-  it("gives in Stoa what the page says", async () => {
+  it("The documented queries give the results that the page states", async () => {
     expect(await sameQueries(1)).toEqual([
       [
         ["Lavinia", "Ursula K. Le Guin"],
@@ -57,7 +60,7 @@ describe("the code of that page", () => {
     await expect(sameQueries(1)).rejects.toThrow();
   });
 
-  it("runs, line by line", async () => {
+  it("The documented code runs, line by line", async () => {
     const [hook, sent] = [vi.fn(), vi.fn()];
     expect((await fromDjango(db, hook, sent)).at(-1)).toBe("Iain Banks");
     expect([hook.mock.calls.length, sent.mock.calls.length]).toEqual([1, 1]);
@@ -65,7 +68,7 @@ describe("the code of that page", () => {
     expect((await fromDrizzle()).length).toBeGreaterThan(0);
   });
 
-  it("answers requests", async () => {
+  it("The documented routes respond to requests", async () => {
     const app = new App();
     routes(app);
     app.get("/missing", async () => models[2]!.objects.get({ id: 999 } as never));
@@ -76,7 +79,7 @@ describe("the code of that page", () => {
     expect((await app.request("/books/1", { method: "PATCH", body: '{"year":1}', headers })).status).toBe(204);
   });
 
-  it("migrates, and back", async () => {
+  it("The documented migration runs forward and back", async () => {
     await db.script("drop schema public cascade; create schema public");
     const books = op.createTable("books", { columns: { title: { type: "text" } } });
     const migrations = { "0001_initial": migration({ operations: [books] }), "0002_pages": addPages };
