@@ -25,7 +25,7 @@ function elsewhere(target: string): App {
 }
 
 describe.skipIf(!executablePath)("in a browser", () => {
-  it("a site's own form works, and another site's does not", async () => {
+  it("A site's own form works in a browser, and another site's does not", async () => {
     await using ours = await serve(bank());
     await using theirs = await serve(elsewhere(ours.url));
     const browser = await browsers.launch({
@@ -50,7 +50,7 @@ describe.skipIf(!executablePath)("in a browser", () => {
     }
   });
 
-  it("a page opens a WebSocket with its token", async () => {
+  it("A page in a browser opens a WebSocket with its token", async () => {
     const jwt = new JwtAuth({ secret }).skipPath("/");
     const app = new App().use(jwt);
     app.get("/", () => Response.html("<p>page</p>"));

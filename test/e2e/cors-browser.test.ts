@@ -63,7 +63,9 @@ async function whatAScriptSees(url: string): Promise<string> {
 }
 
 describe.skipIf(!chromium)("a browser's script", () => {
-  it("of an allowed origin reads answers and errors; of another it reads nothing", { timeout: 120_000 }, async () => {
+  it("A script of an allowed origin reads responses and errors, and one of another origin reads nothing", {
+    timeout: 120_000,
+  }, async () => {
     let apiUrl = "";
     await using allowed: Wire = await wire(site(() => page(apiUrl)));
     await using other: Wire = await wire(site(() => page(apiUrl)));

@@ -67,7 +67,7 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     expect(complaints).toEqual([]);
   };
 
-  it("shows the books in Swagger UI, and tries a request out", async () => {
+  it("Swagger UI shows the books, and tries a request out", async () => {
     const app = booksApp();
     const url = await start(app);
     await fetch(`${url}/books`, {
@@ -91,7 +91,7 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     staysHome(visited, url);
   });
 
-  it("sends a body that was filled in", async () => {
+  it("Swagger UI sends a body that was filled in", async () => {
     const url = await start(booksApp());
     const visited = await visit(`${url}/docs`);
     const { page } = visited;
@@ -107,7 +107,7 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     staysHome(visited, url);
   });
 
-  it("shows the books in Redoc, with its search", async () => {
+  it("Redoc shows the books, with its search", async () => {
     const url = await start(booksApp());
     const visited = await visit(`${url}/redoc`);
     const { page } = visited;
@@ -121,7 +121,7 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     staysHome(visited, url);
   });
 
-  it.each(["docs", "redoc"])("shows a larger API in /%s", async (path) => {
+  it.each(["docs", "redoc"])("A larger API is shown in /%s", async (path) => {
     const url = await start(shopApp());
     const visited = await visit(`${url}/${path}`);
     await visited.page.getByText("Place an order").filter({ visible: true }).first().waitFor();
@@ -129,7 +129,7 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     staysHome(visited, url);
   });
 
-  it.each(["docs", "redoc"])("runs no script of a hostile title, description or path in /%s", async (path) => {
+  it.each(["docs", "redoc"])("No script of a hostile title, description or path runs in /%s", async (path) => {
     const hostile = `</title></script><script>alert(1)</script><img src=x onerror="alert(2)">"'`;
     const app = new App();
     const description = `${hostile} [click](javascript:alert(3)) <iframe srcdoc="<script>alert(4)</script>"></iframe>`;

@@ -54,7 +54,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     return { page, asked, complaints };
   }
 
-  it("shows routes and health, and requests as they are answered, without asking for anything else", async () => {
+  it("The live page shows routes, health and finished requests without further requests of its own", async () => {
     const { page, asked, complaints } = await visit();
     await expect.poll(() => page.locator("#routes li").count()).toBe(5);
     expect(await page.locator("#routes li", { hasText: "DELETE" }).textContent()).toContain("Role(admin)");
@@ -83,7 +83,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     await page.close();
   });
 
-  it("shows errors with their stack, filters, and runs nothing of what it is told", async () => {
+  it("The live page shows errors with their stack, filters them, and runs nothing of their text", async () => {
     const { page, complaints } = await visit();
     await send(server.url, `/nowhere/${hostile.replaceAll(" ", "%20")}`);
     await send(server.url, "/books/1");
@@ -104,7 +104,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     await page.close();
   });
 
-  it("holds still while it is paused, and catches up afterwards", async () => {
+  it("The live page does not change while it is paused, and catches up afterwards", async () => {
     const { page } = await visit();
     await page.locator("#pause").click();
     await send(server.url, "/books/1");
@@ -119,7 +119,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     await page.close();
   });
 
-  it("comes back by itself when the server does", async () => {
+  it("The live page reconnects by itself when the server returns", async () => {
     const { page } = await visit();
     const { port } = server.address;
     await server.close();
@@ -133,7 +133,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     }
   });
 
-  it("is light and dark as its reader likes", async () => {
+  it("The live page is light or dark as its reader prefers", async () => {
     const ground = (page: Page): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
     const light = await visit("light");
     expect(await ground(light.page)).toBe("rgb(246, 245, 241)");
