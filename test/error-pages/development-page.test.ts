@@ -24,7 +24,7 @@ function requestOf(target = "/", fields: [string, string][] = []): Request {
 }
 
 describe("developmentPage", () => {
-  it("shows class, message, stack and the source around the line that threw", () => {
+  it("The development page shows class, message, stack and the source around the line that threw", () => {
     const page = developmentPage(requestOf(), thrown());
     expect(page).toContain("<h1>TypeError</h1>");
     expect(page).toContain("the fixture &lt;b&gt;failed&lt;/b&gt;");
@@ -34,7 +34,7 @@ describe("developmentPage", () => {
     expect(page).toMatch(/<summary>\d+ frames? in [^<]*node_modules/);
   });
 
-  it("shows the causes, the errors of an aggregate, and what they carry", () => {
+  it("The development page shows the causes, the errors of an aggregate, and their properties", () => {
     const cause = Object.assign(elsewhere(new RangeError("inner cause")), { sqlstate: "23505", password: "s3cret" });
     const error = elsewhere(new AggregateError([elsewhere(new Error("one part"))], "outer", { cause }));
     const page = developmentPage(requestOf(), error);
@@ -44,7 +44,7 @@ describe("developmentPage", () => {
     expect(page).not.toContain("s3cret");
   });
 
-  it("shows the request without its secrets", () => {
+  it("The development page shows the request without its secrets", () => {
     const request = requestOf("/books/7?genre=sf&token=s3cret-1", [
       ["Host", "a.example"],
       ["Authorization", "Bearer s3cret-2"],
@@ -62,7 +62,7 @@ describe("developmentPage", () => {
     expect(page.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
-  it("shows no one-time code, key or signature of the request, and no path that holds one", () => {
+  it("The development page shows no one-time code, key or signature of the request, and no path with one", () => {
     const request = requestOf("/reset/s3cret-1?code=s3cret-2&Key=s3cret-3&sig=s3cret-4&page=2");
     request.paramNames = ["code"];
     request.paramValues = ["s3cret-1"];
@@ -72,7 +72,7 @@ describe("developmentPage", () => {
     for (const text of ["/reset/{code}", "<dt>page</dt><dd>2</dd>", "ECONNREFUSED"]) expect(page).toContain(text);
   });
 
-  it("lets nothing of the request or the error become markup", () => {
+  it("Nothing of the request or the error becomes markup in the development page", () => {
     const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x00`;
     const error = Object.assign(new Error(attack, { cause: attack }), { name: attack, [attack]: attack });
     error.stack = `${attack}\n    at ${attack} (/${attack}:1:1)`;
@@ -90,12 +90,12 @@ describe("developmentPage", () => {
     expect(page).not.toMatch(/<[^>]*\son\w+=/i);
   });
 
-  it("loads nothing and runs nothing", () => {
+  it("The development page loads nothing and runs nothing", () => {
     const page = developmentPage(requestOf(), elsewhere(new Error("m")));
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\ssrc=|\shref=/i);
   });
 
-  it.each(hostileErrors())("is made for %s too", (_, error) => {
+  it.each(hostileErrors())("The development page is made for %s too", (_, error) => {
     expect(developmentPage(requestOf(), error)).toContain("</html>");
   });
 });

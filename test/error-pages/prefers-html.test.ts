@@ -9,7 +9,7 @@ describe("prefersHtml", () => {
     ["other case and spaces", " Text/HTML ; charset=utf-8 ; Q=0.5"],
     ["JSON rated lower", "application/json;q=0.4, text/html;q=0.5"],
     ["HTML beside a wildcard", "text/html, */*"],
-  ])("%s gets HTML", (_, accept) => {
+  ])("A client with this Accept header gets HTML: %s", (_, accept) => {
     expect(prefersHtml(accept)).toBe(true);
   });
 
@@ -24,7 +24,7 @@ describe("prefersHtml", () => {
     ["HTML below a wildcard", "text/html;q=0.1, */*"],
     ["a rating that is none", "text/html;q=high"],
     ["text of another kind", "text/*"],
-  ])("%s gets JSON", (_, accept) => {
+  ])("A client with this Accept header gets JSON: %s", (_, accept) => {
     expect(prefersHtml(accept)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { problemBody, problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
 
 describe("problem details", () => {
-  it("name the kind, the title, the status and the detail of an error", () => {
+  it("Problem details contain the type, the title, the status and the detail of an error", () => {
     expect(JSON.parse(problemBody(httpError("NOT_FOUND")))).toEqual({
       type: "/errors/not-found",
       title: "Not Found",
@@ -13,7 +13,7 @@ describe("problem details", () => {
     });
   });
 
-  it("carry the error's own title, members and headers", () => {
+  it("Problem details contain the error's own title, members and headers", () => {
     const error = new HttpError(429, "slow down", {
       title: "Easy",
       extensions: { retry_after: 3 },
@@ -26,7 +26,7 @@ describe("problem details", () => {
     expect(response.headers.get("retry-after")).toBe("3");
   });
 
-  it("give way to the exact body that an error brings", () => {
+  it("The exact body of an error replaces the problem details", () => {
     const response = problemResponse(new HttpError(401, "x", { body: { error: "Unauthorized", status: 401 } }));
     expect(response.body).toBe('{"error":"Unauthorized","status":401}');
     expect(response.headers.get("content-type")).toBe("application/json");

@@ -17,7 +17,7 @@ function requestOf(accept?: string): Request {
 class UniqueViolation extends Error {}
 
 describe("renderError", () => {
-  it("answers an error of ours with its problem details, debug or not, browser or not", () => {
+  it("An error of the framework is sent as its problem details, in debug mode or not, to browsers or not", () => {
     for (const options of [development, production]) {
       for (const error of [httpError("NOT_FOUND"), new ForbiddenError("no"), new HttpError(503, "later")]) {
         const response = renderError(requestOf(browser), error, options);
@@ -28,7 +28,7 @@ describe("renderError", () => {
     }
   });
 
-  it("tells the class and the message in debug, and how the handler failed", () => {
+  it("The response in debug mode shows the class and the message, and how the handler failed", () => {
     const error = new UniqueViolation('duplicate key "a"');
     const sync = renderError(requestOf("*/*"), error, development);
     expect(sync.status).toBe(500);
@@ -40,7 +40,7 @@ describe("renderError", () => {
     );
   });
 
-  it("shows a browser the page in debug, uncached and without a right to run or load anything", () => {
+  it("A browser in debug mode gets the page, uncached and without permission to run or load anything", () => {
     const response = renderError(requestOf(browser), new UniqueViolation("duplicate"), development);
     expect(response.status).toBe(500);
     expect(response.type).toBe("text/html; charset=utf-8");
@@ -51,21 +51,24 @@ describe("renderError", () => {
     expect(response.headers.get("x-frame-options")).toBe("DENY");
   });
 
-  it.each([undefined, "*/*", browser])("tells nothing with debug off (Accept: %s)", (accept) => {
-    for (const handler of ["sync", "async"] as const) {
-      const response = renderError(requestOf(accept), new UniqueViolation("secret"), {
-        debug: false,
-        handler,
-        page: developmentPage,
-      });
-      expect(response.status).toBe(500);
-      expect(response.type).toBe("application/json");
-      expect(response.body).toBe('{"error":"Internal Server Error","status":500}');
-      expect([...response.headers]).toEqual([["content-type", "application/json"]]);
-    }
-  });
+  it.each([undefined, "*/*", browser])(
+    "The response without debug mode shows nothing of the error (Accept: %s)",
+    (accept) => {
+      for (const handler of ["sync", "async"] as const) {
+        const response = renderError(requestOf(accept), new UniqueViolation("secret"), {
+          debug: false,
+          handler,
+          page: developmentPage,
+        });
+        expect(response.status).toBe(500);
+        expect(response.type).toBe("application/json");
+        expect(response.body).toBe('{"error":"Internal Server Error","status":500}');
+        expect([...response.headers]).toEqual([["content-type", "application/json"]]);
+      }
+    },
+  );
 
-  it("does not trust the shape of other errors", () => {
+  it("The properties of foreign errors are not trusted", () => {
     const foreign = Object.assign(new Error("shown?"), {
       status: 418,
       statusCode: 418,
@@ -79,7 +82,7 @@ describe("renderError", () => {
     expect(response.headers.get("x-evil")).toBeUndefined();
   });
 
-  it("answers 500 for an error of ours that cannot be sent", () => {
+  it("An error of the framework that cannot be sent becomes 500", () => {
     for (const error of [
       new HttpError(99, "secret"),
       new HttpError(400, "secret", { extensions: { n: 1n } }),
@@ -94,7 +97,7 @@ describe("renderError", () => {
     }
   });
 
-  it.each(hostileErrors())("answers 500 when %s is thrown", (_, error) => {
+  it.each(hostileErrors())("A thrown value of this kind becomes 500: %s", (_, error) => {
     for (const accept of ["*/*", browser]) {
       for (const options of [development, production]) {
         const response = renderError(requestOf(accept), error, options);

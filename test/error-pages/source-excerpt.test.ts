@@ -26,20 +26,20 @@ afterAll(() => {
 });
 
 describe("sourceExcerpt", () => {
-  it("gives the lines around the one asked for", () => {
+  it("The excerpt contains the lines around the given one", () => {
     const lines = sourceExcerpt(join(root, "a.ts"), 10, root)!;
     expect(lines.map((line) => line.number)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
     expect(lines[6]).toEqual({ number: 10, text: "line 10" });
   });
 
-  it("stops at both ends of the file", () => {
+  it("The excerpt stops at both ends of the file", () => {
     expect(sourceExcerpt(join(root, "a.ts"), 1, root)?.[0]?.number).toBe(1);
     expect(sourceExcerpt(join(root, "a.ts"), 30, root)?.at(-1)?.number).toBe(30);
     expect(sourceExcerpt(join(root, "a.ts"), 31, root)).toBeNull();
     expect(sourceExcerpt(join(root, "a.ts"), 0, root)).toBeNull();
   });
 
-  it("cuts long lines", () => {
+  it("The excerpt cuts long lines", () => {
     expect(sourceExcerpt(join(root, "wide.js"), 1, root)?.[0]?.text.length).toBeLessThan(500);
   });
 
@@ -52,7 +52,7 @@ describe("sourceExcerpt", () => {
     ["a file that is not there", () => join(root, "none.ts")],
     ["a path with NUL", () => `${root}/a.ts\0.ts`],
     ["something that is no path", () => "<anonymous>"],
-  ])("refuses %s", (_, file) => {
+  ])("No excerpt is made of %s", (_, file) => {
     expect(sourceExcerpt(file(), 1, root)).toBeNull();
   });
 });

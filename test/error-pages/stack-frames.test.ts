@@ -18,18 +18,18 @@ describe("stackFrames", () => {
     ["    at node:internal/timers:95:5", { file: "node:internal/timers", line: 95, owner: "node" }],
     ["    at q (/app/node_modules/pg/client.js:1:1)", { owner: "dependency" }],
     [`    at run (${join(process.cwd(), "src/pipeline/x.ts")}:1:1)`, { owner: "framework" }],
-  ])("reads %s", (line, expected) => {
+  ])("The stack line %s is read as a frame", (line, expected) => {
     expect(framesOf(line)).toMatchObject([expected]);
   });
 
-  it("takes no line of the message for a frame", () => {
+  it("A line of the message is not read as a frame", () => {
     const error = new Error("m\n    at forged (/app/secret.js:1:1)");
     const frames = stackFrames({ name: "Error", message: error.message, stack: error.stack });
     expect(frames.length).toBeGreaterThan(0);
     expect(frames.map((frame) => frame.call)).not.toContain("forged");
   });
 
-  it("leaves out what is no frame and ends after sixty", () => {
+  it("Lines that are not frames are left out, and sixty frames are the maximum", () => {
     expect(framesOf("nonsense", "   at", `    at ${"x".repeat(5000)} (/a.js:1:1)`)).toEqual([]);
     expect(framesOf(...Array.from({ length: 100 }, () => "    at f (/a.js:1:1)"))).toHaveLength(60);
   });
