@@ -3,7 +3,7 @@ import { causesOf, describeError } from "../../src/errors/describe.js";
 import { hostileErrors } from "./hostile-errors.js";
 
 describe("describeError", () => {
-  it("names the class that was thrown", () => {
+  it("describeError() names the class of the thrown error", () => {
     class Broken extends Error {}
     class BrokenType extends TypeError {}
     class Named extends Error {
@@ -16,12 +16,12 @@ describe("describeError", () => {
     expect(describeError(new DOMException("m", "AbortError")).name).toBe("AbortError");
   });
 
-  it("gives the stack", () => {
+  it("describeError() returns the stack", () => {
     expect(describeError(new Error("m")).stack).toContain("describe.test.ts");
     expect(describeError("m").stack).toBeUndefined();
   });
 
-  it("describes what is no error", () => {
+  it("describeError() describes values that are not errors", () => {
     expect(describeError("text")).toMatchObject({ name: "String", message: "text" });
     expect(describeError(42)).toMatchObject({ name: "Number", message: "42" });
     expect(describeError(null)).toMatchObject({ name: "null", message: "null was thrown in place of an error" });
@@ -29,7 +29,7 @@ describe("describeError", () => {
     expect(describeError({ name: "Foreign", message: "m" })).toMatchObject({ name: "Foreign", message: "m" });
   });
 
-  it.each(hostileErrors())("describes %s without throwing, in bounds", (_, thrown) => {
+  it.each(hostileErrors())("describeError() describes %s without throwing, in bounds", (_, thrown) => {
     const { name, message, stack } = describeError(thrown);
     expect(typeof name).toBe("string");
     expect(name).not.toBe("");
@@ -40,7 +40,7 @@ describe("describeError", () => {
 });
 
 describe("causesOf", () => {
-  it("lists causes from the nearest on and ends a circle", () => {
+  it("causesOf() lists causes from the nearest on and ends a circle", () => {
     const inner: Error = new Error("inner");
     const middle = new Error("middle", { cause: inner });
     const outer = new Error("outer", { cause: middle });
@@ -48,7 +48,7 @@ describe("causesOf", () => {
     expect(causesOf(outer)).toEqual([middle, inner]);
   });
 
-  it("ends after the limit", () => {
+  it("causesOf() ends after the limit", () => {
     let error = new Error("0");
     for (let i = 0; i < 100; i++) error = new Error(String(i), { cause: error });
     expect(causesOf(error)).toHaveLength(8);

@@ -6,7 +6,7 @@ describe("docs/errors.md", () => {
   const text = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm)];
 
-  it("lists every code of the table, in its order, with status, type and what the client is told", () => {
+  it("The page of errors lists every error code in order, with status, type and the client's message", () => {
     const documented = rows.map(([, code, status, type, detail]) => [code, Number(status), type, detail]);
     const table = Object.entries(errorTable).map(([code, [status, detail]]) => [
       code,
@@ -17,7 +17,7 @@ describe("docs/errors.md", () => {
     expect(documented).toEqual(table);
   });
 
-  it("says of each when it occurs", () => {
+  it("The page of errors says when each error occurs", () => {
     for (const [, code, , , , when] of rows) expect(when?.trim(), code).not.toBe("");
   });
 });
