@@ -4,7 +4,7 @@ import { authApp } from "../../examples/auth/app.js";
 import { sessionsApp } from "../../examples/sessions/app.js";
 
 describe("the auth example", () => {
-  it("logs in, tells who asks, refreshes and logs out", async () => {
+  it("The auth example logs in, identifies the user, refreshes and logs out", async () => {
     const client = testClient(await authApp());
     const login = async (name: string, password: string): Promise<Response> =>
       client.post("/login", { form: { name, password } });
@@ -22,7 +22,7 @@ describe("the auth example", () => {
     expect((await client.get("/me", as(refreshed.token))).status).toBe(401);
   });
 
-  it("keeps readers out of what is for administrators, and knows the other service", async () => {
+  it("The auth example refuses readers at routes for administrators, and accepts the other service", async () => {
     const client = testClient(await authApp());
     const response = await client.post("/login", { form: { name: "bob", password: "builder" } });
     const { token } = (await response.json()) as { token: string };
@@ -33,7 +33,7 @@ describe("the auth example", () => {
 });
 
 describe("the sessions example", () => {
-  it("remembers who logged in, through its own forms alone", async () => {
+  it("The sessions example remembers the user, and accepts only its own forms", async () => {
     const client = testClient(sessionsApp());
     const token = async (): Promise<string> =>
       /name="_csrf" value="([^"]+)"/.exec(await (await client.get("/")).text())?.[1] ?? "";

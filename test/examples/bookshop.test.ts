@@ -34,7 +34,7 @@ describe("the name under which an author is found", () => {
     ["Iain Banks", "Banks, Iain"],
     ["  Voltaire ", "Voltaire"],
     ["de Sade", "Sade, de"],
-  ])("of %s is %s", (name, expected) => {
+  ])("The sort name of %s is %s", (name, expected) => {
     expect(sortNameOf(name)).toBe(expected);
   });
 });
@@ -85,8 +85,8 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
   const order = (...lines: { bookId: number; quantity: number }[]): ReturnType<typeof ask> =>
     ask("POST", "/orders", { customer: "Ann", email: "ann@example.org", lines });
 
-  describe("has a catalogue", () => {
-    it("with filters through relations, and an order", async () => {
+  describe("the catalogue", () => {
+    it("The catalogue has filters through relations, and an order", async () => {
       expect(await titles("tags__name=sf&price__lte=11.50&order=-price")).toEqual([
         "Matter",
         "Consider Phlebas",
@@ -100,7 +100,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect(await titles("year=2008&order=author__sortName,title")).toEqual(["Matter", "Lavinia"]);
     });
 
-    it("by page, with the author and the tags of each book", async () => {
+    it("The catalogue has pages, with the author and the tags of each book", async () => {
       const { body } = await ask("GET", "/books?size=2&page=2&stock__gt=0");
       expect(body).toMatchObject({ page: 2, pageSize: 2, pages: 3, total: 6, hasNext: true, hasPrevious: true });
       expect(body.items[0]).toMatchObject({
@@ -110,7 +110,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       });
     });
 
-    it("by key, which a book that is added meanwhile does not disturb", async () => {
+    it("The catalogue has pages by key, which a book that is added meanwhile does not disturb", async () => {
       const seen: number[] = [];
       let path = "/books/newest?size=2";
       for (let pages = 0; pages < 50; pages++) {
@@ -130,12 +130,12 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       ["?order=isbn", "is not among the allowed orders"],
       ["?year=soon", "needs a number"],
       ["/newest?after=nonsense", "cursor"],
-    ])("and answers 400 to /books%s", async (query, message) => {
+    ])("The request /books%s gets 400", async (query, message) => {
       const { status, body } = await ask("GET", `/books${query}`);
       expect([status, body["error"]]).toEqual([400, expect.stringContaining(message)]);
     });
 
-    it("of books that are checked when they are added, by the rules of their columns", async () => {
+    it("A new book is checked by the rules of its columns", async () => {
       const refused = await ask("POST", "/books", { isbn: "12345678901234", author: "Ann", price: 1.999 });
       expect(refused).toEqual({
         status: 400,
@@ -158,7 +158,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       });
     });
 
-    it("whose books change in part, and may have any tags", async () => {
+    it("A book can be changed in part, and can have any tags", async () => {
       const id = await addBook(0, { year: 1999 });
       const changed = await ask("PATCH", `/books/${id}`, { price: "6.50" });
       expect(changed).toMatchObject({ status: 200, body: { price: "6.50", year: 1999, authorId: 1 } });
@@ -172,7 +172,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect((await ask("GET", `/books/${id}`)).status).toBe(404);
     });
 
-    it("of authors, who are sorted as in a library and kept while they have books", async () => {
+    it("Authors are sorted as in a library and kept while they have books", async () => {
       const { body, status } = await ask("POST", "/authors", { name: "Anna Abel", born: 1970, sortName: "Zzz" });
       expect([status, body]).toEqual([201, { id: 4, name: "Anna Abel", sortName: "Abel, Anna", born: 1970 }]);
       const list = (await ask("GET", "/authors")).body as unknown as { name: string; bookCount: number }[];
@@ -190,8 +190,8 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
     });
   });
 
-  describe("takes orders", () => {
-    it("with their lines at the price of the day, exact to the cent", async () => {
+  describe("orders", () => {
+    it("An order has its lines at the current price, exact to the cent", async () => {
       const [first, second] = [await addBook(5, { price: "0.10" }), await addBook(5, { price: "19.99" })];
       const placed = await order({ bookId: first, quantity: 3 }, { bookId: second, quantity: 2 });
       expect(placed).toMatchObject({
@@ -211,7 +211,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect((await ask("DELETE", `/books/${first}`)).status).toBe(409);
     });
 
-    it("whole or not at all", async () => {
+    it("An order is placed whole or not at all", async () => {
       const [plenty, rare] = [await addBook(10), await addBook(1)];
       const orders = async (): Promise<number> => (await ask("GET", "/orders?size=100")).body.items.length;
       const before = await orders();
@@ -239,18 +239,18 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
           ],
         },
       ],
-    ])("but not %j", async (body) => {
+    ])("The order %j is refused", async (body) => {
       expect((await ask("POST", "/orders", body)).status).toBe(422);
     });
 
-    it("for the last copy from one of two buyers", async () => {
+    it("One of two concurrent buyers gets the last copy", async () => {
       const last = await addBook(1);
       const answers = await Promise.all([order({ bookId: last, quantity: 1 }), order({ bookId: last, quantity: 1 })]);
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
       expect(await stockOf(last)).toBe(0);
     });
 
-    it("from a crowd until nothing is left, and not one more", async () => {
+    it("Many concurrent buyers get exactly the available copies", async () => {
       const [a, b] = [await addBook(7), await addBook(30)];
       const buyers = Array.from({ length: 20 }, (_, i) => {
         const lines = [
@@ -266,7 +266,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect([await stockOf(a), await stockOf(b)]).toEqual([0, 23]);
     });
 
-    it("and cancels each once, which puts the books back", async () => {
+    it("An order is cancelled once, which returns its books to the stock", async () => {
       const id = await addBook(3);
       const placed = (await order({ bookId: id, quantity: 2 })).body.id;
       expect(await stockOf(id)).toBe(1);
@@ -277,7 +277,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect((await ask("POST", "/orders/9999/cancel")).status).toBe(404);
     });
 
-    it("and ships what was not cancelled", async () => {
+    it("An order is either shipped or cancelled", async () => {
       const id = await addBook(4);
       const placed = (await order({ bookId: id, quantity: 4 })).body.id;
       const answers = await Promise.all([
@@ -291,7 +291,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
       expect(listed).toMatchObject([{ id: placed, status }]);
     });
 
-    it("and counts what was sold", async () => {
+    it("The report of bestsellers counts the sold books", async () => {
       const id = await addBook(1000, { title: "Everybody's favourite", price: "2.50" });
       await order({ bookId: id, quantity: 500 });
       await order({ bookId: id, quantity: 1 });
@@ -306,7 +306,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
     });
   });
 
-  it("tells how it is, and documents itself", async () => {
+  it("The bookshop reports its health, and documents itself", async () => {
     expect((await ask("GET", "/health/ready")).body["checks"]).toMatchObject({ database: { status: "UP" } });
     expect((await fetch(`${server.url}/docs`)).status).toBe(200);
     const document = (await ask("GET", "/openapi.json")).body as unknown as {
@@ -321,7 +321,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
 });
 
 describe("the migrations of the bookshop", () => {
-  it("lead to its models: nothing is left to change", async () => {
+  it("The migrations of the bookshop lead to its models", async () => {
     expect(await stoa("migrate", "make", "--check")).toEqual([0, "the migrations lead to the models\n"]);
   });
 
@@ -340,7 +340,7 @@ describe("the migrations of the bookshop", () => {
       await drop?.();
     });
 
-    it("fill a column for the rows that are there, and go back and forth", async () => {
+    it("The migrations fill a column for existing rows, and run back and forth", async () => {
       const migrator = new Migrator(db, { directory: migrations });
       const authors = (): Promise<object[]> => db.fetch("select * from authors order by id", [], { prepare: false });
       await migrator.up({ to: "0001_initial" });

@@ -6,7 +6,7 @@ import { chatApp } from "../../examples/chat/app.js";
 import { tourApp } from "../../examples/tour/app.js";
 
 describe("the tour", () => {
-  it("injects, validates, guards and handles errors as it says", async () => {
+  it("The tour injects, validates, guards and handles errors as documented", async () => {
     const app = tourApp();
     const json = { "content-type": "application/json", "x-visitor": "ann" };
     const greeted = await app.request("/greetings", { method: "POST", headers: json, body: '{"text":"hi"}' });
@@ -16,7 +16,7 @@ describe("the tour", () => {
     expect(await (await app.request("/members/me", { headers: { "x-user": "bo" } })).json()).toEqual({ user: "bo" });
   });
 
-  it("takes uploads, serves ranges and sends events over the wire", async () => {
+  it("The tour accepts uploads, serves ranges and sends events over the wire", async () => {
     await using server = await serve(tourApp());
     const bytes = new Uint8Array(300_000).fill(7);
     const form = new FormData();
@@ -41,7 +41,7 @@ describe("the tour", () => {
 });
 
 describe("the chat", () => {
-  it("tells everybody what was said", async () => {
+  it("The chat sends every message to all members", async () => {
     await using client = testClient(chatApp());
     const ann = await client.websocket("/room/ann");
     expect((await ann.recv())?.json()).toEqual({ text: "ann has come" });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { observedApp } from "../../examples/observed/app.js";
 
 describe("the observed queue", () => {
-  it("tells how it is, what it did, and shows it", async () => {
+  it("The observed queue has health, metrics and a live page", async () => {
     await using server = await serve(observedApp(), { debug: true });
     for (const path of ["/jobs", "/jobs", "/jobs/next"]) await fetch(server.url + path, { method: "POST", body: "a" });
     const health = await (await fetch(`${server.url}/health`)).json();

@@ -3,7 +3,7 @@ import { publicApi } from "../../examples/public-api/app.js";
 import { wire } from "../batteries/support.js";
 
 describe("the public API example", () => {
-  it("lets its site in, keeps request ids and bounds bodies", async () => {
+  it("The public API example admits its site, keeps request ids and limits bodies", async () => {
     const site = "https://site.example";
     await using server = await wire(publicApi(site));
     const body = JSON.stringify({ text: "remember" });

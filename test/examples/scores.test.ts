@@ -4,7 +4,7 @@ import { scoresApp } from "../../examples/scores/app.js";
 import { service } from "../support/service.js";
 
 describe.skipIf(!service("redis"))("the leaderboard", () => {
-  it("is one for all processes", async () => {
+  it("The leaderboard is shared by all processes", async () => {
     const options = { url: service("redis")!, prefix: `test:${Math.random()}:` };
     await using one = testClient(scoresApp(options));
     await using two = testClient(scoresApp(options));

@@ -4,7 +4,7 @@ import { weatherApp } from "../../examples/weather/app.js";
 afterEach(() => vi.useRealTimers());
 
 describe("the weather service", () => {
-  it("asks its source once, forgets on demand, and lives on while the source is away", async () => {
+  it("The weather service calls its source once, forgets on demand, and continues while the source is away", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     let asked = 0;
     let away = false;

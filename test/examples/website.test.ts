@@ -4,7 +4,7 @@ import { websiteApp } from "../../examples/website/app.js";
 import { wire } from "../batteries/support.js";
 
 describe("the website example", () => {
-  it("serves its folder and its page, compressed, tagged and with careful headers", async () => {
+  it("The website example serves its folder and its page, compressed, with entity tags and security headers", async () => {
     await using server = await wire(websiteApp());
     const home = await server.send("/");
     expect([home.status, home.get("cache-control")]).toEqual([200, "max-age=600"]);
