@@ -34,7 +34,7 @@ function installed(given: FeatureDefinition<GreetingFace> = definition): new () 
 }
 
 describe("a feature", () => {
-  it("gives the application its members in both spellings", () => {
+  it("A feature adds its members to the application in both spellings", () => {
     const app = new (installed())();
     expect(app.enableGreeting("welcome")).toBe(app);
     expect(app.greet("you")).toBe("welcome you");
@@ -43,7 +43,7 @@ describe("a feature", () => {
     expect(app.greeting).toBe("good day");
   });
 
-  it("lets a test put a method of its own in place of one of its members", () => {
+  it("A test can replace a member of a feature by its own method", () => {
     const Greeter = installed();
     const app = new Greeter();
     app.greet = (name) => `fake ${name}`;
@@ -51,26 +51,26 @@ describe("a feature", () => {
     expect(new Greeter().greet("you")).toBe("hello you");
   });
 
-  it("keeps its state apart for each application", () => {
+  it("A feature keeps separate state for each application", () => {
     const Greeter = installed();
     const [one, other] = [new Greeter().enableGreeting("one"), new Greeter()];
     expect([one.greeting, other.greeting]).toEqual(["one", "hello"]);
   });
 
-  it("refuses its setup methods once the application has started, and only those", async () => {
+  it("The setup methods of a feature are refused after the start, and other members are not", async () => {
     const app = new (installed())();
     await app.start();
     expect(() => app.enableGreeting("late")).toThrow("enableGreeting() comes too late");
     expect(app.greet("you")).toBe("hello you");
   });
 
-  it("accepts a setup method after the start if it says so", async () => {
+  it("A setup method that is declared as late is accepted after the start", async () => {
     const app = new (installed({ ...definition, late: ["enableGreeting"] }))();
     await app.start();
     expect(app.enableGreeting("late").greeting).toBe("late");
   });
 
-  it("gives requests its members, which need an application", () => {
+  it("A feature adds its members to requests, which need an application", () => {
     installed();
     const request = new Request(new WebSource(new globalThis.Request("http://x/path")));
     const read = (): unknown => (request as unknown as { salutation: string }).salutation;
@@ -81,7 +81,7 @@ describe("a feature", () => {
 });
 
 describe("a battery that is enabled twice", () => {
-  it("has the settings of the later call", async () => {
+  it("A battery that is enabled twice has the settings of the later call", async () => {
     const app = new App().enableCors(["https://first.example"]).enableCors(["https://second.example"]);
     app.enableRateLimit({ maxRequests: 1 }).enableRateLimit({ maxRequests: 7 });
     app.enableSecurityHeaders().enableRequestId().enableRequestId().enableRequestContext().enableRequestContext();
@@ -111,7 +111,7 @@ describe("a battery that is enabled twice", () => {
 });
 
 describe("the list of features", () => {
-  it("has every feature once, under a name of its own", () => {
+  it("The list of features contains every feature once, under a name of its own", () => {
     const names = features.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
