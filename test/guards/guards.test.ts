@@ -49,12 +49,12 @@ async function post(guard: Guard, body: string): Promise<[status: number, askedF
 }
 
 describe("a guard", () => {
-  it("of the catalogue refuses before the body has arrived", async () => {
+  it("A built-in guard refuses before the body has arrived", async () => {
     expect(await post(Authenticated(), "body")).toEqual([401, false]);
     expect(await post(And(Authenticated(), Role("admin")), "body")).toEqual([401, false]);
   });
 
-  it("of the application's own can read the body, as a function and as an object", async () => {
+  it("A custom guard can read the body, as a function and as an object", async () => {
     const reads: Guard = (request) => request.text() === "pass";
     expect(await post(reads, "pass")).toEqual([200, true]);
     expect(await post({ check: reads }, "pass")).toEqual([200, true]);
@@ -62,13 +62,13 @@ describe("a guard", () => {
     expect(await post(And(Not(Authenticated()), { check: reads }), "pass")).toEqual([200, true]);
   });
 
-  it("lets the request pass with true, sync or async", async () => {
+  it("A guard that returns true lets the request pass, sync or async", async () => {
     expect(await statusOf(() => true)).toBe(200);
     expect(await statusOf(async () => true)).toBe(200);
     expect(await statusOf({ check: () => true })).toBe(200);
   });
 
-  it("runs once, in the order given, whether others are async or not", async () => {
+  it("Guards run once, in the given order, whether others are async or not", async () => {
     const order: string[] = [];
     const sync =
       (name: string): Guard =>
@@ -87,7 +87,7 @@ describe("a guard", () => {
     expect(order).toEqual(["a", "b"]);
   });
 
-  it("refuses with false, or with a string that is the message", async () => {
+  it("A guard refuses with false, or with a string that is the message", async () => {
     const refused = await answerOf(() => false);
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({
@@ -99,7 +99,7 @@ describe("a guard", () => {
     expect(await (await answerOf(async () => "not on Sundays")).json()).toMatchObject({ detail: "not on Sundays" });
   });
 
-  it("refuses by throwing the contract's errors", async () => {
+  it("A guard refuses by throwing the contract's errors", async () => {
     const unauthorized = await answerOf(() => {
       throw new UnauthorizedError("log in");
     });
@@ -123,32 +123,38 @@ describe("a guard", () => {
     ["isAdmin", Not(function isAdmin() {} as never)],
   ];
 
-  it.each(silent)("that returns nothing is 500 in debug mode, naming %s and what to return", async (name, guard) => {
-    const response = await answerOf(guard);
-    expect(response.status).toBe(500);
-    expect(((await response.json()) as { error: string }).error).toContain(
-      `the guard '${name}' returned nothing: return true to let the request pass`,
-    );
-  });
+  it.each(silent)(
+    "A guard that returns nothing is 500 in debug mode, with the name %s and what to return",
+    async (name, guard) => {
+      const response = await answerOf(guard);
+      expect(response.status).toBe(500);
+      expect(((await response.json()) as { error: string }).error).toContain(
+        `the guard '${name}' returned nothing: return true to let the request pass`,
+      );
+    },
+  );
 
-  it.each(silent)("that returns nothing is 403 in production, with a log line that names %s", async (name, guard) => {
-    vi.stubEnv("STOA_ENV", "production");
-    try {
-      const errors: unknown[] = [];
-      const app = new App();
-      app.logger = {
-        ...app.logger,
-        error: (_text: string, fields: { error: unknown }) => errors.push(fields.error),
-      } as never;
-      app.get("/", { guards: [guard] }, () => "in");
-      expect((await app.request("/")).status).toBe(403);
-      expect(errors.map(String)).toEqual([expect.stringContaining(`the guard '${name}' returned nothing`)]);
-    } finally {
-      vi.unstubAllEnvs();
-    }
-  });
+  it.each(silent)(
+    "A guard that returns nothing is 403 in production, with a log line that names %s",
+    async (name, guard) => {
+      vi.stubEnv("STOA_ENV", "production");
+      try {
+        const errors: unknown[] = [];
+        const app = new App();
+        app.logger = {
+          ...app.logger,
+          error: (_text: string, fields: { error: unknown }) => errors.push(fields.error),
+        } as never;
+        app.get("/", { guards: [guard] }, () => "in");
+        expect((await app.request("/")).status).toBe(403);
+        expect(errors.map(String)).toEqual([expect.stringContaining(`the guard '${name}' returned nothing`)]);
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    },
+  );
 
-  it("that throws rejects the request", async () => {
+  it("A guard that throws rejects the request", async () => {
     expect(
       await statusOf(() => {
         throw new TypeError("bug");
@@ -158,7 +164,7 @@ describe("a guard", () => {
     expect(await statusOf(() => 0 as never)).toBe(403);
   });
 
-  it("runs after middleware and before the handler, on every route when added to the app", async () => {
+  it("A guard of the application runs on every route, after middleware and before the handler", async () => {
     const app = new App();
     app.add_guard((request) => request.headers.get("x-key") === "k");
     app.get("/a", () => "a");
@@ -167,7 +173,7 @@ describe("a guard", () => {
     expect((await app.request("/nope")).status).toBe(404);
   });
 
-  it("is refused when it is none", () => {
+  it("An invalid guard is refused", () => {
     expect(() => new App().addGuard({} as never)).toThrow("addGuard takes a function or an object with check(request)");
   });
 });
@@ -175,7 +181,7 @@ describe("a guard", () => {
 describe("the catalogue", () => {
   const claims = (jwt_claims: Record<string, unknown>) => ({ jwt_claims });
 
-  it("Authenticated asks for an identity of any kind, with and without new", async () => {
+  it("Authenticated() needs an identity of any kind, with and without new", async () => {
     expect(await statusOf(Authenticated())).toBe(401);
     expect(await statusOf(new Authenticated(), { unrelated: 1 })).toBe(401);
     for (const context of [{ jwt_claims: {} }, { user: "ann" }, { api_key_name: "billing" }]) {
@@ -183,7 +189,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("Role asks for one of the roles", async () => {
+  it("Role() needs one of the roles", async () => {
     const guard = Role("admin", "editor");
     expect(await statusOf(guard)).toBe(401);
     expect(await statusOf(guard, claims({ role: "reader" }))).toBe(403);
@@ -192,14 +198,14 @@ describe("the catalogue", () => {
     expect(await statusOf(Role("constructor"), claims({}))).toBe(403);
   });
 
-  it("Permission and Scope ask for all", async () => {
+  it("Permission() and Scope() need all of their values", async () => {
     expect(await statusOf(Permission("read", "write"), claims({ permissions: ["read"] }))).toBe(403);
     expect(await statusOf(Permission("read", "write"), claims({ permissions: ["write", "read"] }))).toBe(200);
     expect(await statusOf(Scope("books:read"), claims({ scope: "profile books:read" }))).toBe(200);
     expect(await statusOf(Scope("books:write"), claims({ scope: "books:read" }))).toBe(403);
   });
 
-  it("And, Or and Not combine, and a broken guard never opens", async () => {
+  it("And(), Or() and Not() combine guards, and a guard that throws never admits a request", async () => {
     const yes: Guard = () => true;
     const no: Guard = () => "no";
     const broken: Guard = () => {
@@ -215,7 +221,7 @@ describe("the catalogue", () => {
     expect(await statusOf(Or(broken, yes))).toBe(403);
   });
 
-  it("refuses empty lists", () => {
+  it("Guards with empty lists are refused", () => {
     expect(() => Role()).toThrow("Role takes one or more names");
     expect(() => Role("admin", "")).toThrow("Role takes");
     expect(() => Scope("read", 5 as never)).toThrow("Scope takes");
