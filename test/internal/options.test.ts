@@ -11,11 +11,11 @@ const checks = { maxRequests: is.integer(1), windowSecs: is.number(0), name: is.
 const read = (given: unknown) => readOptions<Limit>("RateLimitConfig", given, checks);
 
 describe("options", () => {
-  it("are taken in either spelling", () => {
+  it("Options are accepted in either spelling", () => {
     expect(read({ max_requests: 5, windowSecs: 1 })).toEqual({ maxRequests: 5, windowSecs: 1 });
   });
 
-  it("that are unknown are refused, with the name that was meant in the spelling used", () => {
+  it("Unknown options are refused, with a suggestion in the same spelling", () => {
     expect(() => read({ max_request: 5 })).toThrow(
       "unknown option 'max_request' in RateLimitConfig; did you mean 'max_requests'?",
     );
@@ -23,7 +23,7 @@ describe("options", () => {
     expect(() => read({ colour: 5 })).toThrow(/^unknown option 'colour' in RateLimitConfig$/);
   });
 
-  it("of a wrong kind or value are refused, with what was given and what is allowed", () => {
+  it("Options of a wrong type or value are refused, with the given and the allowed values", () => {
     expect(() => read({ maxRequests: "5" })).toThrow(
       `option 'maxRequests' in RateLimitConfig must be an integer of at least 1, not "5"`,
     );
@@ -32,19 +32,19 @@ describe("options", () => {
     expect(() => read({ name: "" })).toThrow("must be a non-empty string");
   });
 
-  it("are an object or absent", () => {
+  it("Options are an object or absent", () => {
     expect(read(undefined)).toEqual({});
     expect(read(null)).toEqual({});
     expect(() => read([1])).toThrow("RateLimitConfig takes an object of options, not [1]");
     expect(() => read("x")).toThrow("takes an object of options");
   });
 
-  it("named like members of Object.prototype are unknown", () => {
+  it("Options named like members of Object.prototype are unknown", () => {
     expect(() => read({ constructor: 1 })).toThrow("unknown option 'constructor'");
     expect(() => read(JSON.parse('{"__proto__": 1}'))).toThrow("unknown option '__proto__'");
   });
 
-  it("that are required are named when they are missing", () => {
+  it("Required options are named if they are missing", () => {
     expect(() => required("RateLimitConfig", read({}), "name")).toThrow("option 'name' is required in RateLimitConfig");
   });
 });
@@ -52,21 +52,21 @@ describe("options", () => {
 describe("a call", () => {
   const call = (...args: unknown[]) => readCall<Limit>("tokenBucket()", args, ["maxRequests", "windowSecs"], checks);
 
-  it("takes an object or the contract's positions", () => {
+  it("A call accepts an object or the contract's positions", () => {
     expect(call({ max_requests: 3 })).toEqual({ maxRequests: 3 });
     expect(call(3, 60)).toEqual({ maxRequests: 3, windowSecs: 60 });
     expect(call(undefined, 60)).toEqual({ windowSecs: 60 });
     expect(call()).toEqual({});
   });
 
-  it("refuses more positions than there are, and wrong values", () => {
+  it("A call refuses too many positions, and wrong values", () => {
     expect(() => call(1, 2, 3)).toThrow("tokenBucket() takes at most 2 arguments");
     expect(() => call("many")).toThrow("option 'maxRequests' in tokenBucket() must be an integer");
   });
 });
 
 describe("spellings", () => {
-  it("turn into each other", () => {
+  it("camelCase and snake_case names are converted into each other", () => {
     for (const [camel, snake] of [
       ["enableCors", "enable_cors"],
       ["halfOpenTarget", "half_open_target"],
@@ -82,7 +82,7 @@ describe("spellings", () => {
 describe("null", () => {
   const checks = { size: is.integer(1), fill: (value: unknown) => (value === null ? undefined : "null") };
 
-  it("counts as not given, except where it is a value of the option", () => {
+  it("A null option counts as not given, except if null is one of its values", () => {
     expect(readOptions("a test", { size: null }, checks)).toEqual({});
     expect(readOptions("a test", { fill: null }, checks)).toEqual({ fill: null });
   });
