@@ -10,7 +10,7 @@ describe("createLogger", () => {
     ["warn", ["warn", "error"]],
     ["error", ["error"]],
     ["silent", []],
-  ])("at level %s writes %j", (level, expected) => {
+  ])("A logger at level %s writes %j", (level, expected) => {
     const sink = collect();
     const log = createLogger({ level, sink });
     log.debug("m");
@@ -20,7 +20,7 @@ describe("createLogger", () => {
     expect(sink.lines.map((line) => JSON.parse(line).level)).toEqual(expected);
   });
 
-  it("writes info and above when no level is given, as JSON where there is no terminal", () => {
+  it("A logger writes info and above by default, as JSON if there is no terminal", () => {
     const sink = collect();
     const log = createLogger({ sink });
     log.debug("hidden");
@@ -31,7 +31,7 @@ describe("createLogger", () => {
     expect(new Date(time).toISOString()).toBe(time);
   });
 
-  it("gives a child's fields to each of its lines and the nearest value of a field", () => {
+  it("A child logger adds its fields to each line, and the nearest value of a field counts", () => {
     const sink = collect();
     const child = createLogger({ sink }).child({ a: 1, b: 1 }).child({ b: 2, c: 2 });
     child.info("m", { c: 3 });
@@ -43,7 +43,7 @@ describe("createLogger", () => {
     expect(sink.lines[0]!.match(/"[bc]":/g)).toEqual(['"b":', '"c":']);
   });
 
-  it("does not look at fields while the level is off", () => {
+  it("A logger does not read fields while the level is off", () => {
     const fields = {
       get costly(): string {
         throw new Error("looked at");
@@ -55,7 +55,7 @@ describe("createLogger", () => {
     expect(sink.text).toBe("");
   });
 
-  it("takes an error in place of the message or of the fields", () => {
+  it("A logger accepts an error in place of the message or of the fields", () => {
     const sink = collect();
     const log = createLogger({ sink }) as unknown as { error(...args: unknown[]): void };
     log.error(new TypeError("first"));
@@ -67,7 +67,7 @@ describe("createLogger", () => {
     expect(third.msg).toBe("undefined was thrown in place of an error");
   });
 
-  it("does not fail because its sink does", () => {
+  it("A logger does not fail if its sink does", () => {
     const log = createLogger({
       sink: {
         write() {
@@ -78,7 +78,7 @@ describe("createLogger", () => {
     expect(() => log.info("m")).not.toThrow();
   });
 
-  it("writes for people when told to, without colours where there is no terminal", () => {
+  it("A logger writes the pretty format if configured, without colours if there is no terminal", () => {
     const sink = collect();
     createLogger({ sink, format: "pretty" }).info("ready", { port: 8000 });
     expect(sink.text).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO {2}ready port=8000\n$/);
@@ -89,7 +89,7 @@ describe("createLogger", () => {
     [{ format: "xml" }, "option 'format' in createLogger must be one of"],
     [{ sink: {} }, "option 'sink' in createLogger must be an object with a write method"],
     [{ levle: "info" }, "unknown option 'levle' in createLogger; did you mean 'level'?"],
-  ])("refuses %j", (options, message) => {
+  ])("createLogger() refuses the options %j", (options, message) => {
     expect(() => createLogger(options as never)).toThrow(message);
   });
 });

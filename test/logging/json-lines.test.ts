@@ -6,7 +6,7 @@ import { hostileText, unsafeCharacter } from "./hostile.js";
 const time = Date.UTC(2026, 0, 31, 12, 30, 5, 7);
 
 describe("jsonLine", () => {
-  it("begins with time, level and message", () => {
+  it("A JSON line begins with time, level and message", () => {
     expect(jsonLine(time, "warn", "slow", { ms: 12 })).toBe(
       '{"time":"2026-01-31T12:30:05.007Z","level":"warn","msg":"slow","ms":12}\n',
     );
@@ -14,7 +14,7 @@ describe("jsonLine", () => {
     expect(jsonLine(time, "info", "m", {})).toBe('{"time":"2026-01-31T12:30:05.007Z","level":"info","msg":"m"}\n');
   });
 
-  it("stays one line without control characters, whatever the message, names and values hold", () => {
+  it("A JSON line stays one line without control characters, whatever it contains", () => {
     const line = jsonLine(time, "info", hostileText, plainFields({ [hostileText]: [hostileText, { a: hostileText }] }));
     expect(line.endsWith("\n")).toBe(true);
     expect(line.slice(0, -1)).not.toMatch(unsafeCharacter);
@@ -23,7 +23,7 @@ describe("jsonLine", () => {
     expect(parsed[hostileText]).toEqual([hostileText, { a: hostileText }]);
   });
 
-  it("never has a name twice", () => {
+  it("A JSON line never has a name twice", () => {
     const line = jsonLine(time, "info", "m", { level: "forged", time: 0, msg: "forged", other: 1 });
     expect(JSON.parse(line)).toEqual({
       time: "2026-01-31T12:30:05.007Z",
@@ -36,7 +36,7 @@ describe("jsonLine", () => {
     });
   });
 
-  it("hides the password of a URL in the message", () => {
+  it("A JSON line hides the password of a URL in the message", () => {
     expect(jsonLine(time, "info", "cannot reach postgres://app:hunter2@db/x", null)).toContain("app:[redacted]@db");
   });
 });

@@ -4,7 +4,7 @@ import { plainFields } from "../../src/logging/plain.js";
 import { fakeSource } from "../http/fake-source.js";
 
 describe("plainFields", () => {
-  it("keeps JSON values and makes text of those that JSON lacks", () => {
+  it("JSON values are kept, and others become text", () => {
     const date = new Date(0);
     expect(
       plainFields({
@@ -40,7 +40,7 @@ describe("plainFields", () => {
     });
   });
 
-  it("writes an error with its class, message, stack, properties and causes", () => {
+  it("An error is written with its class, message, stack, properties and causes", () => {
     class UniqueViolation extends Error {
       sqlstate = "23505";
     }
@@ -54,12 +54,12 @@ describe("plainFields", () => {
     expect(plain["stack"]).toContain("plain.test.ts");
   });
 
-  it("writes the errors of an AggregateError", () => {
+  it("The errors of an AggregateError are written", () => {
     const error = new AggregateError([new Error("a"), new Error("b")], "both");
     expect(plainFields({ error })).toMatchObject({ error: { errors: [{ message: "a" }, { message: "b" }] } });
   });
 
-  it("ends circles and deep or wide values", () => {
+  it("Circular, deep and wide values are cut", () => {
     const circle: Record<string, unknown> = { list: [] };
     (circle["list"] as unknown[]).push(circle);
     const error = new Error("e");
@@ -72,16 +72,16 @@ describe("plainFields", () => {
     expect(JSON.stringify(plain).length).toBeLessThan(50_000);
   });
 
-  it("writes the same object twice where it is no circle", () => {
+  it("The same object is written twice if it is not circular", () => {
     const same = { a: 1 };
     expect(plainFields({ one: same, two: same })).toEqual({ one: { a: 1 }, two: { a: 1 } });
   });
 
-  it("cuts long text", () => {
+  it("Long texts are cut in fields", () => {
     expect((plainFields({ long: "x".repeat(1_000_000) })["long"] as string).length).toBeLessThan(40_000);
   });
 
-  it("never throws, and says what could not be read", () => {
+  it("Unreadable values never throw, and are described", () => {
     const revoked = Proxy.revocable({}, {});
     revoked.revoke();
     const hostile = {
@@ -118,13 +118,13 @@ describe("plainFields", () => {
     expect(plainFields(revoked.proxy as never)).toEqual({ fields: "[unreadable]" });
   });
 
-  it("does not reach the prototype through a field's name", () => {
+  it("The name of a field cannot reach the prototype", () => {
     const plain = plainFields(JSON.parse('{"__proto__":{"polluted":true}}'));
     expect(Object.getPrototypeOf(plain)).toBe(Object.prototype);
     expect(JSON.stringify(plain)).toBe('{"__proto__":{"polluted":true}}');
   });
 
-  it("shows neither headers nor query of a request", () => {
+  it("A logged request shows neither headers nor query", () => {
     const request = new Request(fakeSource("GET", "/a?token=t0p", [["Authorization", "Bearer t0p"]]));
     expect(plainFields({ request })).toEqual({ request: { method: "GET", path: "/a" } });
   });

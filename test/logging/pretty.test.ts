@@ -7,21 +7,21 @@ const time = Date.UTC(2026, 0, 31, 12, 30, 5, 7);
 const head = "2026-01-31T12:30:05.007Z";
 
 describe("prettyLine", () => {
-  it("shows time, level, message and fields", () => {
+  it("A pretty line shows time, level, message and fields", () => {
     const fields = plainFields({ n: 1, s: "x", spaced: "a b", list: [1, "a"] });
     expect(prettyLine(time, "info", "ready", fields, plainPaint)).toBe(
       `${head} INFO  ready n=1 s=x spaced="a b" list=[1,"a"]\n`,
     );
   });
 
-  it("stays one line and lets no escape sequence through", () => {
+  it("A pretty line stays one line and contains no escape sequence of a value", () => {
     const fields = plainFields({ [hostileText]: hostileText, list: [hostileText] });
     const line = prettyLine(time, "info", hostileText, fields, plainPaint);
     expect(line.slice(0, -1)).not.toMatch(unsafeCharacter);
     expect(line).toContain('a\\n{"level":"error","msg":"forged"}\\r\\n\\x1b[31mred');
   });
 
-  it("shows the frames of an error and of its causes below, indented, and no line of a message among them", () => {
+  it("The frames of an error and its causes are indented below, without lines of a message among them", () => {
     const cause = new RangeError("inner");
     const error = new TypeError(`outer\n${head} INFO  forged\n    at forged (x.js:1:1)`, { cause });
     const lines = prettyLine(time, "error", "failed", plainFields({ error }), plainPaint).trimEnd().split("\n");
@@ -32,19 +32,19 @@ describe("prettyLine", () => {
     expect(lines.slice(1).join("\n")).not.toContain("forged");
   });
 
-  it("colours what it writes itself only", () => {
+  it("Only the text of the logger itself is coloured", () => {
     const line = prettyLine(time, "error", "m", null, colourPaint);
     expect(line).toBe(`\x1b[2m${head}\x1b[0m \x1b[31mERROR\x1b[0m m\n`);
   });
 });
 
 describe("paintFor", () => {
-  it("uses no colours away from a terminal", () => {
+  it("No colours are used without a terminal", () => {
     expect(paintFor(undefined, {})).toBe(plainPaint);
     expect(paintFor(10_000, {})).toBe(plainPaint);
   });
 
-  it("uses colours where FORCE_COLOR asks for them, and none where NO_COLOR does", () => {
+  it("FORCE_COLOR enables colours, and NO_COLOR disables them", () => {
     expect(paintFor(undefined, { FORCE_COLOR: "1" })).toBe(colourPaint);
     expect(paintFor(undefined, { FORCE_COLOR: "0" })).toBe(plainPaint);
     expect(paintFor(undefined, { FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(plainPaint);

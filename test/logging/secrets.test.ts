@@ -25,15 +25,18 @@ describe("secrets", () => {
     "api_key",
     "privateKey",
     "credentials",
-  ])("takes %s for the name of a secret", (name) => {
+  ])("The name %s is that of a secret", (name) => {
     expect(isSecretName(name)).toBe(true);
   });
 
-  it.each(["path", "user", "token_type", "tokenCount", "key", "author", "pass"])("takes %s for no secret", (name) => {
-    expect(isSecretName(name)).toBe(false);
-  });
+  it.each(["path", "user", "token_type", "tokenCount", "key", "author", "pass"])(
+    "The name %s is not that of a secret",
+    (name) => {
+      expect(isSecretName(name)).toBe(false);
+    },
+  );
 
-  it.each(["json", "pretty"] as const)("keeps secrets out of %s lines at every depth", (format) => {
+  it.each(["json", "pretty"] as const)("Secrets are left out of %s lines at every depth", (format) => {
     const sink = collect();
     const error = Object.assign(new Error("cannot connect to postgres://app:s3cret-1@db/x"), {
       config: { headers: { Authorization: "Bearer s3cret-2" } },
@@ -50,7 +53,7 @@ describe("secrets", () => {
     expect(sink.text).toContain("*/*");
   });
 
-  it("leaves URLs without a password alone", () => {
+  it("URLs without a password are unchanged", () => {
     for (const url of ["http://a:8080/@scope/x", "https://user@host/", "http://[::1]:80/a@b", "mailto:a@b"]) {
       expect(hideUrlPasswords(url)).toBe(url);
     }

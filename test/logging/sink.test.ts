@@ -59,7 +59,7 @@ function readAll(fd: number): string {
 const line = (index: number): string => `line ${index} ${"x".repeat(90)}\n`;
 
 describe("FileSink", () => {
-  it("collects lines and writes them together when the delay is over", () => {
+  it("The file sink collects lines and writes them together after the delay", () => {
     vi.useFakeTimers();
     const { sink, content } = fileSink({ delay: 20 });
     sink.write("one\n");
@@ -71,7 +71,7 @@ describe("FileSink", () => {
     expect(sink.pending).toBe(0);
   });
 
-  it("writes a full batch without waiting", () => {
+  it("The file sink writes a full batch at once", () => {
     const { sink, content } = fileSink({ batchSize: 100, delay: 60_000 });
     sink.write("a\n");
     expect(content()).toBe("");
@@ -79,21 +79,21 @@ describe("FileSink", () => {
     expect(content()).toBe(`a\n${line(1)}`);
   });
 
-  it("writes at the end of the turn when the delay is 0", async () => {
+  it("The file sink writes at the end of the turn if the delay is 0", async () => {
     const { sink, content } = fileSink({ delay: 0 });
     sink.write("now\n");
     expect(content()).toBe("");
     await vi.waitFor(() => expect(content()).toBe("now\n"));
   });
 
-  it("writes what it holds when told to", () => {
+  it("The file sink writes its lines on flush()", () => {
     const { sink, content } = fileSink({ delay: 60_000 });
     sink.write("é→𝄞\n");
     expect(sink.flush()).toBe(true);
     expect(content()).toBe("é→𝄞\n");
   });
 
-  it("keeps what a full pipe does not take, in order, with lines whole on either side", () => {
+  it("The file sink keeps what a full pipe does not accept, in order, with whole lines on either side", () => {
     const { reader, writer } = pipe();
     const sink = new FileSink({ fd: writer, delay: 60_000 });
     const lines = Array.from({ length: 3000 }, (_, index) => line(index));
@@ -110,7 +110,7 @@ describe("FileSink", () => {
     expect(first + rest).toBe(lines.join(""));
   });
 
-  it("bounds what it keeps, counts what it drops, and says so when the output takes lines again", () => {
+  it("The file sink limits what it keeps, counts dropped lines, and reports them when the output accepts lines again", () => {
     const { reader, writer } = pipe();
     const sink = new FileSink({ fd: writer, delay: 60_000, maxPending: 100_000 });
     for (let i = 0; i < 5000; i++) sink.write(line(i));
@@ -128,7 +128,7 @@ describe("FileSink", () => {
     expect(sink.dropped).toBe(0);
   });
 
-  it("tries a stuck output again by itself", () => {
+  it("The file sink retries a stuck output by itself", () => {
     vi.useFakeTimers();
     const { reader, writer } = pipe();
     const sink = new FileSink({ fd: writer });
@@ -143,7 +143,7 @@ describe("FileSink", () => {
     expect(text.endsWith(line(999))).toBe(true);
   });
 
-  it("survives a reader that goes away, and serves the one that comes after", () => {
+  it("The file sink survives a reader that disappears, and serves the next one", () => {
     const { path, reader, writer } = pipe();
     const sink = new FileSink({ fd: writer, delay: 60_000 });
     closeSync(reader);
@@ -156,7 +156,7 @@ describe("FileSink", () => {
     expect(readAll(next)).toBe("kept\n");
   });
 
-  it("writes nothing more to a descriptor that was closed, since its number may be another file's", () => {
+  it("The file sink writes nothing to a closed descriptor, because its number may be another file's", () => {
     const fd = openSync(join(folder, "gone"), "w");
     const sink = new FileSink({ fd, delay: 60_000 });
     closeSync(fd);
@@ -170,7 +170,7 @@ describe("FileSink", () => {
     expect(sink.dropped).toBe(1);
   });
 
-  it("gives up on a stuck reader after its patience", () => {
+  it("The file sink gives up a stuck reader after its patience", () => {
     const { reader, writer } = pipe();
     const sink = new FileSink({ fd: writer, delay: 60_000, patience: 20 });
     for (let i = 0; i < 1200; i++) sink.write(line(i));
@@ -190,7 +190,7 @@ describe("FileSink on standard output of a process", () => {
     return spawn(process.execPath, ["--import", "tsx", fixture, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   }
 
-  it.each(["exit", "throw", "end"])("loses nothing when the process ends by: %s", async (ending) => {
+  it.each(["exit", "throw", "end"])("No line is lost if the process ends by: %s", async (ending) => {
     const child = start(ending);
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -203,7 +203,7 @@ describe("FileSink on standard output of a process", () => {
     expect(lines.at(-1)).toMatch(/^line 999 x+$/);
   });
 
-  it("lets the process end though nobody reads", async () => {
+  it("The process can end although nobody reads its output", async () => {
     const child = start("exit", "20000");
     child.stderr.resume();
     // stdout stays paused: the pipe fills up.
@@ -212,7 +212,7 @@ describe("FileSink on standard output of a process", () => {
     child.stdout.destroy();
   });
 
-  it("lets the process go on though the reader has left", async () => {
+  it("The process continues although the reader of its output has gone", async () => {
     const child = start("end", "20000");
     child.stdout.destroy();
     let errors = "";
