@@ -4,7 +4,7 @@ import { ensureBuilt } from "../../scripts/setup.mjs";
 const entries = ["index", "testing/index", "orm/index", "migrations/index"];
 
 describe("the built package", () => {
-  it("exports the same as the sources, under the same names, which errors and logs show", async () => {
+  it("The built package exports the same names as the sources, also in errors and logs", async () => {
     await ensureBuilt(() => {});
     for (const entry of entries) {
       const source = (await import(/* @vite-ignore */ `../../src/${entry}.ts`)) as Record<string, unknown>;

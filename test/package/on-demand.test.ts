@@ -23,7 +23,7 @@ async function loadedWith(file: string): Promise<string[]> {
   return [...reached].flatMap(({ moduleIds }) => moduleIds.map((id) => relative(root, id)));
 }
 
-it("an application loads only what every application needs", async () => {
+it("An application loads only the modules that every application needs", async () => {
   const modules = await loadedWith("src/index.ts");
   expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/lazy-database.ts"]));
   const onDemand = [

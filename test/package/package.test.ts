@@ -30,12 +30,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the published package", { timeout: 120_000 }, () => {
-  it("brings its dependencies and nothing more", async () => {
+  it("The published package installs its dependencies and nothing more", async () => {
     const installed = (await readdir(join(folder, "node_modules"))).filter((name) => !name.startsWith("."));
     expect(installed.sort()).toEqual([manifest.name, ...Object.keys(manifest.dependencies)].sort());
   });
 
-  it.each(subpaths)("imports %s with no optional package installed", async (subpath) => {
+  it.each(subpaths)("The import of %s works with no optional package installed", async (subpath) => {
     const code = `const module = await import(${JSON.stringify(subpath)}); console.log(Object.keys(module).length)`;
     const { stdout } = await node("--input-type=module", "--eval", code);
     expect(Number(stdout)).toBeGreaterThan(0);
@@ -44,26 +44,29 @@ describe("the published package", { timeout: 120_000 }, () => {
   it.each([
     ["NodeNext", "NodeNext"],
     ["ESNext", "Bundler"],
-  ])("type-checks in a project with module %s and resolution %s", async (module, moduleResolution) => {
-    await installNodeTypes();
-    const config = `tsconfig.${moduleResolution}.json`;
-    // Our declarations are checked too, once: a user may have skipLibCheck off.
-    const skipLibCheck = moduleResolution === "Bundler";
-    const compilerOptions = {
-      module,
-      moduleResolution,
-      target: "ES2022",
-      strict: true,
-      noEmit: true,
-      types: ["node"],
-      skipLibCheck,
-    };
-    await writeFile(join(folder, config), JSON.stringify({ compilerOptions, files: ["app.ts"] }));
-    await writeFile(join(folder, "app.ts"), consumer());
-    await expectSuccess(join(root, "node_modules/typescript/bin/tsc"), "-p", config);
-  });
+  ])(
+    "The published package type-checks in a project with module %s and resolution %s",
+    async (module, moduleResolution) => {
+      await installNodeTypes();
+      const config = `tsconfig.${moduleResolution}.json`;
+      // Our declarations are checked too, once: a user may have skipLibCheck off.
+      const skipLibCheck = moduleResolution === "Bundler";
+      const compilerOptions = {
+        module,
+        moduleResolution,
+        target: "ES2022",
+        strict: true,
+        noEmit: true,
+        types: ["node"],
+        skipLibCheck,
+      };
+      await writeFile(join(folder, config), JSON.stringify({ compilerOptions, files: ["app.ts"] }));
+      await writeFile(join(folder, "app.ts"), consumer());
+      await expectSuccess(join(root, "node_modules/typescript/bin/tsc"), "-p", config);
+    },
+  );
 
-  it("shows no internal member in its types, and no machinery on an application", async () => {
+  it("The published types show no internal member, and no machinery on an application", async () => {
     const published = join(folder, "node_modules", manifest.name, "dist");
     for (const name of await readdir(published, { recursive: true })) {
       if (name.endsWith(".d.ts"))
@@ -88,12 +91,12 @@ describe("the published package", { timeout: 120_000 }, () => {
     );
   });
 
-  it("passes publint", async () => {
+  it("The published package passes publint", async () => {
     const { messages } = await publint({ pkgDir: join(folder, "node_modules", manifest.name), strict: true });
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
   });
 
-  it("resolves to types that match the modules", async () => {
+  it("The published package resolves to types that match the modules", async () => {
     const attw = join(root, "node_modules/@arethetypeswrong/cli/dist/index.js");
     await expectSuccess(attw, tarball, "--profile=esm-only", "--no-color", "--no-emoji");
   });
