@@ -75,13 +75,13 @@ const get = "GET /users/7?q=1 HTTP/1.1\r\nHost: x\r\nAccept: */*\r\nUser-Agent: 
 const times = 50;
 
 describe("a plain request", () => {
-  it("creates no promise, timer or abort controller and parses no header field", async () => {
+  it("A plain request creates no promise, timer or abort controller and parses no header field", async () => {
     const app = new App();
     app.get("/users/{id}", (request) => ({ id: request.params.id, q: request.query.get("q") }));
     expect(await causedBy(app, get, times)).toEqual({ promises: 0, timers: 0, controllers: 0, fieldIndexes: 0 });
   });
 
-  it("with synchronous middleware and guards creates none either", async () => {
+  it("A plain request with synchronous middleware and guards creates no promise either", async () => {
     const app = new App();
     app.use({ before() {}, after() {} }).use((_request, next) => next());
     app.addGuard(() => true);
@@ -89,7 +89,7 @@ describe("a plain request", () => {
     expect(await causedBy(app, get, times)).toEqual({ promises: 0, timers: 0, controllers: 0, fieldIndexes: 0 });
   });
 
-  it("is counted: what asks for more is seen", async () => {
+  it("The measurement sees a request that uses more", async () => {
     const app = new App();
     app.get("/users/{id}", async (request) => {
       request.signal;
