@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe("the check for import cycles", () => {
-  it("passes files that import one another in one direction", async () => {
+  it("Files that import each other in one direction pass the check for cycles", async () => {
     const files = {
       "a.ts": 'import type { B } from "./b.js";',
       "b.ts": 'import "node:fs";',
@@ -26,11 +26,11 @@ describe("the check for import cycles", () => {
     ["re-exports", 'export * from "./b.js";', 'export type { A } from "./a.js";'],
     ["import types", 'export type A = import("./b.js").B;', 'import { A } from "./a.js";'],
     ["dynamic imports", 'export const b = () => import("./b.js");', 'import "./a.js";'],
-  ])("finds a cycle of %s", async (_, a, b) => {
+  ])("The check for cycles finds a cycle of %s", async (_, a, b) => {
     expect((await check({ "a.ts": a, "b.ts": b })).cycles).toEqual([["a.ts", "b.ts", "a.ts"]]);
   });
 
-  it("names every file of a longer cycle", async () => {
+  it("The check for cycles names every file of a longer cycle", async () => {
     const files = { "a.ts": 'import "./b.js";', "b.ts": 'import "./c.js";', "c.ts": 'import "./b.js";' };
     expect((await check(files)).cycles).toEqual([["b.ts", "c.ts", "b.ts"]]);
   });

@@ -17,12 +17,12 @@ async function check(code: string, allowed: { file: string; expression: string; 
 }
 
 describe("the check of regular expressions", () => {
-  it("passes expressions that take linear time", async () => {
+  it("Expressions that take linear time pass the check", async () => {
     const code = "export const list = [/ab+/, /^[a-z]+(?:,[a-z]+)*$/i, /[*+{]/, new RegExp('^x{2,}$', 'u')];";
     expect(await check(code)).toEqual({ count: 4, problems: [] });
   });
 
-  it("finds quadratic and exponential expressions, with the place and an example", async () => {
+  it("The check finds quadratic and exponential expressions, with the place and an example", async () => {
     const { problems } = await check("export const a = /\\s+$/;\nexport const b = /^(?:a|a)+$/;");
     expect(problems).toEqual([
       expect.stringMatching(/^a\.ts:1: \/\\s\+\$\/: 2nd degree polynomial, by /),
@@ -30,7 +30,7 @@ describe("the check of regular expressions", () => {
     ]);
   });
 
-  it("follows the pieces of an expression to constants of its file", async () => {
+  it("The check follows the pieces of an expression to constants of its file", async () => {
     const code = `
       const blank = "\\\\s*";
       const words = ["a", "b"];
@@ -39,7 +39,7 @@ describe("the check of regular expressions", () => {
     expect((await check(code)).problems).toEqual([expect.stringContaining("degree polynomial")]);
   });
 
-  it("finds expressions that are built at run time", async () => {
+  it("The check finds expressions that are built at run time", async () => {
     const code = "export const find = (text: string) => [new RegExp(text), RegExp('^' + text)];";
     expect((await check(code)).problems).toEqual([
       "a.ts:1: new RegExp(text) is built at run time and has no entry with a reason",
@@ -47,11 +47,11 @@ describe("the check of regular expressions", () => {
     ]);
   });
 
-  it("reads expressions with the parser: text that looks like one is none", () => {
+  it("The check uses the parser, so that text that looks like an expression is ignored", () => {
     expect(expressionsIn("// /(a+)+$/\nexport const half = 4 / 2 / 1, text = '/(a+)+$/';")).toEqual([]);
   });
 
-  it("allows what has an entry, and finds entries that nothing needs any more", async () => {
+  it("The check allows expressions with an entry, and finds entries that are no longer needed", async () => {
     const entry = { file: "a.ts", expression: "/\\s+$/", reason: "short" };
     expect((await check("export const a = /\\s+$/;", [entry])).problems).toEqual([]);
     expect((await check("export const a = /\\s$/;", [entry])).problems).toEqual([

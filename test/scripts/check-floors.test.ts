@@ -21,12 +21,12 @@ async function check(files: Record<string, string>): Promise<string[]> {
 }
 
 describe("the check of floors", () => {
-  it("passes imports from rooms below and within a room", async () => {
+  it("Imports from rooms below and within a room pass the check of floors", async () => {
     const files = { "roof/a.ts": 'import "../left/a.js"; import "./b.js";', "roof/b.ts": "", "left/a.ts": "" };
     expect(await check(files)).toEqual([]);
   });
 
-  it("finds an import that runs up, also of types and on demand", async () => {
+  it("The check of floors finds an import from above, also of types and on demand", async () => {
     const files = {
       "left/a.ts": 'import type { A } from "../roof/a.js";',
       "ground/a.ts": 'export const load = () => import("../roof/a.js");',
@@ -35,13 +35,13 @@ describe("the check of floors", () => {
     expect(await check(files)).toEqual(["ground/a.ts -> roof/a.ts", "left/a.ts -> roof/a.ts"]);
   });
 
-  it("finds an import of a room beside", async () => {
+  it("The check of floors finds an import of a room beside", async () => {
     expect(await check({ "left/a.ts": 'import "../right/a.js";', "right/a.ts": "" })).toEqual([
       "left/a.ts -> right/a.ts",
     ]);
   });
 
-  it("finds a room that stands on no floor", async () => {
+  it("The check of floors finds a room that has no floor", async () => {
     expect(await check({ "shed/a.ts": "" })).toEqual([
       "shed/a.ts stands on no floor: add its room to scripts/check-floors.mjs",
     ]);

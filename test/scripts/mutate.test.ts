@@ -35,11 +35,11 @@ describe("mutants of a source", () => {
     ["method", "b = a.some(c);", ["b = a.every(c);"]],
     ["method", "b = a.every(c);", ["b = a.some(c);"]],
     ["method", "b = Math.min(c, d);", ["b = Math.max(c, d);"]],
-  ])("change a %s: %s", (kind, source, changed) => {
+  ])("A mutant changes a %s: %s", (kind, source, changed) => {
     expect(changes(source, kind)).toEqual(changed);
   });
 
-  it("make one change each, where several are possible", () => {
+  it("Each mutant makes one of several possible changes", () => {
     expect(changes("if (a < 1 && b) return true;")).toEqual([
       ";",
       "if (!(a < 1 && b)) return true;",
@@ -59,11 +59,11 @@ describe("mutants of a source", () => {
     ["joined text", "b = `a` + c + d;"],
     ["names of properties", 'b = { "a": c, 1: d };'],
     ["the call of a base constructor", "class A extends B { constructor() { super(); } }"],
-  ])("leave %s alone", (_, source) => {
+  ])("Mutants leave %s unchanged", (_, source) => {
     expect(mutantsOf(source)).toEqual([]);
   });
 
-  it("are shown with their line before and after the change", () => {
+  it("A mutant is shown with its line before and after the change", () => {
     const source = "a = b;\nif (c) {\n  d = e > f;\n}\n";
     const mutant = mutantsOf(source).find(({ kind }) => kind === "boundary");
     expect(shown(source, mutant)).toEqual({ line: 3, before: "d = e > f;", changed: "d = e >= f;" });
@@ -75,12 +75,12 @@ describe("the sample", () => {
     Array.from({ length: 10 ** (i + 1) }, (_, n) => ({ folder, kind: n % 5 === 0 ? "rare" : "common", n })),
   );
 
-  it("is the same for the same seed, and another for another one", () => {
+  it("The sample is the same for the same seed, and different for another one", () => {
     expect(sample(mutants, { seed: 3, count: 20 })).toEqual(sample(mutants, { seed: 3, count: 20 }));
     expect(sample(mutants, { seed: 4, count: 20 })).not.toEqual(sample(mutants, { seed: 3, count: 20 }));
   });
 
-  it("takes as many from a small folder as from a large one, until the small one is empty", () => {
+  it("The sample takes as many from a small folder as from a large one, until the small one is empty", () => {
     const count = (some: { folder: string }[], folder: string) => some.filter((one) => one.folder === folder).length;
     const few = sample(mutants, { seed: 1, count: 12 });
     expect(["a", "b", "c"].map((folder) => count(few, folder))).toEqual([4, 4, 4]);
@@ -88,17 +88,17 @@ describe("the sample", () => {
     expect(["a", "b", "c"].map((folder) => count(many, folder))).toEqual([10, 25, 25]);
   });
 
-  it("takes as many of a rare kind as of a common one", () => {
+  it("The sample takes as many of a rare kind as of a common one", () => {
     const kinds = sample(mutants, { seed: 1, count: 12 }).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "rare")).toHaveLength(6);
   });
 
-  it("takes no mutant twice, and all when there are fewer than asked for", () => {
+  it("The sample takes no mutant twice, and all if there are fewer than requested", () => {
     expect(new Set(sample(mutants, { seed: 1, count: 5000 })).size).toBe(mutants.length);
     expect(sample([], { seed: 1, count: 5 })).toEqual([]);
   });
 
-  it("is drawn from numbers from 0 up to 1", () => {
+  it("The random numbers of the sample are from 0 up to 1", () => {
     const next = random(9);
     const drawn = Array.from({ length: 1000 }, next);
     expect(Math.min(...drawn)).toBeGreaterThanOrEqual(0);
@@ -133,7 +133,7 @@ describe("the files", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  it("of the given folders alone have mutants, which name the folder as it was given", () => {
+  it("Only files of the given folders have mutants, which name the folder as it was given", () => {
     expect(mutantsBelow(root).map(({ path, folder }) => [path, folder])).toEqual([
       ["src/engines/db/pool.ts", "engines"],
       ["src/engines/db/values/read.ts", "engines"],
@@ -144,7 +144,7 @@ describe("the files", () => {
     ]);
   });
 
-  it("that test a source come nearest first, each once: its own and its importers, its folder, related folders", () => {
+  it("The related tests of a source come nearest first, each once", () => {
     expect(relatedTests(root)("src/http/json.ts")).toEqual([
       ["test/http/json.test.ts", "test/http/query.test.ts"],
       ["test/http/headers.test.ts"],

@@ -39,7 +39,7 @@ const behind = {
 };
 
 describe("starting services", () => {
-  it("passes on where a service is, and takes it down with its folder", async () => {
+  it("A started service passes on its address, and is removed with its folder", async () => {
     const running = await startServices([echo]);
     const url = new URL(running.env["STOA_TEST_ECHO"] as string);
     expect(existsSync(url.pathname.slice(1))).toBe(true);
@@ -50,14 +50,14 @@ describe("starting services", () => {
     expect(await connects(Number(url.port))).toBe(false);
   });
 
-  it("names a service that cannot be had and starts the others", async () => {
+  it("A service that is unavailable is named, and the others are started", async () => {
     const running = await startServices([missing, echo]);
     await running.stop();
     expect(running.unavailable).toEqual([{ name: "missing", reason: "not on this machine" }]);
     expect(Object.keys(running.env)).toEqual(["STOA_TEST_ECHO"]);
   });
 
-  it("tells a service where the one is that it needs, and does without it where that is missing", async () => {
+  it("A service gets the address of the one it needs, or does without it", async () => {
     const running = await startServices([echo, behind]);
     await running.stop();
     expect(running.env["STOA_TEST_BEHIND"]).toBe(`through ${running.env["STOA_TEST_ECHO"]}`);
@@ -80,12 +80,12 @@ describe("choosing services", () => {
     ["with a filter that chooses the file", ["wire"], ["echo"]],
     ["with a filter that leaves the file out", ["plain"], []],
     ["with a filter that is the name of a test", ["a name"], ["echo"]],
-  ])("takes those that the test files ask for, %s", async (_, filters, names) => {
+  ])("The services that the test files request are chosen, %s", async (_, filters, names) => {
     const needed = await neededServices(folder, filters, [echo, missing]);
     expect(needed.map(({ name }) => name)).toEqual(names);
   });
 
-  it("takes those too that the chosen ones need", async () => {
+  it("The services that the chosen ones need are chosen too", async () => {
     await writeFile(join(folder, "behind.test.ts"), 'const url = service("behind");');
     const needed = await neededServices(folder, ["behind.test"], [echo, behind, missing]);
     expect(needed.map(({ name }) => name)).toEqual(["echo", "behind"]);

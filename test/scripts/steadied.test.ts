@@ -22,7 +22,7 @@ async function check(first: ReturnType<typeof run>, second: ReturnType<typeof ru
 }
 
 describe("test files that failed", () => {
-  it("run once more, and count as passed if they pass then; the log names their tests", async () => {
+  it("Failed test files run once more, and count as passed if they pass then; the log names their tests", async () => {
     const first = run(1, file("a", "passed"), file("b", "passed", "failed"));
     expect(await check(first, run(0, file("b", "passed", "passed")))).toEqual({
       statuses: ["passed", "passed", "passed"],
@@ -32,22 +32,22 @@ describe("test files that failed", () => {
     });
   });
 
-  it("count as failed if they fail again", async () => {
+  it("Test files that fail again count as failed", async () => {
     const { statuses, unsteady } = await check(run(1, file("b", "failed")), run(1, file("b", "failed")));
     expect(statuses).toEqual(["failed"]);
     expect(unsteady).toEqual([]);
   });
 
-  it("count as failed if the second run does not report them", async () => {
+  it("Test files that the second run does not report count as failed", async () => {
     expect((await check(run(1, file("b", "failed")), run(1))).statuses).toEqual(["failed"]);
   });
 
-  it("do not run again when there are many of them", async () => {
+  it("Many failed test files do not run again", async () => {
     const many = Array.from({ length: 6 }, (_, i) => file(`f${i}`, "failed"));
     expect((await check(run(1, ...many), null)).statuses).toEqual(many.map(() => "failed"));
   });
 
-  it("do not run again when an error happened outside of tests", async () => {
+  it("Failed test files do not run again if an error happened outside of tests", async () => {
     expect(await check(run(1, file("a", "passed")), null)).toMatchObject({ outside: true, asked: [] });
   });
 });
