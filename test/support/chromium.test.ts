@@ -23,7 +23,7 @@ describe.skipIf(!chromium)("the browser for browser tests", () => {
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  it("loads a page from loopback and runs its script", async () => {
+  it("The browser loads a page from loopback and runs its script", async () => {
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
     const { stdout } = await promisify(execFile)(chromium as string, [
