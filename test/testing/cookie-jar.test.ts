@@ -4,7 +4,7 @@ import { CookieJar } from "../../src/testing/cookie-jar.js";
 afterEach(() => void vi.useRealTimers());
 
 describe("the cookies kept between requests", () => {
-  it("are sent below their path, the longest path first", () => {
+  it("Cookies are sent below their path, the longest path first", () => {
     const jar = new CookieJar();
     jar.store(["a=1; Path=/", "b=2; Path=/books", "a=3; Path=/books"], "/");
     expect(jar.header("/")).toBe("a=1");
@@ -13,14 +13,14 @@ describe("the cookies kept between requests", () => {
     expect(jar.header("/bookshelf")).toBe("a=1");
   });
 
-  it("belong to the directory of the request when they name no path", () => {
+  it("A cookie without a path belongs to the directory of the request", () => {
     const jar = new CookieJar();
     jar.store(["a=1"], "/admin/login");
     expect(jar.header("/admin/x")).toBe("a=1");
     expect(jar.header("/")).toBe("");
   });
 
-  it("are replaced, removed and expire", () => {
+  it("Cookies are replaced, removed and expire", () => {
     vi.useFakeTimers({ now: 0 });
     const jar = new CookieJar();
     jar.store(["a=1; Path=/; Max-Age=10", "b=1; Path=/", "c=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:05 GMT"], "/");
@@ -34,13 +34,13 @@ describe("the cookies kept between requests", () => {
     expect(jar.header("/")).toBe("");
   });
 
-  it("pass over what is no cookie", () => {
+  it("Texts that are not cookies are ignored", () => {
     const jar = new CookieJar();
     jar.store(["", "novalue", "=x", "ok==1"], "/");
     expect(jar.header("/")).toBe("ok==1");
   });
 
-  it("can be set, read and forgotten by the test", () => {
+  it("A test can set, read and clear cookies", () => {
     const jar = new CookieJar();
     jar.set("theme", "dark blue");
     expect(jar.header("/any")).toBe("theme=dark%20blue");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { duplexPair } from "../../src/testing/duplex-pair.js";
 
 describe("two ends of a connection in memory", () => {
-  it("carry bytes both ways", async () => {
+  it("A connection in memory carries bytes both ways", async () => {
     const [one, other] = duplexPair();
     one.write("ping");
     expect(String((await once(other, "data"))[0])).toBe("ping");
@@ -11,7 +11,7 @@ describe("two ends of a connection in memory", () => {
     expect(String((await once(one, "data"))[0])).toBe("pong");
   });
 
-  it("make the writer wait for the reader", async () => {
+  it("A connection in memory makes the writer wait for the reader", async () => {
     const [one, other] = duplexPair();
     let taken = 0;
     for (let i = 0; i < 100; i++) one.write(Buffer.alloc(16 * 1024), () => taken++);
@@ -26,7 +26,7 @@ describe("two ends of a connection in memory", () => {
     expect(read).toBe(100 * 16 * 1024);
   });
 
-  it("tell the other that nothing more comes, and still take its answer", async () => {
+  it("An end that has finished writing still reads from the other one", async () => {
     const [one, other] = duplexPair();
     one.end("question");
     const received: string[] = [];
@@ -40,7 +40,7 @@ describe("two ends of a connection in memory", () => {
     expect(answer).toEqual(["answer"]);
   });
 
-  it("fail what is being written when either is destroyed", async () => {
+  it("Destroying either end fails the pending writes", async () => {
     for (const destroyed of [0, 1] as const) {
       const pair = duplexPair();
       for (const end of pair) end.on("error", () => {});
@@ -53,7 +53,7 @@ describe("two ends of a connection in memory", () => {
     }
   });
 
-  it("show the other an end when one is destroyed, and refuse its writes", async () => {
+  it("Destroying one end shows the other an end, and refuses its writes", async () => {
     const [one, other] = duplexPair();
     other.resume();
     one.destroy();

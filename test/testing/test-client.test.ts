@@ -3,7 +3,7 @@ import { testClient, WebSocketRefusedError } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 
 describe("a test client's requests", () => {
-  it("have a method of their own for each of HTTP", async () => {
+  it("A test client has a method for each HTTP method", async () => {
     const app = new App();
     app.route("/", { methods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] }, (request) => request.method);
     await using client = testClient(app);
@@ -17,7 +17,7 @@ describe("a test client's requests", () => {
     expect((await client.get("/nowhere")).status).toBe(404);
   });
 
-  it("carry JSON, forms, a query, headers and cookies", async () => {
+  it("A test client sends JSON, forms, a query, headers and cookies", async () => {
     const app = new App();
     app.post("/json", (request) => ({ got: request.json(), type: request.headers.get("content-type") }));
     app.post("/form", (request) => ({ names: request.form().getAll("name"), age: request.form().get("age") }));
@@ -50,7 +50,7 @@ describe("a test client's requests", () => {
     });
   });
 
-  it("are refused when they make no sense", async () => {
+  it("A test client refuses invalid requests", async () => {
     const client = testClient(new App());
     await expect(client.get("books")).rejects.toThrow(`a path begins with '/', "books" does not`);
     await expect(client.post("/", { json: 1, body: "x" })).rejects.toThrow(
@@ -58,7 +58,7 @@ describe("a test client's requests", () => {
     );
   });
 
-  it("keep cookies like a browser, unless told not to", async () => {
+  it("A test client keeps cookies as a browser, unless that is disabled", async () => {
     const make = (): App => {
       const app = new App();
       app.post("/login", () => Response.noContent().cookie("session", "s1", { httpOnly: true }));
@@ -79,7 +79,7 @@ describe("a test client's requests", () => {
 });
 
 describe("a test client's lifecycle", () => {
-  it("runs the hooks", async () => {
+  it("A test client runs the lifecycle hooks", async () => {
     const events: string[] = [];
     const app = new App();
     app.onEvent("startup", () => void events.push("startup"));
@@ -93,7 +93,7 @@ describe("a test client's lifecycle", () => {
     expect(events).toEqual(["startup", "request", "shutdown"]);
   });
 
-  it("puts values in place of dependencies until it stops", async () => {
+  it("A test client replaces dependencies until it stops", async () => {
     const app = new App();
     app.registerSingleton("mail", { from: "real" });
     app.get("/", { inject: { mail: Depends<{ from: string }>("mail") } }, (_, { mail }) => mail);
@@ -109,7 +109,7 @@ describe("a test client's lifecycle", () => {
     expect(() => testClient(app).override("male", {})).toThrow("unknown dependency 'male'; did you mean 'mail'?");
   });
 
-  it("shows errors or hides them, as asked", async () => {
+  it("A test client shows or hides errors, as configured", async () => {
     const make = (): App => {
       const app = new App();
       app.logger = silent;
@@ -136,7 +136,7 @@ describe("a test client's WebSockets", () => {
     return app;
   };
 
-  it("speak to the handler without a port", async () => {
+  it("A test client's WebSocket reaches the handler without a port", async () => {
     await using client = testClient(chat());
     client.cookies.set("user", "ada");
     const socket = await client.websocket("/rooms/blue?x=1", { protocols: ["v2", "v1"] });
@@ -150,7 +150,7 @@ describe("a test client's WebSockets", () => {
     expect(await socket.recv()).toBeNull();
   });
 
-  it("carry large messages both ways", async () => {
+  it("A test client's WebSocket carries large messages both ways", async () => {
     await using client = testClient(chat());
     const socket = await client.websocket("/rooms/blue");
     await socket.recv();
@@ -159,7 +159,7 @@ describe("a test client's WebSockets", () => {
     for (let i = 0; i < 10; i++) expect((await socket.recv())?.bytes?.length).toBe(900_000);
   });
 
-  it("tell how they were refused", async () => {
+  it("A refused WebSocket of a test client reports how it was refused", async () => {
     await using client = testClient(chat());
     const refused = async (path: string, headers: Record<string, string>): Promise<WebSocketRefusedError> => {
       const error: unknown = await client.websocket(path, { headers }).catch((reason: unknown) => reason);
@@ -175,7 +175,7 @@ describe("a test client's WebSockets", () => {
     expect((await refused("/nowhere", {})).status).toBe(404);
   });
 
-  it("are closed with 1001 when the client stops, before the shutdown hooks run", async () => {
+  it("A test client closes its WebSockets with 1001 when it stops, before the shutdown hooks run", async () => {
     const events: unknown[] = [];
     const app = new App();
     app.onEvent("shutdown", () => void events.push("shutdown"));
