@@ -2,7 +2,7 @@ import { And, App, type Guard } from "stoa";
 import { describe, it } from "vitest";
 
 describe("a guard", () => {
-  it("returns a boolean or a message, now or later", () => {
+  it("A guard returns a boolean or a message, now or later", () => {
     const guards: Guard[] = [
       () => true,
       () => "no",
@@ -13,7 +13,7 @@ describe("a guard", () => {
     new App().addGuard(And(...guards)).get("/", { guards }, () => "in");
   });
 
-  it("cannot return nothing", () => {
+  it("A guard that returns nothing does not compile", () => {
     const app = new App();
     // @ts-expect-error nothing is returned
     app.get("/a", { guards: [() => {}] }, () => "in");

@@ -34,14 +34,14 @@ interface BookBody {
 }
 
 describe("a body that is a model", () => {
-  it("has the values of its columns, with relations by their keys, and not what clients cannot write", () => {
+  it("The body of a model has its columns, with relations by their keys, without those that clients cannot write", () => {
     new App().post("/books", { body: Book }, (_request, { body }) => {
       expectTypeOf(body).toEqualTypeOf<BookBody>();
     });
     expectTypeOf<ModelBody<Author>>().toEqualTypeOf<{ name: string; mentorId?: number | null }>();
   });
 
-  it("is what create takes, once nothing read-only is missing", () => {
+  it("create() accepts the body of a model if no read-only column is missing", () => {
     new App().post("/authors", { body: Author }, (_request, { body }) => Author.objects.create(body));
     new App().post("/books", { body: Book }, (_request, { body }) => {
       // @ts-expect-error isbn is required and never sent
@@ -50,7 +50,7 @@ describe("a body that is a model", () => {
     });
   });
 
-  it("may be partial, which is what update takes", () => {
+  it("update() accepts a partial body", () => {
     new App().patch("/books/{id}", { body: partial(Book) }, (_request, { body }) => {
       expectTypeOf(body).toEqualTypeOf<Partial<BookBody>>();
       return Book.objects.filter({ id: 1 }).update(body);

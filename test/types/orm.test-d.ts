@@ -3,7 +3,7 @@ import { assertType, describe, expectTypeOf, it } from "vitest";
 import { Author, Book, Note, Profile } from "../orm/bookshop.js";
 
 describe("the rows of a model", () => {
-  it("have the types of their columns", () => {
+  it("The rows of a model have the types of their columns", () => {
     const book = new Book();
     expectTypeOf(book.id).toEqualTypeOf<number>();
     expectTypeOf(book.title).toEqualTypeOf<string>();
@@ -22,7 +22,7 @@ describe("the rows of a model", () => {
     book.titel;
   });
 
-  it("promise their relations until these are loaded", async () => {
+  it("Relations are promises until they are loaded", async () => {
     const book = await Book.objects.get({ id: 1 });
     expectTypeOf(book.author).toEqualTypeOf<Author | Lazy<Author>>();
     expectTypeOf(await book.author).toEqualTypeOf<Author>();
@@ -40,7 +40,7 @@ describe("the rows of a model", () => {
     expectTypeOf(author.profile?.bio).toEqualTypeOf<string | undefined>();
   });
 
-  it("keep only the fields that were asked for", async () => {
+  it("Rows of only() have only the selected fields", async () => {
     const book = await Book.objects.only("title").get({ id: 1 });
     expectTypeOf(book.id).toEqualTypeOf<number>();
     expectTypeOf(book.title).toEqualTypeOf<string>();
@@ -54,7 +54,7 @@ describe("the rows of a model", () => {
 });
 
 describe("lookups", () => {
-  it("are checked, through relations too", () => {
+  it("Lookups are checked, through relations too", () => {
     const { objects } = Book;
     objects.filter({ year__gte: 2000, author__name__icontains: "le guin" });
     objects.filter({ author: 1, author__in: [1, new Author()], authorId: 3, authorId__in: [1], pk: 1, pk__in: [1] });
@@ -78,7 +78,7 @@ describe("lookups", () => {
     objects.exclude(Q.or({ year: 2000 }, { year: null }));
   });
 
-  it("refuse fields that do not exist", () => {
+  it("Lookups of unknown fields do not compile", () => {
     const { objects } = Book;
     // @ts-expect-error: no such field
     objects.filter({ titel: "x" });
@@ -96,7 +96,7 @@ describe("lookups", () => {
     Profile.objects.filter({ settings__colour: "dark" });
   });
 
-  it("refuse lookups that a field does not have", () => {
+  it("Lookups that a field does not have do not compile", () => {
     const { objects } = Book;
     // @ts-expect-error: no such lookup
     objects.filter({ year__gre: 2000 });
@@ -108,7 +108,7 @@ describe("lookups", () => {
     objects.filter({ title__year: 2000 });
   });
 
-  it("refuse values of the wrong type", () => {
+  it("Lookups with values of the wrong type do not compile", () => {
     const { objects } = Book;
     // @ts-expect-error: a string for a number
     objects.filter({ year: "2000" });
@@ -132,7 +132,7 @@ describe("lookups", () => {
 });
 
 describe("orders, values and annotations", () => {
-  it("are checked", () => {
+  it("Orders, values and annotations are checked", () => {
     const { objects } = Book;
     objects.orderBy("-year", "author__name", "?", F("price").desc({ nulls: "last" }));
     // @ts-expect-error: no such field
@@ -153,7 +153,7 @@ describe("orders, values and annotations", () => {
     objects.distinct("titel");
   });
 
-  it("give typed rows", async () => {
+  it("Values and annotations give typed rows", async () => {
     const rows = await Book.objects.values("id", "author__name", "author__mentor__name", "year");
     expectTypeOf(rows[0]!).toEqualTypeOf<{
       id: number;
@@ -184,7 +184,7 @@ describe("orders, values and annotations", () => {
 });
 
 describe("writing", () => {
-  it("needs every column that has no value of its own", () => {
+  it("create() needs every column without a value of its own", () => {
     Book.objects.create({ title: "x", author: new Author() });
     Book.objects.create({ title: "x", author: 1 });
     Book.objects.create({ title: "x", authorId: 1, year: null, price: 3n, keywords: ["a"] });
@@ -201,7 +201,7 @@ describe("writing", () => {
     Book.objects.create({ title: null, author: 1 });
   });
 
-  it("checks updates", () => {
+  it("The values of update() are checked", () => {
     Book.objects.update({ stock: F("stock").minus(1), author: 1 });
     // @ts-expect-error: no such field
     Book.objects.update({ stok: 1 });
@@ -216,7 +216,7 @@ describe("writing", () => {
 });
 
 describe("declaring", () => {
-  it("checks options", () => {
+  it("The options of fields are checked", () => {
     // @ts-expect-error: no such option
     field.int({ nul: true });
     // @ts-expect-error: maxLength is missing
@@ -230,7 +230,7 @@ describe("declaring", () => {
     expectTypeOf(field.char({ max_length: 10 })).toEqualTypeOf(field.char({ maxLength: 10 }));
   });
 
-  it("keeps querysets of a class's own", () => {
+  it("A static method of a model keeps its queryset's type", () => {
     expectTypeOf(Book.recent()).toEqualTypeOf<QuerySet<Book>>();
   });
 });

@@ -7,7 +7,7 @@ interface Mailer {
 }
 
 describe("params", () => {
-  it("come from the path", () => {
+  it("The types of params come from the path", () => {
     expectTypeOf<keyof PathParams<"/books">>().toBeNever();
     expectTypeOf<PathParams<"/books/{id}">>().toEqualTypeOf<{ readonly id: string }>();
     expectTypeOf<PathParams<"/a/{b}/c/{d}/{rest:*}">>().toEqualTypeOf<{
@@ -18,7 +18,7 @@ describe("params", () => {
     expectTypeOf<PathParams<string>>().toEqualTypeOf<Record<string, string>>();
   });
 
-  it("are known to the handler, and nothing else is", () => {
+  it("The handler knows the params of its path, and no others", () => {
     const app = new App();
     app.get("/books/{id}/pages/{page}", (request) => {
       expectTypeOf(request.params.id).toBeString();
@@ -32,14 +32,14 @@ describe("params", () => {
     });
   });
 
-  it("of a blueprint's prefix are known to its routes", () => {
+  it("The params of a blueprint's prefix are known to its routes", () => {
     const users = new Blueprint("/users/{user}");
     users.get("/books/{book}", (request) => {
       expectTypeOf(request.params).toEqualTypeOf<{ readonly user: string; readonly book: string }>();
     });
   });
 
-  it("are known to the curried form", () => {
+  it("The params of a path are known to the curried form", () => {
     const app = new App();
     app.get("/books/{id}")((request) => {
       expectTypeOf(request.params.id).toBeString();
@@ -47,10 +47,10 @@ describe("params", () => {
   });
 });
 
-describe("what is injected", () => {
+describe("injected values", () => {
   const Book = z.object({ title: z.string(), year: z.number().nullable().default(null) });
 
-  it("is the output of the schemas, by place", () => {
+  it("The injected inputs have the output types of the schemas", () => {
     new App().post(
       "/books/{id}",
       { body: Book, query: z.object({ page: z.coerce.number() }), params: z.object({ id: z.coerce.number() }) },
@@ -65,7 +65,7 @@ describe("what is injected", () => {
     );
   });
 
-  it("is what was asked for by Depends", () => {
+  it("Injected dependencies have the type of their Depends", () => {
     new App().post("/mail", { inject: { mail: Depends<Mailer>("mail") } }, (_request, { mail }) => {
       expectTypeOf(mail).toEqualTypeOf<Mailer>();
       // @ts-expect-error a Mailer cannot do that
@@ -73,7 +73,7 @@ describe("what is injected", () => {
     });
   });
 
-  it("is nothing for a plain route", () => {
+  it("Nothing is injected into a plain route", () => {
     new App().get("/x", (_request, injected) => {
       expectTypeOf(injected).not.toBeAny();
       // @ts-expect-error nothing was asked for
@@ -83,7 +83,7 @@ describe("what is injected", () => {
 });
 
 describe("options", () => {
-  it("are checked by the compiler, with a message that names what is wrong", () => {
+  it("Wrong route options do not compile, with a message that names them", () => {
     const app = new App();
     // @ts-expect-error 'sumary' is not an option here
     app.get("/x", { sumary: "List" }, () => null);
@@ -93,13 +93,13 @@ describe("options", () => {
     app.post("/x", { body: 12 }, () => null);
   });
 
-  it("exist in the contract's spelling too", () => {
+  it("Route options exist in the contract's spelling too", () => {
     new App().get("/x", { operation_id: "x", body_limit: 10 }, () => null);
   });
 });
 
 describe("chaining", () => {
-  it("gives the app back in both spellings", () => {
+  it("Methods return the app for chaining in both spellings", () => {
     const app = new App();
     expectTypeOf(app.get("/x", () => null).use({ before() {} })).toEqualTypeOf<App>();
     expectTypeOf(
@@ -113,7 +113,7 @@ describe("chaining", () => {
 });
 
 describe("decorators", () => {
-  it("take methods whose request fits the path", () => {
+  it("Decorators accept methods whose request fits the path", () => {
     const app = new App();
     class Books {
       @app.get("/books/{id}")
@@ -134,7 +134,7 @@ describe("errors", () => {
   class TeapotError extends Error {
     readonly temperature = 90;
   }
-  it("reach their handler with their own type", () => {
+  it("Errors reach their handler with their own type", () => {
     const app = new App();
     app.exceptionHandler(TeapotError, (request, error) => {
       expectTypeOf(request.method).toBeString();

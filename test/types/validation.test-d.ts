@@ -5,7 +5,7 @@ import { z } from "zod";
 const Book = z.object({ id: z.number(), title: z.string() });
 
 describe("the schema of a response", () => {
-  it("is held against what the handler returns", () => {
+  it("The result of a handler is checked by the type of the response schema", () => {
     const app = new App();
     app.get("/a", { response: Book }, () => ({ id: 1, title: "Emma" }));
     app.get("/b", { response: Book }, async () => ({ id: 1, title: "Emma" }));
@@ -21,18 +21,18 @@ describe("the schema of a response", () => {
     app.get("/i", { response: Book }, () => {});
   });
 
-  it("takes what it is made from, not what it makes", () => {
+  it("The handler returns the input type of the response schema, not its output type", () => {
     const Stamped = z.object({ at: z.date().transform(String) });
     new App().get("/", { response: Stamped }, () => ({ at: new Date() }));
   });
 
-  it("leaves handlers without one alone", () => {
+  it("Handlers without a response schema can return anything", () => {
     new App().get("/", () => 5).get("/x", { summary: "x" }, () => undefined);
   });
 });
 
-describe("what is injected", () => {
-  it("is the output of a form's schema and of a body validator", () => {
+describe("injected values", () => {
+  it("The injected values have the output types of a form's schema and of a body validator", () => {
     const Model = {} as BodyValidator<{ title: string }>;
     const app = new App();
     app.post("/form", { form: z.object({ file: z.file() }) }, (_request, { form }) => {
@@ -46,7 +46,7 @@ describe("what is injected", () => {
 });
 
 describe("the options of a route", () => {
-  it("may document answers", () => {
+  it("A route can document its responses", () => {
     const app = new App();
     app.get(
       "/",
