@@ -16,7 +16,7 @@ const shown = codeOfTables(page, "Stoa");
 const isCommand = (code: string): boolean => code.startsWith("stoa ");
 
 describe("the page for those who come from elsewhere", () => {
-  it.each(codeBlocks(page, "ts"))("The documented code is compiled in these tests: %s", (block) => {
+  it.each(codeBlocks(page, "ts"))("A code block of the page for newcomers is compiled in these tests: %s", (block) => {
     expect(source).toContain(withoutSpace(block));
   });
 

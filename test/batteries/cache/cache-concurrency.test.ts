@@ -237,7 +237,7 @@ describe("stale-while-revalidate", () => {
     expect(await asked).toBe("MISS 2");
   });
 
-  it("stale-while-revalidate can be set for the application", async () => {
+  it("The option staleWhileRevalidate can be set for the application", async () => {
     const { app, next } = waiting({ ttl: 10, staleWhileRevalidate: 20 });
     const first = ask(app, "/a");
     (await next(1)).answer("1");

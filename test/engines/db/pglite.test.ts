@@ -144,7 +144,7 @@ describe("an embedded database", () => {
     };
 
     it.each(Object.keys(moments))(
-      "%s, a kill of the process lets the next start work and leave no other files",
+      "A kill during the first start lets the next start work and leave no other files: %s",
       async (moment) => {
         const path = join(folder, `killed ${moment}`);
         await killWhen(path, moments[moment]!);

@@ -9,10 +9,13 @@ const page = await readFile(new URL("../../../docs/kvstore.md", import.meta.url)
 const source = withoutSpace(await readFile(new URL("./documented.ts", import.meta.url), "utf8"));
 
 describe("the page of the key-value store", () => {
-  it.each(codeBlocks(page, "ts"))("The documented code is compiled in these tests: %s", (block) => {
-    const code = block.replace(/^import .*$/m, "");
-    expect(source).toContain(withoutSpace(code));
-  });
+  it.each(codeBlocks(page, "ts"))(
+    "The documented code of the key-value store is compiled in these tests: %s",
+    (block) => {
+      const code = block.replace(/^import .*$/m, "");
+      expect(source).toContain(withoutSpace(code));
+    },
+  );
 
   it("The page of the key-value store names all options", async () => {
     const { KvStoreConfig } = await import("stoa");
