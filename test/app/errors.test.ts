@@ -21,7 +21,7 @@ function appWith(env: "development" | "production" = "development") {
   return { app, lines };
 }
 
-describe("an error nobody expected", () => {
+describe("an unexpected error", () => {
   it("An unexpected error shows its class and message in debug mode, and if the handler was async", async () => {
     const { app } = appWith();
     const sync = await app.request("/sync");

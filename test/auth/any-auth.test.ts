@@ -129,7 +129,7 @@ describe("AnyAuth", () => {
   });
 });
 
-describe("for the documentation of an API", () => {
+describe("the documentation of an API", () => {
   it("Each authentication middleware describes its scheme and its skipped paths", () => {
     const { jwt, byPassword, byKey } = parts();
     expect([jwt, byPassword, byKey].map((auth) => [auth.schemeName, auth.securityScheme])).toEqual([

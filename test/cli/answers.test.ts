@@ -77,7 +77,7 @@ describe("answers by options", () => {
   });
 });
 
-describe("answers by somebody at the terminal", () => {
+describe("answers at the terminal", () => {
   it("Questions at the terminal are repeated until the answer is valid", async () => {
     const terminal = typing("maybe", "Y", "", "bad", "other", "no");
     const answerer = new Answerer({}, terminal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { failureDetails, failureLine } from "../../src/cli/failure.js";
 import { UniqueViolation } from "../../src/engines/db/errors.js";
 
-describe("how a command tells why it failed", () => {
+describe("the failure of a command", () => {
   it("A failure is one line, with the class only if that helps", () => {
     expect(failureLine(new Error("first\n  second"))).toBe("first second");
     expect(failureLine(new TypeError("x is not a function"))).toBe("TypeError: x is not a function");

@@ -134,7 +134,7 @@ export default migration({
     expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(0);
   });
 
-  it("The command make refuses models whose relations are incomplete", async () => {
+  it("The command make refuses missing models, and files that export no model or cannot be loaded", async () => {
     const project = await projectWith(
       models("title: field.text(), author: field.foreignKey(() => Author),", author.replace("export ", "")),
     );

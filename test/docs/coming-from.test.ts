@@ -15,7 +15,7 @@ const source = withoutSpace(texts.join("\n"));
 const shown = codeOfTables(page, "Stoa");
 const isCommand = (code: string): boolean => code.startsWith("stoa ");
 
-describe("the page for those who come from elsewhere", () => {
+describe("the page for newcomers", () => {
   it.each(codeBlocks(page, "ts"))("A code block of the page for newcomers is compiled in these tests: %s", (block) => {
     expect(source).toContain(withoutSpace(block));
   });

@@ -24,7 +24,7 @@ function elsewhere(target: string): App {
   return app;
 }
 
-describe.skipIf(!executablePath)("in a browser", () => {
+describe.skipIf(!executablePath)("authentication in a browser", () => {
   it("A site's own form works in a browser, and another site's does not", async () => {
     await using ours = await serve(bank());
     await using theirs = await serve(elsewhere(ours.url));

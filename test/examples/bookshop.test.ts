@@ -27,7 +27,7 @@ function stoa(...args: string[]): Promise<[code: number, output: string]> {
   });
 }
 
-describe("the name under which an author is found", () => {
+describe("the sort name of an author", () => {
   it.each([
     ["Ursula K. Le Guin", "Le Guin, Ursula K."],
     ["Ludwig van Beethoven", "van Beethoven, Ludwig"],
@@ -325,7 +325,7 @@ describe("the migrations of the bookshop", () => {
     expect(await stoa("migrate", "make", "--check")).toEqual([0, "the migrations lead to the models\n"]);
   });
 
-  describe.each(engines(service("postgres")))("on $name", (engine) => {
+  describe.each(engines(service("postgres")))("a database on $name", (engine) => {
     let db: Database;
     let url: string;
     let drop: () => Promise<void>;

@@ -188,7 +188,7 @@ describe("cache tags", () => {
   });
 });
 
-describe("a body that will not be sent", () => {
+describe("a discarded body", () => {
   it("A discarded body of a response is cancelled", async () => {
     let cancelled = false;
     const body = new ReadableStream<string>({

@@ -200,7 +200,7 @@ describe("paths that are not a regular file", () => {
     await rm(join(root, "fifo"));
   });
 
-  it.skipIf(process.platform === "win32")("A device is 404 in place of a file", async () => {
+  it.skipIf(process.platform === "win32")("A device file gets 404", async () => {
     const response = Response.file("/dev/zero");
     expect((await refusal(sendFile(fakeRequest("GET"), response))).status).toBe(404);
   });

@@ -35,7 +35,7 @@ describe("the changes between any two schemas", () => {
     );
   });
 
-  describe.each(engines(service("postgres")))("in a database ($name)", (engine) => {
+  describe.each(engines(service("postgres")))("a database ($name)", (engine) => {
     let db: Database;
     let drop: () => Promise<void>;
     beforeAll(async () => {

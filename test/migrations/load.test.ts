@@ -67,7 +67,7 @@ describe("reading a folder", () => {
   });
 });
 
-describe("what a migration says", () => {
+describe("the definition of a migration", () => {
   it.each([
     [null, "migration 1 must be an object of options, not null"],
     ["text", 'migration 1 takes an object of options, not "text"'],

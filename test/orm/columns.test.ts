@@ -135,7 +135,7 @@ const values: Record<string, unknown[]> = {
 describeDatabases("columns", service("postgres"), models, (db) => {
   beforeEach(() => truncate(db(), models));
 
-  describe.each(Object.entries(values))("of kind %s", (name, samples) => {
+  describe.each(Object.entries(values))("a column of kind %s", (name, samples) => {
     it("A column holds its values without loss, however they are written", async () => {
       for (const value of [...samples, null]) {
         const created = await Everything.objects.create({ [name]: value } as never);

@@ -12,7 +12,7 @@ function tableOf(routes: Readonly<Record<string, readonly string[]>>): RouteTabl
   return table;
 }
 
-describe("paths that were asked for before", () => {
+describe("repeated paths", () => {
   it("A repeated path leads to the route of its method, or to none", () => {
     const table = tableOf({ GET: ["/a/{id}"], PUT: ["/a/{key}"] });
     for (let round = 0; round < 3; round++) {

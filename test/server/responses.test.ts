@@ -133,7 +133,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(errors).toHaveLength(1);
   });
 
-  it("An application that throws gets a 500 response", async () => {
+  it("An application that throws gives a 500 response", async () => {
     const { client, errors } = await start(factory, (request) => {
       if (request.path === "/sync") throw new Error("sync");
       return Promise.reject(new Error("async"));

@@ -176,7 +176,7 @@ describe("a form with a schema", () => {
   });
 });
 
-describe("what reads a body itself", () => {
+describe("a validator of bodies", () => {
   const bodyValidator = Symbol.for("stoa.bodyValidator");
 
   it("A validator of bodies gets the bytes, and responds with its own status", async () => {

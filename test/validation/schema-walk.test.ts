@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acceptedTypes } from "../../src/validation/schema-walk.js";
 
-describe("the JSON types that a schema lets through", () => {
+describe("the JSON types of a schema", () => {
   const typesOf = (schema: unknown): string[] | null => {
     const types = acceptedTypes({}, schema);
     return types && [...types].sort();

@@ -8,7 +8,7 @@ function fill(inbox: Inbox, count: number, size: number): void {
   for (let i = 0; i < count; i++) inbox.put(message(), size);
 }
 
-describe("messages that wait to be taken", () => {
+describe("waiting messages", () => {
   it("Waiting messages over the limit pause the peer once, and it resumes at half of the limit", async () => {
     const flow = { pause: vi.fn(), resume: vi.fn() };
     const inbox = new Inbox(flow, 10_000);

@@ -208,7 +208,7 @@ describe("requests in flight", () => {
     },
   );
 
-  it("A request is no longer in flight if its body fails or is discarded, or its client left before the response", async () => {
+  it("A request is no longer in flight if its body fails or is discarded, or its client disconnects before the response", async () => {
     let release!: () => void;
     const gate = new Promise<void>((resolve) => (release = resolve));
     const app = new App().enableMetrics();

@@ -187,7 +187,7 @@ describe("the identity of a client", () => {
 });
 
 describe("the sliding window", () => {
-  it("A sliding window allows max_requests in any window, and reports when the oldest leaves it", async () => {
+  it("A sliding window never allows more than max_requests in any window, and reports when the oldest leaves it", async () => {
     stopClock();
     const app = limited(RateLimitConfig.sliding_window(2, 10));
     expect((await app.request("/")).status).toBe(200);

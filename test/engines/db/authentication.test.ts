@@ -136,7 +136,7 @@ describe("a server without TLS", () => {
     await fake.close();
   });
 
-  describe("elsewhere", () => {
+  describe("a remote server", () => {
     beforeEach(() => {
       vi.mocked(loopback.isLoopback).mockReturnValue(false);
     });

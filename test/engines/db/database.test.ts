@@ -464,7 +464,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["a"]);
     });
 
-    it("The kind of a connection tells transactions, sessions and the database apart", async () => {
+    it("The property kind distinguishes transactions, sessions and the database", async () => {
       expect(db.kind).toBe("database");
       await db.transaction(async (tx) => {
         expect(tx.kind).toBe("transaction");

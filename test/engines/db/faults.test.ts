@@ -49,7 +49,7 @@ describe.skipIf(server === "")("a database that fails", () => {
     return () => connecting.mock.calls.length;
   };
 
-  describe("at the start", () => {
+  describe("faults at the start", () => {
     it("A server that refuses connections is retried, then named in the error, without the password", async () => {
       await proxy.close();
       const url = proxy.through(server).replace("app@", "app:hunter2@");
@@ -88,7 +88,7 @@ describe.skipIf(server === "")("a database that fails", () => {
     });
   });
 
-  describe("while it is used", () => {
+  describe("faults during use", () => {
     it("The pool connects again after every connection was cut", async () => {
       await open();
       await db.ping();
@@ -216,7 +216,7 @@ describe.skipIf(server === "")("a database that fails", () => {
     });
   });
 
-  describe("whose responses are corrupted", () => {
+  describe("corrupted responses", () => {
     /** Changes one byte of the answer, the same in each run. */
     const flip = (at: number, to: number) => (chunk: Buffer) => {
       const changed = Buffer.from(chunk);

@@ -52,7 +52,7 @@ describe.skipIf(server === "")("a database", () => {
     return made;
   };
 
-  describe("with several hosts", () => {
+  describe("several hosts", () => {
     it("A database with several hosts uses the first one that responds", async () => {
       const working = await proxy();
       const db = await open({ url: urlOf([closedPort, portOf(working)]), poolSize: 2 });
@@ -96,7 +96,7 @@ describe.skipIf(server === "")("a database", () => {
     });
   });
 
-  describe("with targetSessionAttrs", () => {
+  describe("targetSessionAttrs", () => {
     const { port = "" } = server === "" ? {} : new URL(server);
 
     it.each(["read-write", "primary", "prefer-standby", "any"] as const)(
@@ -147,7 +147,7 @@ describe.skipIf(server === "")("a database", () => {
     });
   });
 
-  describe("with a function for the password", () => {
+  describe("a function for the password", () => {
     let admin: Database;
 
     beforeAll(async () => {

@@ -40,7 +40,7 @@ describe("the health of a database", () => {
     expect(() => app.healthCheck("database", () => true)).toThrow("there is a health check 'database' already");
   });
 
-  describe.skipIf(server === "")("that goes away", () => {
+  describe.skipIf(server === "")("a server that goes away", () => {
     let proxy: FaultProxy;
     let wire: TestServer;
 

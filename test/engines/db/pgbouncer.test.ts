@@ -163,25 +163,28 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
   it.each([
     ["a statement", "select pg_sleep(55)", false],
     ["a transaction", "select pg_sleep(56)", true],
-  ])("PgBouncer's server stops %s when the client of a request disconnects", async (_, text, inTransaction) => {
-    const app = new App().enableDatabase({ url, poolSize: 2 });
-    const nothing = (): void => {};
-    const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
-    app.logger = logger;
-    app.get("/slow", async (request) =>
-      inTransaction ? request.db.transaction((tx) => tx.fetch(text)) : request.db.fetch(text),
-    );
-    app.get("/quick", async (request) => ({ n: await request.db.fetchval("select 1") }));
-    await using wire = await serve(app, { debug: false });
-    const client = new AbortController();
-    const call = fetch(`${wire.url}/slow`, { signal: client.signal }).catch(() => {});
-    await vi.waitFor(async () => expect(await sleeping(text)).toBe(1));
-    client.abort();
-    await call;
-    await vi.waitFor(async () => expect(await sleeping(text)).toBe(0), { timeout: 5000 });
-    await vi.waitFor(() => expect(app.database.stats().inUse).toBe(0));
-    expect(await (await fetch(`${wire.url}/quick`)).json()).toEqual({ n: 1 });
-  });
+  ])(
+    "The server behind PgBouncer stops %s when the client of a request disconnects",
+    async (_, text, inTransaction) => {
+      const app = new App().enableDatabase({ url, poolSize: 2 });
+      const nothing = (): void => {};
+      const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
+      app.logger = logger;
+      app.get("/slow", async (request) =>
+        inTransaction ? request.db.transaction((tx) => tx.fetch(text)) : request.db.fetch(text),
+      );
+      app.get("/quick", async (request) => ({ n: await request.db.fetchval("select 1") }));
+      await using wire = await serve(app, { debug: false });
+      const client = new AbortController();
+      const call = fetch(`${wire.url}/slow`, { signal: client.signal }).catch(() => {});
+      await vi.waitFor(async () => expect(await sleeping(text)).toBe(1));
+      client.abort();
+      await call;
+      await vi.waitFor(async () => expect(await sleeping(text)).toBe(0), { timeout: 5000 });
+      await vi.waitFor(() => expect(app.database.stats().inUse).toBe(0));
+      expect(await (await fetch(`${wire.url}/quick`)).json()).toEqual({ n: 1 });
+    },
+  );
 
   it("Many clients share a few connections of the server behind PgBouncer", async () => {
     await db.script("create table hits (id int primary key, n int not null); insert into hits values (1, 0), (2, 0)");

@@ -48,7 +48,7 @@ class Peer {
   }
 }
 
-describe.skipIf(pooler === "")("behind PgBouncer in transaction mode, with prepared statements left on", () => {
+describe.skipIf(pooler === "")("prepared statements behind PgBouncer in transaction mode", () => {
   let made: Awaited<ReturnType<typeof makeDatabase>>;
   let direct: Database;
   let url: string;

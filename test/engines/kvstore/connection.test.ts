@@ -102,7 +102,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     expect((await errorOf(kv.list("a").waitShift(1))).code).toBe("CLOSED");
   });
 
-  describe("with a server that dies", () => {
+  describe("a server that dies", () => {
     let folder: Awaited<ReturnType<typeof temporaryFolder>>;
     let port: number;
     let server: RedisServer;

@@ -3,7 +3,7 @@ import { field, Model } from "../../../src/orm/index.js";
 import { desiredSchema, stateOf } from "../../../src/orm/schema/state-of-models.js";
 import { bookshop } from "../bookshop.js";
 
-describe("the schema that models ask for", () => {
+describe("the schema of models", () => {
   it("The schema of models has all tables and their parts, with the tables of many-to-many relations", () => {
     const { tables, enums } = stateOf(bookshop.map((model) => model.meta));
     expect(enums).toEqual({});

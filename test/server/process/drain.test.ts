@@ -144,7 +144,7 @@ describe("an uncaught error", patient, () => {
   );
 });
 
-describe("hard times", patient, () => {
+describe("faults around a process", patient, () => {
   it("A server continues if its output is closed", async () => {
     const program = new Program();
     const url = await program.url();
