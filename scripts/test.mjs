@@ -16,6 +16,7 @@ const checks = [
   ["import cycles", () => runNode(join(root, "scripts/check-cycles.mjs"), [])],
   ["floors", () => runNode(join(root, "scripts/check-floors.mjs"), [])],
   ["regular expressions", () => runNode(join(root, "scripts/check-expressions.mjs"), [])],
+  ["names of tests", () => runNode(join(root, "scripts/check-test-names.mjs"), [])],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
