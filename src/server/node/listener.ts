@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
+import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import { clientLeft } from "../client-left.js";
@@ -110,7 +111,7 @@ class UpgradeExchange implements WriterHost {
   }
 
   responseFailed(error: unknown): void {
-    this.#owner.report(error);
+    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
     this.#socket.destroy();
   }
 }
