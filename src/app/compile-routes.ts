@@ -1,6 +1,7 @@
 import type { Container } from "../di/container.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
+import { requestMethods } from "../http/methods.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { compile, type OnError, type Run } from "../pipeline/compile.js";
@@ -10,7 +11,6 @@ import { forRoute, type Middleware, type RouteInfo, toMiddleware } from "../pipe
 import { type RouteDefinition, settingsOf } from "../route/definition.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
-
 import type { OnDemand } from "./on-demand.js";
 
 /** A route in the table; its pipeline is compiled at start. */
@@ -92,8 +92,10 @@ export function compileUnrouted(parts: CompileParts): Run {
   });
 }
 
-/** The only place that decides between 400, 404, 405 and 426. */
-function routingError({ miss }: Request): HttpError {
+const knownMethods = new Set(requestMethods);
+
+/** The only place that decides between 400, 404, 405, 426 and 501. */
+function routingError({ method, miss }: Request): HttpError {
   switch (miss?.reason) {
     case "malformed-path":
       return httpError("MALFORMED_PATH");
@@ -102,7 +104,7 @@ function routingError({ miss }: Request): HttpError {
     case "upgrade-required":
       return httpError("UPGRADE_REQUIRED", undefined, { headers: { Upgrade: "websocket", Connection: "Upgrade" } });
     default:
-      return httpError("NOT_FOUND");
+      return httpError(knownMethods.has(method) ? "NOT_FOUND" : "NOT_IMPLEMENTED");
   }
 }
 

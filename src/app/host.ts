@@ -69,10 +69,13 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   }
 
   get logger(): Logger {
-    return (this.#logger ??= createLogger({
-      format: this.#settings.env === "production" ? "json" : undefined,
-      level: this.#settings.debug ? "debug" : "info",
-    }));
+    if (this.#logger !== null) return this.#logger;
+    const { env, debug, name } = this.#settings;
+    const logger = createLogger({
+      format: env === "production" ? "json" : undefined,
+      level: debug ? "debug" : "info",
+    });
+    return (this.#logger = name === undefined ? logger : logger.child({ name }));
   }
 
   set logger(logger: Logger) {

@@ -7,7 +7,10 @@ import type { Request } from "./request.js";
  */
 export function reportBrokenBody(request: Request | null, error: unknown, report: (error: unknown) => void): void {
   if (request !== null && isAbortOf(request, error)) return;
-  if (request === null || request.host === null) return report(error);
+  if (request === null || request.host === null) {
+    report(error);
+    return;
+  }
   request.error ??= error;
   request.host.logger.error(`${request.method} ${request.path} was cut off: its body failed`, { error });
 }

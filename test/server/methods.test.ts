@@ -1,35 +1,73 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
-import { requestMethods } from "../../src/http/methods.js";
-import { openClient } from "./support.js";
+import { hostOf } from "../../src/app/app.js";
+import { parseResponses, start, transports } from "./support.js";
 
-describe.each(["net", "node"] as const)("the methods of a route on the %s transport", (transport) => {
-  it("are all those that the parser accepts", async () => {
+describe.each(transports)("Methods on the %s transport", (_name, factory) => {
+  async function exchange(bytes: string) {
     const app = new App();
-    app.route("/", { methods: requestMethods }, (request) => request.method);
-    const server = await app.run({ port: 0, exit: false, transport });
-    try {
-      const client = await openClient(server.address);
-      // One after the other: node:http handles pipelined requests side by side.
-      for (const [i, method] of requestMethods.entries()) {
-        client.send(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
-        const response = (await client.responses(i + 1, requestMethods))[i]!;
-        expect(response, method).toMatchObject({ status: 200, body: method === "HEAD" ? "" : method });
+    app.get("/books", () => []);
+    app.post("/books", () => []);
+    await app.start();
+    const { exchange } = await start(factory, hostOf(app).dispatch);
+    return parseResponses(await exchange(bytes));
+  }
+
+  it.each(["TRACE", "FROB", "get", "X-Y.Z"])(
+    "The method %s at a path with routes is 405 and the response names the methods of the path",
+    async (method) => {
+      const [response, second] = await exchange(
+        `${method} /books HTTP/1.1\r\nHost: a\r\n\r\nGET /books HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+      );
+      expect(response!.status).toBe(405);
+      expect(response!.headers["allow"]).toBe("GET, HEAD, POST");
+      if (method !== "TRACE") {
+        expect(response!.headers["connection"]).toBe("close");
+        expect(second).toBeUndefined();
       }
-    } finally {
-      await server.close();
-    }
+    },
+  );
+
+  it.each(["TRACE", "FROB"])("The method %s at a path without routes is 501", async (method) => {
+    const [response] = await exchange(`${method} /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect(response!.status).toBe(501);
+    expect(response!.headers["content-type"]).toBe("application/problem+json");
   });
 
-  it("are listed in Allow for a client that uses another one", async () => {
+  it("A method of a route elsewhere is 404 at a path without routes", async () => {
+    const [response] = await exchange("PUT /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    expect(response!.status).toBe(404);
+  });
+});
+
+describe.each(transports)("Hosts on the %s transport", (_name, factory) => {
+  async function statusOf(target: string, host: string) {
     const app = new App();
-    app.route("/", { methods: ["QUERY", "M-SEARCH"] }, () => "found");
-    const server = await app.run({ port: 0, exit: false, transport });
-    try {
-      const client = await openClient(server.address, "BIND / HTTP/1.1\r\nHost: a\r\n\r\n");
-      expect((await client.responses(1))[0]).toMatchObject({ status: 405, headers: { allow: "M-SEARCH, QUERY" } });
-    } finally {
-      await server.close();
-    }
+    app.get("/", () => "here");
+    await app.start();
+    const { exchange } = await start(factory, hostOf(app).dispatch);
+    return parseResponses(await exchange(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`))[0]!
+      .status;
+  }
+
+  it.each([
+    ["http://A.Example/", "a.example"],
+    ["http://a.example:80/", "a.example"],
+    ["http://a.example/", "a.example:80"],
+    ["http://a.example:/", "a.example"],
+    ["https://a.example:443", "a.example"],
+  ])("An absolute target is compared with Host by its meaning: %s and %s", async (target, host) => {
+    expect(await statusOf(target, host)).toBe(200);
+  });
+
+  it.each([
+    ["http://a.example:443/", "a.example"],
+    ["http://b.example/", "a.example"],
+  ])("An absolute target for another host is refused: %s and %s", async (target, host) => {
+    expect(await statusOf(target, host)).toBe(400);
+  });
+
+  it("A host name may hold sub-delimiters", async () => {
+    expect(await statusOf("/", "a!$&'()*+,;=b")).toBe(200);
   });
 });
