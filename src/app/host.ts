@@ -189,6 +189,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       guards: this.guards,
       container: this.container,
       onError: createOnError(this.exceptions, this, errorPage?.developmentPage ?? null),
+      logger: this.logger,
       requestTimeout,
       ...onDemand,
       websocket: (route: RouteDefinition) =>
