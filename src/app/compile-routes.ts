@@ -78,7 +78,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   const middleware = middlewareOf(definition, parts);
   if (guards.length > 0 && !internal) middleware.push(guardStage(guards));
   const steps: Step[] = [];
-  const validation = parts.validation?.validationStep(options, owner);
+  const validation = parts.validation?.validationStep(options, owner, parsePattern(path).paramNames);
   if (validation) steps.push(validation);
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);

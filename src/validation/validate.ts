@@ -2,11 +2,13 @@ import { httpError } from "../errors/http-error.js";
 import { requireJsonType } from "../http/json.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
+import { didYouMean } from "../internal/suggest.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
 import { inputReader } from "./inputs.js";
 import { type Issue, toIssues, ValidationError } from "./issues.js";
+import { jsonSchemaOf } from "./json-schema.js";
 import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
 export interface Schemas {
@@ -28,10 +30,12 @@ const places: readonly Place[] = ["params", "query", "headers", "body", "form"];
 export function validationStep(
   options: Schemas & { readonly stream?: boolean; readonly anyContentType?: boolean },
   owner: string,
+  paramNames: readonly string[] = [],
 ): Step | null {
   const given = places.filter((place) => options[place] !== undefined);
   if (given.length === 0) return null;
   checkPlaces(given, options.stream === true, owner);
+  if (isStandardSchema(options.params)) checkParams(options.params, paramNames, owner);
   const checks = given.map((place) => checkOf(place, options[place], owner, options.anyContentType !== true));
   return (request, injected) => {
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
@@ -62,6 +66,17 @@ function checkPlaces(given: readonly Place[], streams: boolean, owner: string): 
       `${owner} has 'stream: true', so it runs before the body is read: '${early}' cannot be validated`,
     );
   }
+}
+
+/** Throws for a schema of parameters that the path does not have: no request could fit it. */
+function checkParams(schema: StandardSchema, names: readonly string[], owner: string): void {
+  const root = jsonSchemaOf(schema, "input");
+  const required = root?.["required"];
+  const missing = Array.isArray(required) ? required.find((name) => !names.includes(name)) : undefined;
+  if (missing === undefined) return;
+  throw new ValueError(
+    `'params' of ${owner} needs '${missing}', which is no parameter of the path${didYouMean(missing, names)}`,
+  );
 }
 
 /** `typed`: a body must say that it is JSON. */
