@@ -34,7 +34,15 @@ export function booksApp(): App {
 
   app.post(
     "/books",
-    { tags: ["books"], summary: "Add a book", body: NewBook, response: Book, status: 201, responses: invalid },
+    {
+      tags: ["books"],
+      summary: "Add a book",
+      body: NewBook,
+      anyContentType: true,
+      response: Book,
+      status: 201,
+      responses: invalid,
+    },
     (_request, { body }) => shelf.add(body),
   );
 
@@ -45,6 +53,7 @@ export function booksApp(): App {
       summary: "Change a book",
       params: BookId,
       body: BookChanges,
+      anyContentType: true,
       response: Book,
       responses: { ...invalid, ...absent },
     },

@@ -218,6 +218,13 @@ interface OverloadedNames {
 addSnakeNames(BaseApp.prototype, ["registerBlueprint", "registerSingleton", "onEvent", "exceptionHandler"]);
 for (const feature of features) feature.install(BaseApp.prototype, hostOf);
 
+// The name that other frameworks use. It is not in the types, so that editors do not offer it.
+Object.defineProperty(BaseApp.prototype, "listen", {
+  value(): never {
+    throw new ValueError("the server is started with app.run({ port: 8000 }), not with listen()");
+  },
+});
+
 Object.defineProperty(Request.prototype, "app", {
   get(this: Request) {
     return this.host === null ? null : apps.get(this.host);

@@ -1,8 +1,11 @@
+import { authorizationConflict } from "../auth/authorization-conflict.js";
 import type { Container } from "../di/container.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
+import { requestMethods } from "../http/methods.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
+import type { Logger } from "../internal/logger.js";
 import { compile, type OnError, type Run } from "../pipeline/compile.js";
 import { Deadlines } from "../pipeline/deadlines.js";
 import { type AnyHandler, endpoint, type Step } from "../pipeline/endpoint.js";
@@ -10,7 +13,6 @@ import { forRoute, type Middleware, type RouteInfo, toMiddleware } from "../pipe
 import { type RouteDefinition, settingsOf } from "../route/definition.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
-
 import type { OnDemand } from "./on-demand.js";
 
 /** A route in the table; its pipeline is compiled at start. */
@@ -25,6 +27,7 @@ export interface CompileParts {
   readonly guards: readonly Guard[];
   readonly container: Container;
   readonly onError: OnError;
+  readonly logger: Logger;
   readonly requestTimeout: number;
   /** Loaded where a route has schemas of its input. */
   readonly validation: OnDemand["validation"];
@@ -43,20 +46,39 @@ export function compileRoutes(routes: readonly AppRoute[], parts: CompileParts):
   const deadlines = new Map<number, Deadlines>();
   parts.container.check();
   for (const route of routes) route.run = compileRoute(route.definition, parts, deadlines);
+  warnOfConflict(routes, parts);
 }
 
-function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
-  const { options, scopes, websocket, methods, path, internal = false } = definition;
-  const owner = `${methods.join(", ")} ${path}`;
-  const guards = [...parts.guards, ...scopes.flatMap((scope) => scope.guards), ...(options.guards ?? [])];
-  const middleware = [
+/** Said once, for the first route: the cause is the same for all. */
+function warnOfConflict(routes: readonly AppRoute[], parts: CompileParts): void {
+  for (const { definition } of routes) {
+    const conflict = authorizationConflict(middlewareOf(definition, parts), ownerOf(definition), definition.path);
+    if (conflict === null) continue;
+    parts.logger.warn(conflict);
+    return;
+  }
+}
+
+function ownerOf({ methods, path }: RouteDefinition): string {
+  return `${methods.join(", ")} ${path}`;
+}
+
+function middlewareOf({ scopes, options }: RouteDefinition, parts: CompileParts): Middleware[] {
+  return [
     ...parts.middleware,
     ...scopes.flatMap((scope) => scope.middleware),
     ...(options.middleware ?? []).map(toMiddleware),
   ];
+}
+
+function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
+  const { options, scopes, websocket, methods, path, internal = false } = definition;
+  const owner = ownerOf(definition);
+  const guards = [...parts.guards, ...scopes.flatMap((scope) => scope.guards), ...(options.guards ?? [])];
+  const middleware = middlewareOf(definition, parts);
   if (guards.length > 0 && !internal) middleware.push(guardStage(guards));
   const steps: Step[] = [];
-  const validation = parts.validation?.validationStep(options, owner);
+  const validation = parts.validation?.validationStep(options, owner, parsePattern(path).paramNames);
   if (validation) steps.push(validation);
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);
@@ -92,8 +114,10 @@ export function compileUnrouted(parts: CompileParts): Run {
   });
 }
 
-/** The only place that decides between 400, 404, 405 and 426. */
-function routingError({ miss }: Request): HttpError {
+const knownMethods = new Set(requestMethods);
+
+/** The only place that decides between 400, 404, 405, 426 and 501. */
+function routingError({ method, miss }: Request): HttpError {
   switch (miss?.reason) {
     case "malformed-path":
       return httpError("MALFORMED_PATH");
@@ -102,7 +126,7 @@ function routingError({ miss }: Request): HttpError {
     case "upgrade-required":
       return httpError("UPGRADE_REQUIRED", undefined, { headers: { Upgrade: "websocket", Connection: "Upgrade" } });
     default:
-      return httpError("NOT_FOUND");
+      return httpError(knownMethods.has(method) ? "NOT_FOUND" : "NOT_IMPLEMENTED");
   }
 }
 

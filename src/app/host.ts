@@ -1,5 +1,6 @@
 import { openSockets } from "../batteries/websockets/feature.js";
 import { Container } from "../di/container.js";
+import type { ListedRoute } from "../error-pages/not-found-page.js";
 import type { Feature, OpenHost } from "../feature/feature.js";
 import type { HostRoute, Phase } from "../feature/host.js";
 import type { Guard } from "../guards/guard.js";
@@ -15,6 +16,7 @@ import { createOnError } from "../pipeline/on-error.js";
 import type { SharedStores, StoreRequest } from "../pipeline/shared-stores.js";
 import type { RouteDefinition } from "../route/definition.js";
 import { emptyScope, type RouteSink } from "../route/router.js";
+import { UnmadeRoutes } from "../route/unmade.js";
 import { RouteTable } from "../routing/table.js";
 import type { RunSettings, RunTarget } from "../server/run-target.js";
 import type { SocketOptions } from "../websocket/options.js";
@@ -30,6 +32,7 @@ const defaultBodyLimit = 10_485_760;
 /** The machinery behind an App: one object for its routes, its features, the server and the requests. */
 export class AppHost implements OpenHost, RunTarget, RouteSink {
   readonly scope = emptyScope();
+  readonly unmade = new UnmadeRoutes();
   readonly container = new Container();
   readonly exceptions = new ExceptionHandlers();
   readonly lifecycle: Lifecycle;
@@ -69,10 +72,13 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   }
 
   get logger(): Logger {
-    return (this.#logger ??= createLogger({
-      format: this.#settings.env === "production" ? "json" : undefined,
-      level: this.#settings.debug ? "debug" : "info",
-    }));
+    if (this.#logger !== null) return this.#logger;
+    const { env, debug, name } = this.#settings;
+    const logger = createLogger({
+      format: env === "production" ? "json" : undefined,
+      level: debug ? "debug" : "info",
+    });
+    return (this.#logger = name === undefined ? logger : logger.child({ name }));
   }
 
   set logger(logger: Logger) {
@@ -177,6 +183,9 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
 
   async #compile(): Promise<void> {
     const { debug, requestTimeout } = this.#settings;
+    for (const label of this.unmade.labels()) {
+      this.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
+    }
     this.#prepareMiddleware();
     await this.#stores.warn(this);
     const onDemand = await loadOnDemand(this.routes, debug);
@@ -185,7 +194,8 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       middleware: this.middleware,
       guards: this.guards,
       container: this.container,
-      onError: createOnError(this.exceptions, this, errorPage?.developmentPage ?? null),
+      onError: createOnError(this.exceptions, this, errorPage?.developmentPages(this.#listedRoutes()) ?? null),
+      logger: this.logger,
       requestTimeout,
       ...onDemand,
       websocket: (route: RouteDefinition) =>
@@ -194,6 +204,13 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     compileRoutes(this.#routes, parts);
     this.#unrouted = compileUnrouted(parts);
     this.#compiled = true;
+  }
+
+  /** The routes for the page of a path without one. */
+  #listedRoutes(): ListedRoute[] {
+    return this.routes
+      .filter(({ internal, websocket }) => !internal && !websocket)
+      .map(({ methods, path, options }) => ({ methods, path, summary: options.summary }));
   }
 
   /** Lets every middleware of the application and of the routes request shared stores. */

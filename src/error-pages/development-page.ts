@@ -1,10 +1,19 @@
-import { causesOf, describeError, innerErrors } from "../errors/describe.js";
+import { causesOf, describeError, innerErrors, isInstance } from "../errors/describe.js";
+import { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { escapeHtml } from "../internal/escape-html.js";
 import { plainFields } from "../logging/plain.js";
 import { isSecretName, redacted } from "../logging/secrets.js";
+import { type ListedRoute, notFoundPage } from "./not-found-page.js";
 import { stackSection } from "./page-stack.js";
 import { pageStyle } from "./page-style.js";
+import type { ErrorPage } from "./render.js";
+
+/** The pages that a browser gets in debug mode: for a path without a route, and for an unexpected error. */
+export function developmentPages(routes: readonly ListedRoute[]): ErrorPage {
+  return (request, error) =>
+    isInstance(error, HttpError) ? notFoundPage(request, routes) : developmentPage(request, error);
+}
 
 /**
  * The page that a browser gets for an unexpected error in debug mode. It is one document without scripts that loads

@@ -25,7 +25,8 @@ export interface RenderOptions {
 export function renderError(request: Request, error: unknown, options: RenderOptions): Response {
   if (!isInstance(error, HttpError)) return unexpected(request, error, options);
   try {
-    return problemResponse(error);
+    const lost = options.debug && error.status === 404 && request.miss?.reason === "not-found";
+    return (lost ? pageFor(request, error, 404, options.page) : null) ?? problemResponse(error);
   } catch (failure) {
     return unexpected(request, failure, options);
   }
@@ -33,7 +34,7 @@ export function renderError(request: Request, error: unknown, options: RenderOpt
 
 function unexpected(request: Request, error: unknown, options: RenderOptions): Response {
   if (!options.debug) return failureResponse();
-  return pageFor(request, error, options.page) ?? debugBody(error, options.handler);
+  return pageFor(request, error, 500, options.page) ?? debugBody(error, options.handler);
 }
 
 function debugBody(error: unknown, handler: RenderOptions["handler"]): Response {
@@ -46,10 +47,10 @@ function debugBody(error: unknown, handler: RenderOptions["handler"]): Response 
 const pagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-function pageFor(request: Request, error: unknown, page: ErrorPage | null): Response | null {
+function pageFor(request: Request, error: unknown, status: number, page: ErrorPage | null): Response | null {
   try {
     if (page === null || !prefersHtml(request.source.header("accept"))) return null;
-    const response = Response.html(page(request, error), 500);
+    const response = Response.html(page(request, error), status);
     response.addField("Cache-Control", "no-store");
     response.addField("Content-Security-Policy", pagePolicy);
     // For browsers that do not know `frame-ancestors`.

@@ -1,6 +1,7 @@
 import { ForbiddenError, HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { asPromise, isPromise } from "../internal/is-promise.js";
+import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Middleware } from "../pipeline/middleware.js";
 
@@ -36,23 +37,28 @@ export function guardStage(guards: readonly Guard[]): Middleware {
   };
 }
 
-/** The check of a guard. It throws if the guard returns nothing, which must not open the route. */
+/** The check of a guard. It throws if the guard returns no verdict, which must not open the route. */
 export function toCheck(guard: Guard): GuardFunction {
   const name = guardName(guard);
-  const returned = (result: GuardResult | undefined): GuardResult => {
-    if (result === undefined) throw new SilentGuardError(name);
-    return result;
+  const returned = (result: unknown): GuardResult => {
+    if (typeof result === "boolean" || typeof result === "string") return result;
+    if (!result && result !== undefined) return false;
+    throw new GuardMistake(name, result);
   };
   return (request) => {
     const result = typeof guard === "function" ? guard(request) : guard.check(request);
-    return isPromise(result) ? asPromise(result).then((value) => returned(value as GuardResult)) : returned(result);
+    return isPromise(result) ? asPromise(result).then((value) => returned(value)) : returned(result);
   };
 }
 
-class SilentGuardError extends ValueError {
-  constructor(name: string) {
+/** A guard that returned something else than a verdict. */
+class GuardMistake extends ValueError {
+  constructor(name: string, result: unknown) {
     super(
-      `the guard '${name}' returned nothing: return true to let the request pass, or false or a message to reject it`,
+      isGuard(result)
+        ? `'${guardName(result)}' makes a guard and is not one itself: write ${guardName(result)}() in the list of guards`
+        : `the guard '${name}' returned ${result === undefined ? "nothing" : show(result)}: ` +
+            "return true to let the request pass, or false or a message to reject it",
     );
   }
 }
@@ -106,7 +112,7 @@ function judge(result: GuardResult): void {
  */
 function refusal(request: Request, error: unknown): unknown {
   if (error instanceof HttpError) return error;
-  if (error instanceof SilentGuardError && request.host?.debug === true) return error;
+  if (error instanceof GuardMistake && request.host?.debug === true) return error;
   request.host?.logger.error(`a guard of ${request.method} ${request.path} failed`, { error });
   return new ForbiddenError(undefined, { cause: error });
 }

@@ -1,4 +1,5 @@
 import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { type CookieOptions, serializeCookie } from "./cookies.js";
 import { FileBody, type FileOptions } from "./file-body.js";
@@ -202,7 +203,11 @@ export function addHeaders(response: BaseResponse, headers: HeadersInit): void {
 }
 
 function typeOf(body: Exclude<ResponseBody, string | null>): string {
-  return body instanceof FileBody ? body.contentType : bytesType;
+  if (body instanceof FileBody) return body.contentType;
+  if (body instanceof Uint8Array || (typeof body === "object" && Symbol.asyncIterator in body)) return bytesType;
+  throw new ValueError(
+    `a response cannot have ${show(body)} as its body: it is text, bytes or a stream; use Response.json() for a value`,
+  );
 }
 
 function checkStatus(status: number): number {
@@ -215,6 +220,12 @@ function checkStatus(status: number): number {
 /** Percent-encodes characters that a header cannot have. Escapes stay as they are. */
 function escapeLocation(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run.toWellFormed()));
+}
+
+/** Throws for a piece of a stream that is neither text nor bytes. */
+export function checkPiece(piece: unknown): void {
+  if (typeof piece === "string" || piece instanceof Uint8Array) return;
+  throw new ValueError(`a stream is sent as text or bytes; it yielded ${show(piece)}`);
 }
 
 /** Ends the stream of a body that will not be sent. */

@@ -1,8 +1,9 @@
 import { httpError } from "../errors/http-error.js";
 import { ValueError } from "../internal/value-error.js";
+import { reportBrokenBody } from "./aborted.js";
 import { FileBody } from "./file-body.js";
 import { Request } from "./request.js";
-import { type BodyStream, discardBody, Response } from "./response.js";
+import { type BodyStream, checkPiece, discardBody, Response, stopIterator } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";
 import { isBodiless } from "./status.js";
 
@@ -120,8 +121,13 @@ function webStream(request: Request, body: BodyStream): ReadableStream<Uint8Arra
         if (done) {
           controller.close();
           request.finish();
-        } else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
+          return;
+        }
+        checkPiece(value);
+        controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       } catch (error) {
+        reportBrokenBody(request, error, () => {});
+        stopIterator(iterator);
         controller.error(error);
         request.finish();
       }

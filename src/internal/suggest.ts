@@ -1,7 +1,11 @@
-/** The candidate closest to `given`, when it is close enough to have been meant. */
-export function closest(given: string, candidates: Iterable<string>): string | undefined {
+/** The candidate closest to `given`, if no more than `limit` letters differ. */
+export function closest(
+  given: string,
+  candidates: Iterable<string>,
+  limit = Math.max(2, Math.floor(given.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(given.length / 3)) + 1;
+  let bestDistance = limit + 1;
   for (const candidate of candidates) {
     const distance = editDistance(given.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {

@@ -5,6 +5,7 @@ import { toResponse } from "../http/to-response.js";
 import { asPromise, isPromise } from "../internal/is-promise.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Deadlines } from "./deadlines.js";
+import { awaitFirstPiece } from "./first-piece.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 
 export type { OnError, Run };
@@ -133,6 +134,8 @@ export function answer(
   let response: Response | Promise<Response>;
   try {
     response = toResponse(request, value, status);
+    if (!(response instanceof Promise)) response = awaitFirstPiece(request, response);
+    else response = response.then((made) => awaitFirstPiece(request, made));
   } catch (error) {
     return onError(request, error, handler);
   }

@@ -12,7 +12,21 @@ export type Step = (request: Request, injected: Injected) => void | Promise<void
 
 export type AnyHandler = (request: Request, injected: Injected) => unknown;
 
-const nothing: Injected = Object.freeze({});
+/**
+ * The second argument of a handler without one. Reading a method of a response from it is a habit from elsewhere, and
+ * gets an explanation.
+ */
+const nothing: Injected = Object.freeze(Object.create(notAResponse()));
+
+function notAResponse(): object {
+  const explain = (): never => {
+    throw new TypeError(
+      "a handler is called with (request, injected), not with (req, res): return a value or a Response in place of sending it",
+    );
+  };
+  const members = ["send", "json", "status", "end", "write", "writeHead", "redirect", "render", "setHeader", "type"];
+  return Object.defineProperties({}, Object.fromEntries(members.map((name) => [name, { get: explain }])));
+}
 
 /**
  * The innermost part of the pipeline: runs the steps in order, then the handler, and makes a response from its result.

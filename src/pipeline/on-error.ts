@@ -15,6 +15,9 @@ export interface ErrorSettings {
   readonly logger: Logger;
 }
 
+/** A circuit is logged when it opens, not for every request that it refuses. An unknown method is the client's doing. */
+const unlogged: ReadonlySet<string | undefined> = new Set(["CIRCUIT_OPEN", "NOT_IMPLEMENTED"]);
+
 /**
  * The only place where a thrown value becomes a response: by a registered handler, else by the table of errors. The
  * result of a handler gets the status of the error, unless it is a response itself. `page` makes the page that a
@@ -58,8 +61,7 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     fields: LogFields = {},
   ): Response | Promise<Response> {
     if (isInstance(error, HttpError)) {
-      // A circuit is logged when it opens, not once more for every request that it refuses.
-      if (error.status >= 500 && error.code !== "CIRCUIT_OPEN") {
+      if (error.status >= 500 && !unlogged.has(error.code)) {
         settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error, ...fields });
       }
     } else if (isAbortOf(request, error)) {

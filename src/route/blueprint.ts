@@ -4,6 +4,7 @@ import { parsePattern } from "../routing/pattern.js";
 import type { RouteDefinition } from "./definition.js";
 import { type BlueprintOptions, readBlueprintOptions } from "./options.js";
 import { emptyScope, Router, type RouteSink, sinkOf, within } from "./router.js";
+import { UnmadeRoutes } from "./unmade.js";
 
 class BaseBlueprint<Prefix extends string> extends Router<Prefix> {
   readonly prefix: Prefix;
@@ -32,6 +33,7 @@ class BaseBlueprint<Prefix extends string> extends Router<Prefix> {
 /** The routes of a blueprint, and the routers it is registered on. */
 class BlueprintSink implements RouteSink {
   readonly scope = emptyScope();
+  readonly unmade = new UnmadeRoutes();
   readonly prefix: string;
   readonly #routes: RouteDefinition[] = [];
   readonly #parents: RouteSink[] = [];
@@ -48,6 +50,7 @@ class BlueprintSink implements RouteSink {
     }
     if (this.#parents.includes(parent)) throw new ValueError(`the blueprint '${this.prefix}' is registered already`);
     this.#parents.push(parent);
+    parent.unmade.include(this.unmade);
     for (const route of this.#routes) parent.accept(within(route, this.prefix, this.scope));
   }
 

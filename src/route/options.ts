@@ -38,6 +38,11 @@ interface CoreCommonOptions {
 interface CoreHttpOptions {
   /** Schema or model of a JSON body. */
   readonly body?: StandardSchema | BodyValidator;
+  /**
+   * True if `body` is parsed as JSON whatever its Content-Type says, as `curl -d` sends it. Default false: another type
+   * than JSON is refused with 415. Applications with sessions always refuse it.
+   */
+  readonly anyContentType?: boolean;
   /** Schema of a form, url-encoded or multipart. In place of `body`. */
   readonly form?: StandardSchema;
   /** Schema of the handler's result: the result is checked, reduced to the schema's members, and documented. */
@@ -109,6 +114,7 @@ const commonChecks: Checks<CoreCommonOptions> = {
 
 const coreHttpChecks: Checks<CoreHttpOptions> = {
   body: is.anything,
+  anyContentType: is.boolean,
   form: is.anything,
   response: is.anything,
   openapi: is.object,

@@ -10,6 +10,7 @@ import { websocketMethod } from "../routing/table.js";
 import type { RouteDefinition, Scope } from "./definition.js";
 import type { Handler, OnlyKnown, SocketHandler } from "./handler.js";
 import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
+import type { UnmadeRoutes } from "./unmade.js";
 
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
@@ -65,6 +66,8 @@ export type Decorator<H> = <F extends H>(handler: F, context?: ClassMethodDecora
 /** The place where a router's routes go: the application, or a blueprint. */
 export interface RouteSink {
   readonly scope: MutableScope;
+  /** Decorated methods without an instance. */
+  readonly unmade: UnmadeRoutes;
   /** Takes a route, its own or a blueprint's. */
   accept(route: RouteDefinition): void;
   /** Throws when it is too late for changes. */
@@ -197,10 +200,13 @@ function register(
     add(direct);
     return router;
   }
-  return decorating((decorated: AnyFunction) => {
-    if (typeof decorated !== "function") throw new ValueError(`the handler of ${path} must be a function`);
-    add(decorated);
-  });
+  return decorating(
+    (decorated: AnyFunction) => {
+      if (typeof decorated !== "function") throw new ValueError(`the handler of ${path} must be a function`);
+      add(decorated);
+    },
+    (name) => sink.unmade.add(`${name}() for ${methods.join(", ")} ${path}`),
+  );
 }
 
 function methodsOf(path: string, given: readonly string[] = ["GET"]): readonly string[] {

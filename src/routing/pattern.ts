@@ -20,7 +20,9 @@ export function parsePattern(text: string): Pattern {
   if (typeof text !== "string" || !text.startsWith("/")) {
     throw new ValueError(`a path begins with '/': ${JSON.stringify(text)} does not`);
   }
-  if (/[?#\s\\]/.test(text)) throw new ValueError(`the path '${text}' holds a character that a path cannot have`);
+  if (/[?#\\\x00-\x1f\x7f]/.test(text)) {
+    throw new ValueError(`the path ${JSON.stringify(text)} holds a character that a path cannot have`);
+  }
   const segments = text
     .slice(1)
     .split("/")
@@ -43,8 +45,7 @@ export function joinPaths(prefix: string, path: string): string {
 
 function parseSegment(part: string, whole: string): Segment {
   if (!part.includes("{") && !part.includes("}")) {
-    if (part === "." || part === "..") throw new ValueError(`the path '${whole}' holds the segment '${part}'`);
-    return { kind: "static", text: part };
+    return { kind: "static", text: staticText(part, whole) };
   }
   const match = parameter.exec(part);
   if (!match) {
@@ -55,4 +56,25 @@ function parseSegment(part: string, whole: string): Segment {
   const name = match[1]!;
   if (reserved.has(name)) throw new ValueError(`'${name}' in the path '${whole}' cannot be the name of a parameter`);
   return { kind: match[2] ? "wildcard" : "param", name };
+}
+
+/** The text of a segment, with its percent escapes decoded: requests are compared after decoding too. */
+function staticText(part: string, whole: string): string {
+  if (part.startsWith(":") && part.length > 1) {
+    throw new ValueError(`'${part}' in the path '${whole}' is no parameter here: write {${part.slice(1)}}`);
+  }
+  if (part === "*") throw new ValueError(`'*' in the path '${whole}' matches nothing here: write {rest:*}`);
+  const text = part.includes("%") ? decoded(part, whole) : part;
+  if (text === "." || text === ".." || text.includes("\0") || text.includes("\\")) {
+    throw new ValueError(`the path '${whole}' holds the segment '${part}', which no request can have`);
+  }
+  return text;
+}
+
+function decoded(part: string, whole: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ValueError(`'${part}' in the path '${whole}' has a percent escape that is not valid`);
+  }
 }

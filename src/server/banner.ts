@@ -25,7 +25,7 @@ export function announce(target: RunTarget, plan: RunPlan, address: ListenAddres
 
 export function banner(plan: RunPlan, address: ListenAddress, links: Links, colour: boolean): string {
   const url = urlOf(address, plan.tls !== null);
-  const { env, debug, workers } = plan.settings;
+  const { env, debug, workers, name = "Stoa" } = plan.settings;
   const paint = (code: number, text: string): string => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
   const rows: (readonly [string, string])[] = links.map(([label, path]) => [
     label,
@@ -37,5 +37,5 @@ export function banner(plan: RunPlan, address: ListenAddress, links: Links, colo
   if (process.stdout.isTTY) rows.push(["Stop", "Ctrl+C"]);
   const width = Math.max(...rows.map(([label]) => label.length)) + 2;
   const lines = rows.map(([label, text]) => `  ${paint(2, label.padEnd(width))}${text}`);
-  return `\nStoa is listening on ${paint(36, url)}\n\n${lines.join("\n")}\n\n`;
+  return `\n${name} is listening on ${paint(36, url)}\n\n${lines.join("\n")}\n\n`;
 }

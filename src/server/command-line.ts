@@ -1,4 +1,5 @@
 import { type Check, is } from "../internal/options.js";
+import { closest } from "../internal/suggest.js";
 import { ValueError } from "../internal/value-error.js";
 
 /** The options that the command line and the environment can steer. */
@@ -25,11 +26,14 @@ export const steeringChecks: { readonly [K in keyof Steering]: Check } = {
 export interface CommandLine {
   readonly options: Partial<Steering>;
   readonly help: boolean;
+  /** Arguments that resemble one of the server's: probably mistyped. */
+  readonly doubts: readonly string[];
 }
 
 /** Reads the framework's own arguments and passes over all others: those belong to the program. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const options: Record<string, unknown> = {};
+  const doubts: string[] = [];
   let help = false;
   for (let i = 0; i < args.length; i++) {
     const argument = args[i]!;
@@ -44,10 +48,15 @@ export function readCommandLine(args: readonly string[]): CommandLine {
         throw new ValueError(`--${name} needs a value`);
       }
       options[name] = readText(`--${name}`, name, value);
+    } else if (!isSetting(name)) {
+      const meant = closest(name, names, name.length > 4 ? 2 : 1);
+      if (meant !== undefined) doubts.push(`--${name} is no argument of the server; did you mean --${meant}?`);
     }
   }
-  return { options, help };
+  return { options, help, doubts };
 }
+
+const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "help"];
 
 /** A value given as text, for one of the options that take one; an error names `source`. */
 export function readText(source: string, name: keyof Steering, text: string): string | number {

@@ -17,6 +17,8 @@ export interface TlsFields {
 }
 
 export interface RunFields extends Steering, ServerLimits {
+  /** The name of the application, in the banner, the log, the health report and the telemetry. */
+  readonly name: string;
   /** Our own HTTP/1.1 on node:net, or node:http. */
   readonly transport: "net" | "node";
   /** Serve HTTPS. */
@@ -87,6 +89,7 @@ export function planRun(
       requestTimeout: given.requestTimeout ?? 30,
       workers,
       host,
+      ...(given.name !== undefined && { name: given.name }),
     },
     address: {
       host,
@@ -107,6 +110,7 @@ const seconds = is.number(0, 2_147_483);
 const someSeconds = is.number(0.001, 2_147_483);
 const checks: Checks<RunFields> = {
   ...steeringChecks,
+  name: is.text,
   transport: is.oneOf("net", "node"),
   tls: is.object,
   path: is.text,

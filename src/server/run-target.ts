@@ -13,6 +13,8 @@ export interface RunSettings {
   readonly workers: number;
   /** The host that the server binds to; undefined where `run` does not serve: under `fetch` and in tests. */
   readonly host?: string;
+  /** The name of the application, if it was given one. */
+  readonly name?: string;
 }
 
 /** The application, as the server sees it. */

@@ -48,6 +48,7 @@ async function runProcess(target: RunTarget, options: Partial<RunFields>): Promi
     process.exit(0);
   }
   const plan = planRun(commandLine.options, options, readEnvironment(process.env));
+  if (!parentLink) for (const doubt of commandLine.doubts) process.stderr.write(`stoa: ${doubt}\n`);
   if (parentLink) return serveProcess(target, childPlan(plan, parentLink.port), parentLink);
   if (plan.address.path !== undefined) await clearStaleSocket(plan.address.path);
   if (plan.reload) return (await import("./reload.js")).reloadForever(plan.address.port);

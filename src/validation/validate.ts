@@ -2,11 +2,13 @@ import { httpError } from "../errors/http-error.js";
 import { requireJsonType } from "../http/json.js";
 import type { Request } from "../http/request.js";
 import { show } from "../internal/options.js";
+import { didYouMean } from "../internal/suggest.js";
 import { ValueError } from "../internal/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
 import { inputReader } from "./inputs.js";
 import { type Issue, toIssues, ValidationError } from "./issues.js";
+import { jsonSchemaOf } from "./json-schema.js";
 import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
 export interface Schemas {
@@ -25,11 +27,16 @@ type Check = (request: Request) => Outcome | Promise<Outcome>;
 const places: readonly Place[] = ["params", "query", "headers", "body", "form"];
 
 /** The step that validates the input of a route, or null if the route has no schema. All mistakes are reported together. */
-export function validationStep(options: Schemas & { readonly stream?: boolean }, owner: string): Step | null {
+export function validationStep(
+  options: Schemas & { readonly stream?: boolean; readonly anyContentType?: boolean },
+  owner: string,
+  paramNames: readonly string[] = [],
+): Step | null {
   const given = places.filter((place) => options[place] !== undefined);
   if (given.length === 0) return null;
   checkPlaces(given, options.stream === true, owner);
-  const checks = given.map((place) => checkOf(place, options[place], owner));
+  if (isStandardSchema(options.params)) checkParams(options.params, paramNames, owner);
+  const checks = given.map((place) => checkOf(place, options[place], owner, options.anyContentType !== true));
   return (request, injected) => {
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
     let waiting = false;
@@ -61,12 +68,24 @@ function checkPlaces(given: readonly Place[], streams: boolean, owner: string): 
   }
 }
 
-function checkOf(place: Place, schema: unknown, owner: string): Check {
-  if (place === "body" && isBodyValidator(schema)) return modelCheck(schema);
+/** Throws for a schema of parameters that the path does not have: no request could fit it. */
+function checkParams(schema: StandardSchema, names: readonly string[], owner: string): void {
+  const root = jsonSchemaOf(schema, "input");
+  const required = root?.["required"];
+  const missing = Array.isArray(required) ? required.find((name) => !names.includes(name)) : undefined;
+  if (missing === undefined) return;
+  throw new ValueError(
+    `'params' of ${owner} needs '${missing}', which is no parameter of the path${didYouMean(missing, names)}`,
+  );
+}
+
+/** `typed`: a body must say that it is JSON. */
+function checkOf(place: Place, schema: unknown, owner: string, typed: boolean): Check {
+  if (place === "body" && isBodyValidator(schema)) return modelCheck(schema, typed);
   if (!isStandardSchema(schema)) {
     throw new ValueError(`'${place}' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);
   }
-  if (place === "body") return bodyCheck(schema);
+  if (place === "body") return bodyCheck(schema, typed);
   const read = inputReader(place, schema);
   const standard = schema["~standard"];
   return (request) => {
@@ -76,11 +95,11 @@ function checkOf(place: Place, schema: unknown, owner: string): Check {
 }
 
 /** A missing body is `undefined` for a schema that accepts it, else 400. */
-function bodyCheck(schema: StandardSchema): Check {
+function bodyCheck(schema: StandardSchema, typed: boolean): Check {
   const standard = schema["~standard"];
   return (request) => {
     if (request.bytes().length > 0) {
-      requireJsonType(request.source);
+      if (typed) requireJsonType(request.source);
       const input = request.json();
       return settle("body", standard.validate(input), input);
     }
@@ -95,9 +114,9 @@ function orEmptyBody(result: SchemaResult<unknown>): Outcome {
 }
 
 /** A validator that reads the bytes itself is given JSON only. */
-function modelCheck(model: BodyValidator): Check {
+function modelCheck(model: BodyValidator, typed: boolean): Check {
   return (request) => {
-    requireJsonType(request.source);
+    if (typed || request.strictJson) requireJsonType(request.source);
     return model[bodyValidatorSymbol](request.bytes());
   };
 }

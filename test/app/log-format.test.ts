@@ -34,3 +34,11 @@ it("The log has the format of the settings, even if an engine was enabled before
   host.logger.info("ready");
   await vi.waitFor(() => expect(written.join("")).toMatch(/^\{.*"msg":"ready"/));
 });
+
+it("Each log line of an application with a name holds the name", async () => {
+  written.length = 0;
+  const host = new AppHost([]);
+  host.configure({ ...defaultSettings(), env: "production", name: "Bookshop" });
+  host.logger.info("ready");
+  await vi.waitFor(() => expect(written.join("")).toMatch(/^\{.*"msg":"ready".*"name":"Bookshop"/));
+});

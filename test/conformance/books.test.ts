@@ -3,7 +3,7 @@ import { booksApp } from "../../examples/books/app.js";
 import { served, transports } from "./support.js";
 
 describe.each(transports)("the books application over %s", (transport) => {
-  const { get, post, put, del } = served(booksApp, transport);
+  const { call, get, post, put, del } = served(booksApp, transport);
 
   it("The books application creates a book with 201, sequential ids and defaults", async () => {
     const first = await post("/books", { title: "Emma", author: "Jane Austen", genre: "Novel", year: 1815 });
@@ -11,6 +11,16 @@ describe.each(transports)("the books application over %s", (transport) => {
     expect(first.json).toEqual({ id: 1, title: "Emma", author: "Jane Austen", genre: "Novel", year: 1815 });
     const second = await post("/books", { title: "Kalevala" });
     expect(second.json).toEqual({ id: 2, title: "Kalevala", author: "Unknown", genre: "general", year: null });
+  });
+
+  it("The books application takes a body as curl -d sends it", async () => {
+    const { status, json } = await call("/books", {
+      method: "POST",
+      body: '{"title":"Typed by hand"}',
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    expect([status, json.title]).toEqual([201, "Typed by hand"]);
+    expect((await del(`/books/${json.id}`)).status).toBe(200);
   });
 
   it("The books application lists books with their total, filtered by genre in any case", async () => {

@@ -1,4 +1,4 @@
-import { App } from "stoa";
+import { App, Blueprint } from "stoa";
 import { expect, it } from "vitest";
 
 it("Standard decorators register methods of a class, bound to their instance", async () => {
@@ -45,4 +45,38 @@ it("Decorated hooks and exception handlers are bound to their instance", async (
   expect(await (await app.request("/")).json()).toEqual({ state: "open" });
   await app.stop();
   expect(service.state).toBe("closed");
+});
+
+it("A class with decorated methods that was never instantiated is mentioned at the start", async () => {
+  const warnings: string[] = [];
+  const app = new App();
+  const nothing = () => {};
+  const warn = (message: string) => void warnings.push(message);
+  const logger = { debug: nothing, info: nothing, warn, error: nothing, child: () => logger };
+  app.logger = logger;
+  const pages = new Blueprint("/pages");
+  app.registerBlueprint(pages);
+  class Books {
+    @app.get("/books")
+    list() {
+      return [];
+    }
+    @pages.get("/about")
+    about() {
+      return "";
+    }
+  }
+  class Made {
+    @app.get("/made")
+    list() {
+      return [];
+    }
+  }
+  new Made();
+  await app.start();
+  expect(warnings).toEqual([
+    "list() for GET /books does not exist: it is decorated, and its class was never instantiated",
+    "about() for GET /about does not exist: it is decorated, and its class was never instantiated",
+  ]);
+  expect(Books.name).toBe("Books");
 });

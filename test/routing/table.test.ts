@@ -149,7 +149,7 @@ describe("patterns", () => {
   it.each([
     ["books", "begins with '/'"],
     ["/a?b", "a character that a path cannot have"],
-    ["/a b", "a character that a path cannot have"],
+    ["/a\nb", "holds a character that a path cannot have"],
     ["/file.{ext}", "is not a parameter"],
     ["/{}", "is not a parameter"],
     ["/{a", "is not a parameter"],

@@ -126,7 +126,7 @@ export const endings: readonly ModelEnding[] = [
   },
   { name: "a malformed field", bytes: `GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n${hidden}`, response: refused(400) },
   { name: "no Host", bytes: `GET / HTTP/1.1\r\nA: b\r\n\r\n${hidden}`, response: refused(400) },
-  { name: "an unknown method", bytes: `FROB / HTTP/1.1\r\nHost: a\r\n\r\n${hidden}`, response: refused(501) },
+  { name: "a long method", bytes: `${"A".repeat(33)} / HTTP/1.1\r\nHost: a\r\n\r\n${hidden}`, response: refused(501) },
   { name: "another version", bytes: `GET / HTTP/2.0\r\nHost: a\r\n\r\n${hidden}`, response: refused(505) },
   { name: "a long target", bytes: `GET /${"a".repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, response: refused(414) },
   { name: "a long field", bytes: `GET / HTTP/1.1\r\nA: ${"a".repeat(33_000)}\r\n\r\n`, response: refused(431) },

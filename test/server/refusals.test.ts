@@ -8,7 +8,6 @@ import { echo, get, start, transports } from "./support.js";
 describe.each(transports)("a request that the %s transport refuses", (_name, factory) => {
   it.each([
     ["a malformed field", "GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n", "MALFORMED_REQUEST"],
-    ["an unknown method", "FROB / HTTP/1.1\r\nHost: a\r\n\r\n", "NOT_IMPLEMENTED"],
     ["a missing Host", "GET / HTTP/1.1\r\n\r\n", "MALFORMED_REQUEST"],
     ["CONNECT", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", "NOT_IMPLEMENTED"],
     ["another expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n", "EXPECTATION_FAILED"],

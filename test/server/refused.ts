@@ -81,12 +81,9 @@ const list: [name: string, bytes: string, statuses: readonly number[]][] = [
   ["an asterisk for GET", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", bad],
   ["a space before the method", " GET / HTTP/1.1\r\nHost: a\r\n\r\n", [400, 501]],
   ["two empty lines before the request", "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", bad],
-  ["an unknown method", "FROB / HTTP/1.1\r\nHost: a\r\n\r\n", [400, 501]],
-  ["a lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", [400, 501]],
   ["a method with a strange sign", "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", [400, 501]],
   ["a very long method", `${"A".repeat(5000)} / HTTP/1.1\r\nHost: a\r\n\r\n`, [400, 501]],
   ["CONNECT", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", [400, 501]],
-  ["TRACE", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", [501]],
   ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400, 501, 505]],
   ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", [400, 501]],
   // Header fields.
@@ -110,7 +107,7 @@ const list: [name: string, bytes: string, statuses: readonly number[]][] = [
   // Host.
   ["no Host", "GET / HTTP/1.1\r\n\r\n", bad],
   ["two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", bad],
-  ...["", "evil@a", "a b", "a/b", "a,b", "a:b", "a:123456", "[::1", "[zz]", "a:80:80", "\xe9", "a?b", "http://a"].map(
+  ...["", "evil@a", "a b", "a/b", "a:b", "a:123456", "[::1", "[zz]", "a:80:80", "\xe9", "a?b", "http://a"].map(
     (host): [string, string, readonly number[]] => [`Host '${host}'`, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, bad],
   ),
   ["an absolute target for another host", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", bad],

@@ -72,3 +72,23 @@ describe("schemas", () => {
     await expect(other.start()).rejects.toThrow("'body' of POST / must be a schema");
   });
 });
+
+describe("The route option anyContentType", () => {
+  const body = z.object({ title: z.string() });
+  const form = { method: "POST", body: '{"title":"a"}', headers: { "content-type": "text/plain" } };
+
+  it("A route with anyContentType parses a body of another type as JSON", async () => {
+    const app = new App();
+    app.post("/any", { body, anyContentType: true }, (_request, injected) => injected.body);
+    app.post("/strict", { body }, (_request, injected) => injected.body);
+    expect((await app.request("/any", form)).status).toBe(200);
+    expect((await app.request("/strict", form)).status).toBe(415);
+    expect((await app.request("/any", { ...form, body: "{" })).status).toBe(400);
+  });
+
+  it("An application with sessions refuses another type than JSON in spite of anyContentType", async () => {
+    const app = new App().enableSessions({ secret: "s".repeat(32) });
+    app.post("/any", { body, anyContentType: true }, (_request, injected) => injected.body);
+    expect((await app.request("/any", form)).status).toBe(415);
+  });
+});

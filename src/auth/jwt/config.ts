@@ -104,7 +104,11 @@ export function mediaType(typ: string): string {
 
 function algorithmOf(options: Partial<JwtOptions>): Algorithm {
   const name = options.algorithm ?? (options.secret === undefined ? undefined : "HS256");
-  if (name === undefined) throw new ValueError("option 'algorithm' is required in JwtConfig when no secret is given");
+  if (name === undefined) {
+    throw new ValueError(
+      "JwtConfig needs a 'secret', or an 'algorithm' with keys: it got neither. Is the variable that holds it set?",
+    );
+  }
   return algorithms.get(name)!;
 }
 

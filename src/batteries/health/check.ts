@@ -38,6 +38,8 @@ export interface CheckSettings {
   readonly cacheSeconds: number;
   /** True if the errors of checks may be shown: a message may hold an address, a name or a query. */
   readonly showErrors: boolean;
+  /** The name of the application, for the report. */
+  readonly name?: string | undefined;
   /** Called when a check starts to fail, and when it passes again. */
   readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;
 }

@@ -75,6 +75,7 @@ function settingsOf(host: Host, cacheSeconds: number): CheckSettings {
   return {
     cacheSeconds,
     showErrors: host.env === "development",
+    name: host.settings.name,
     onChange: (name, { status, message }, error) => {
       if (status === "UP") host.logger.info(`health: ${name} is well again`);
       else host.logger.warn(`health: ${name} is ${status}`, error === undefined ? { message } : { error });

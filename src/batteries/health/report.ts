@@ -13,6 +13,7 @@ export interface HealthReport {
   readonly timestamp: string;
   readonly checks: Readonly<Record<string, CheckOutcome>>;
   readonly uptime_seconds: number;
+  readonly name?: string;
   readonly version?: string;
   readonly system?: Record<string, unknown>;
 }
@@ -34,6 +35,7 @@ export async function healthReport(
     timestamp: new Date().toISOString(),
     checks: own ? { [lifecycleCheck]: own, ...asked.checks } : asked.checks,
     uptime_seconds: Math.round(process.uptime() * 1000) / 1000,
+    ...(settings.name !== undefined && { name: settings.name }),
     ...(config.version !== undefined && { version: config.version }),
     ...(config.includeSystemInfo && probe === null && { system: systemInfo() }),
   };

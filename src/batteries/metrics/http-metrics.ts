@@ -73,6 +73,13 @@ export class HttpMetrics {
         merge: "sum",
         samples: records.flatMap(({ labels, sizes }) => this.#sizes.samples(labels, sizes)),
       },
+      {
+        name: `${prefix}responses_aborted_total`,
+        help: "Streamed responses that were not sent whole: the stream failed, or the client left.",
+        type: "counter",
+        merge: "sum",
+        samples: records.flatMap(({ labels, aborted }): Sample[] => (aborted === 0 ? [] : [[`{${labels}}`, aborted]])),
+      },
     ];
   }
 
@@ -106,7 +113,10 @@ export class HttpMetrics {
 
   #measured(request: Request, response: Response, record: RouteRecord): MeasuredStream {
     const { status } = response;
-    return new MeasuredStream(response.body as BodyStream, (size) => this.#finished(request, status, size, record));
+    return new MeasuredStream(response.body as BodyStream, (size, whole) => {
+      if (!whole) record.aborted++;
+      this.#finished(request, status, size, record);
+    });
   }
 
   #recordOf(route: RouteInfo, method: string): RouteRecord {
@@ -134,6 +144,7 @@ class RouteRecord {
   readonly sizes: Float64Array;
   /** One place for each status there can be: no lookup, and 4 KB. */
   readonly statuses = new Float64Array(500);
+  aborted = 0;
   readonly #method: string;
   readonly #path: string;
 

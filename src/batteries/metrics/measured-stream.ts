@@ -1,13 +1,13 @@
 import type { BodyStream } from "../../http/response.js";
 
-/** A body that reports once the number of bytes read from it: at its end, on an error, or when the reader stops. */
+/** A body that reports once, when nothing more is read from it: the bytes that were read, and if that was the whole. */
 export class MeasuredStream implements AsyncIterableIterator<Uint8Array | string> {
   readonly #body: BodyStream;
-  #onEnd: ((size: number) => void) | null;
+  #onEnd: ((size: number, whole: boolean) => void) | null;
   #iterator: AsyncIterator<Uint8Array | string> | null = null;
   #size = 0;
 
-  constructor(body: BodyStream, onEnd: (size: number) => void) {
+  constructor(body: BodyStream, onEnd: (size: number, whole: boolean) => void) {
     this.#body = body;
     this.#onEnd = onEnd;
   }
@@ -20,25 +20,25 @@ export class MeasuredStream implements AsyncIterableIterator<Uint8Array | string
     try {
       this.#iterator ??= this.#body[Symbol.asyncIterator]();
       const result = await this.#iterator.next();
-      if (result.done) this.#end();
+      if (result.done) this.#end(true);
       else this.#size += typeof result.value === "string" ? Buffer.byteLength(result.value) : result.value.length;
       return result;
     } catch (error) {
-      this.#end();
+      this.#end(false);
       throw error;
     }
   }
 
   async return(): Promise<IteratorResult<Uint8Array | string>> {
-    this.#end();
+    this.#end(false);
     this.#iterator ??= this.#body[Symbol.asyncIterator]();
     await this.#iterator.return?.();
     return { done: true, value: undefined };
   }
 
-  #end(): void {
+  #end(whole: boolean): void {
     const tell = this.#onEnd;
     this.#onEnd = null;
-    tell?.(this.#size);
+    tell?.(this.#size, whole);
   }
 }

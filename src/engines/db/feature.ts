@@ -69,7 +69,11 @@ export const databaseFeature = feature<DatabaseFeature>({
   setup: {
     enableDatabase(host, ...given) {
       const [first] = given;
-      if (first === undefined || first === null) throw new ValueError("enableDatabase needs a DatabaseConfig");
+      if (first === undefined || first === null) {
+        throw new ValueError(
+          `enableDatabase needs a DatabaseConfig or a URL, not ${first}. Is the variable that holds it set?`,
+        );
+      }
       const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
       postgres.enable(host, config);
     },

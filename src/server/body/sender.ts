@@ -1,4 +1,4 @@
-import { type BodyStream, stopIterator } from "../../http/response.js";
+import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
 import { latin1Of } from "../../internal/encoding.js";
 import type { Sink } from "../net/client-socket.js";
 
@@ -151,6 +151,7 @@ export class StreamSender implements BodySender {
       const { done, value } = await this.#iterator.next();
       if (this.#cancelled) return false;
       if (done) break;
+      checkPiece(value);
       if (value.length === 0) continue;
       if (value.length > sliceSize) await this.#sendSlices(value);
       else this.#sendPiece(value);

@@ -1,7 +1,7 @@
 import { failureResponse } from "../../error-pages/failure.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { ErrorCode } from "../../errors/table.js";
-import { isAbortOf } from "../../http/aborted.js";
+import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import type { BodyHost } from "../body/body-buffer.js";
@@ -256,7 +256,7 @@ export class Connection implements BodyHost, WriterHost, ExchangeOwner, Peer {
 
   responseFailed(error: unknown, begun: boolean): void {
     const { request } = this.#exchange;
-    if (request === null || !isAbortOf(request, error)) this.#host.report(error);
+    reportBrokenBody(request, error, (failure) => this.#host.report(failure));
     if (begun) cutOff(this.socket, this.#exchange.old && !this.secure);
     else this.#exchange.respond(failureResponse());
   }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../errors/table.js";
 import { requestMethods } from "../../http/methods.js";
+import { originForm } from "../authority.js";
 import type { ServerLimits } from "../transport.js";
 import { PathCache } from "./path-cache.js";
 
@@ -27,7 +28,7 @@ for (const char of "!#$%&'*+-.^_`|~") classes[char.charCodeAt(0)]! |= TOKEN;
 for (const char of "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
   classes[char.charCodeAt(0)]! |= TOKEN | HOST;
 }
-for (const char of "-._~%") classes[char.charCodeAt(0)]! |= HOST;
+for (const char of "-._~%!$&'()*+,;=") classes[char.charCodeAt(0)]! |= HOST; // RFC 3986 section 3.2.2
 
 /** The fields that framing depends on, each at the length of its name: no two are equally long. "" stands for none. */
 const framingFields: string[] = new Array<string>(18).fill("");
@@ -35,8 +36,9 @@ for (const name of ["host", "expect", "upgrade", "connection", "content-length",
   framingFields[name.length] = name;
 }
 
-const methods = new Map(requestMethods.map((name) => [name, name]));
-const longestMethod = Math.max(...requestMethods.map((name) => name.length));
+const methods = new Set(requestMethods);
+/** Characters of a method: those of the longest known one, and a few more. */
+const maxMethod = 32;
 
 /** More of the head has to arrive. */
 export const INCOMPLETE = 0;
@@ -98,7 +100,8 @@ export class HeadParser {
       pos += 2;
     }
     const lineStart = pos;
-    let method: string | undefined = "GET";
+    let method = "GET";
+    let known = true;
     if (
       end - pos > 4 &&
       bytes[pos] === 0x47 &&
@@ -109,11 +112,12 @@ export class HeadParser {
       pos += 3;
     } else {
       while (pos < end && classes[bytes[pos]!]! & TOKEN) pos++;
-      if (pos - lineStart > longestMethod) return this.#refuse("NOT_IMPLEMENTED");
+      if (pos - lineStart > maxMethod) return this.#refuse("NOT_IMPLEMENTED");
       if (pos === end) return INCOMPLETE;
       if (bytes[pos] !== SP || pos === lineStart) return this.#refuse("MALFORMED_REQUEST");
-      method = methods.get(bytes.toString("latin1", lineStart, pos));
-      if (method === undefined) return this.#refuse("NOT_IMPLEMENTED");
+      method = bytes.toString("latin1", lineStart, pos);
+      known = methods.has(method);
+      if (method === "CONNECT") return this.#refuse("NOT_IMPLEMENTED");
     }
     const targetStart = ++pos;
     let hash = 0;
@@ -175,7 +179,10 @@ export class HeadParser {
     this.path = this.#paths.get(bytes, targetStart, pathEnd, hash);
     this.searchStart = pathEnd;
     this.searchEnd = targetEnd;
-    return this.#conclude(bytes) ? pos : REFUSED;
+    if (!this.#conclude(bytes)) return REFUSED;
+    // The application says which methods the path has. What such a client sends next is not to be trusted.
+    if (!known) this.keepAlive = false;
+    return pos;
   }
 
   /** Notes the meaning of a field for framing; false if the request must be refused. */
@@ -251,11 +258,10 @@ export class HeadParser {
 
   /** RFC 9112 section 3.2.2: an absolute target wins over Host; one that differs from it is refused. */
   #absoluteForm(bytes: Buffer): boolean {
-    const parts = /^https?:\/\/([^/]+)(.*)$/i.exec(this.path);
-    if (!parts || this.#hosts !== 1) return false;
-    const host = bytes.toString("latin1", this.#hostStart, this.#hostEnd);
-    if (parts[1]!.toLowerCase() !== host.toLowerCase()) return false;
-    this.path = parts[2] || "/";
+    if (this.#hosts !== 1) return false;
+    const path = originForm(this.path, bytes.toString("latin1", this.#hostStart, this.#hostEnd));
+    if (path === null) return false;
+    this.path = path;
     return true;
   }
 

@@ -1,22 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../../errors/table.js";
-import { requestMethods } from "../../http/methods.js";
+import { originForm } from "../authority.js";
 
 export interface HeadLimits {
   readonly maxHeaders: number;
   readonly maxTargetSize: number;
 }
 
-const methods = new Set(requestMethods);
-const host = /^(?:\[[0-9a-f:.]+\]|[0-9a-z\-._~%]+)(?::\d{0,5})?$/i;
+const host = /^(?:\[[0-9a-f:.]+\]|[0-9a-z\-._~%!$&'()*+,;=]+)(?::\d{0,5})?$/i;
 const visible = /^[\x21\x22\x24-\x7e]+$/;
-const absolute = /^https?:\/\/([^/?]+)(.*)$/i;
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The request target in origin form, or the error of a request that node:http accepts and we refuse. */
 export function checkRequest(message: IncomingMessage, limits: HeadLimits): { target: string } | ErrorCode {
   const url = message.url ?? "";
-  if (!methods.has(message.method ?? "")) return "NOT_IMPLEMENTED";
   if (url.length > limits.maxTargetSize) return "URI_TOO_LONG";
   if (message.httpVersion !== "1.1" && message.httpVersion !== "1.0") return "HTTP_VERSION_NOT_SUPPORTED";
   if (message.rawHeaders.length / 2 > limits.maxHeaders) return "HEADERS_TOO_LARGE";
@@ -28,9 +25,8 @@ export function checkRequest(message: IncomingMessage, limits: HeadLimits): { ta
   if (hosts.length === 1 && !host.test(hosts[0]!)) return "MALFORMED_REQUEST";
   if (url.startsWith("/")) return { target: url };
   if (url === "*") return message.method === "OPTIONS" ? { target: url } : "MALFORMED_REQUEST";
-  const parts = absolute.exec(url);
-  if (!parts || parts[1]!.toLowerCase() !== hosts[0]?.toLowerCase()) return "MALFORMED_REQUEST";
-  return { target: parts[2]!.startsWith("/") ? parts[2]! : `/${parts[2]}` };
+  const target = originForm(url, hosts[0]);
+  return target === null ? "MALFORMED_REQUEST" : { target };
 }
 
 function hasSoundFraming(lines: readonly string[], old: boolean): boolean {

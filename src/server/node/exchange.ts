@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { failureResponse } from "../../error-pages/failure.js";
 import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { isAbortOf } from "../../http/aborted.js";
+import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
@@ -155,7 +155,7 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   bodyFailed(error: unknown): void {
     this.#sender = null;
-    if (this.#request === null || !isAbortOf(this.#request, error)) this.#owner.report(error);
+    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
     this.message.socket.destroy();
   }
 

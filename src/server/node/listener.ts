@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
+import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
+import type { RequestSource } from "../../http/source.js";
 import { clientLeft } from "../client-left.js";
 import { ResponseWriter, type WriterContext, type WriterHost } from "../net/response-writer.js";
 import { defaultLimits } from "../transport.js";
@@ -43,16 +45,29 @@ export interface UpgradeOwner extends WriterContext {
 export function createUpgradeListener(owner: UpgradeOwner, limits: HeadLimits = defaultLimits): UpgradeListener {
   return (message, socket, head) => {
     socket.on("error", ignore);
-    const exchange = new UpgradeExchange(owner, message, socket, head);
+    const { method = "GET", httpVersion } = message;
+    const exchange = new RawExchange(owner, { method, old: httpVersion === "1.0" }, socket, head);
     const checked = checkRequest(message, limits);
-    if (typeof checked === "string") exchange.send(problemResponse(httpError(checked)));
-    else exchange.run(checked.target);
+    if (typeof checked === "string") {
+      exchange.send(problemResponse(httpError(checked)));
+      return;
+    }
+    const wantsWebSocket = method === "GET" && httpVersion === "1.1" && asksForWebSocket(message);
+    exchange.run(new NodeRequestSource(message, checked.target, null, wantsWebSocket));
   };
 }
 
-class UpgradeExchange implements WriterHost {
+/** The parts of a request line that its response depends on. */
+export interface RequestLine {
+  readonly method: string;
+  /** The request is HTTP/1.0. */
+  readonly old: boolean;
+}
+
+/** The last request on a socket that node:http no longer reads. */
+export class RawExchange implements WriterHost {
   readonly #owner: UpgradeOwner;
-  readonly #message: IncomingMessage;
+  readonly #line: RequestLine;
   readonly #socket: Duplex;
   readonly #head: Buffer;
   readonly #writer: ResponseWriter;
@@ -63,9 +78,10 @@ class UpgradeExchange implements WriterHost {
   };
   readonly #onDrain = (): void => this.#writer.drained();
 
-  constructor(owner: UpgradeOwner, message: IncomingMessage, socket: Duplex, head: Buffer) {
+  /** `head`: bytes that were received behind the request. */
+  constructor(owner: UpgradeOwner, line: RequestLine, socket: Duplex, head: Buffer) {
     this.#owner = owner;
-    this.#message = message;
+    this.#line = line;
     this.#socket = socket;
     this.#head = head;
     this.#writer = new ResponseWriter(socket, owner, this);
@@ -73,10 +89,8 @@ class UpgradeExchange implements WriterHost {
     socket.on("drain", this.#onDrain);
   }
 
-  run(target: string): void {
-    const wantsWebSocket =
-      this.#message.method === "GET" && this.#message.httpVersion === "1.1" && asksForWebSocket(this.#message);
-    const request = new Request(new NodeRequestSource(this.#message, target, null, wantsWebSocket));
+  run(source: RequestSource): void {
+    const request = new Request(source);
     this.#request = request;
     Promise.resolve()
       .then(() => this.#owner.dispatch(request))
@@ -102,7 +116,7 @@ class UpgradeExchange implements WriterHost {
     }
     this.#socket.once("close", () => this.#request?.finish());
     this.#socket.resume();
-    this.#writer.send(response, this.#message.method === "HEAD", this.#message.httpVersion === "1.0", false);
+    this.#writer.send(response, this.#line.method === "HEAD", this.#line.old, false);
   }
 
   responded(): void {
@@ -110,7 +124,7 @@ class UpgradeExchange implements WriterHost {
   }
 
   responseFailed(error: unknown): void {
-    this.#owner.report(error);
+    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
     this.#socket.destroy();
   }
 }

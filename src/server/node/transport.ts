@@ -3,13 +3,16 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
+import { HeadParser } from "../net/head.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
+import { NetRequestSource } from "../net/source.js";
 import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import { errorOf, refuseConnection } from "./client-error.js";
 import { type ExchangeOwner, NodeExchange } from "./exchange.js";
-import { createRequestListener, createUpgradeListener, type UpgradeOwner } from "./listener.js";
+import { createRequestListener, createUpgradeListener, RawExchange, type UpgradeOwner } from "./listener.js";
 
 export { createNodeListener, createNodeUpgradeListener } from "./mount.js";
 
@@ -165,9 +168,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     });
   }
 
-  #clientError(error: Error & { code?: string }, socket: Duplex): void {
+  #clientError(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
+      if (error.code === "HPE_INVALID_METHOD" && this.#runUnknownMethod(error.rawPacket, socket as Socket)) return;
       this.#refuseConnection(socket, errorOf(error));
       return;
     }
@@ -175,6 +179,21 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     const last = [...exchanges].at(-1)!;
     if (last.receiving) last.bodyBroken(errorOf(error));
     else last.makeLast();
+  }
+
+  /**
+   * Lets the application respond to a method that the parser of node:http does not know: 405 where the path has others.
+   * False if the bytes are no whole request of that kind.
+   */
+  #runUnknownMethod(bytes: Buffer | undefined, socket: Socket): boolean {
+    if (bytes === undefined || !socket.writable) return false;
+    const parser = new HeadParser(this.#options);
+    const end = parser.parse(bytes, 0, bytes.length);
+    if (end <= 0 || requestMethods.includes(parser.method)) return false;
+    const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null };
+    const exchange = new RawExchange(this, parser, socket, bytes.subarray(end));
+    exchange.run(new NetRequestSource(peer, parser, bytes, end));
+    return true;
   }
 
   #refuseConnection(socket: Duplex, error: HttpError): void {

@@ -46,6 +46,14 @@ describe("health endpoints", () => {
     expect((await send(server.url, "/health", { method: "POST" })).status).toBe(405);
   });
 
+  it("The health report names an application that run() was given a name for", async () => {
+    const app = new App().enableHealthChecks();
+    const server = await app.run({ name: "Bookshop", port: 0, exit: false, logs: false });
+    const report = (await (await fetch(`${server.url}/health`)).json()) as { name?: string };
+    await server.close();
+    expect(report.name).toBe("Bookshop");
+  });
+
   it.each([
     ["a config", new HealthCheckConfig({ base_path: "/status/", include_system_info: true })],
     ["its fields", { basePath: "/status", includeSystemInfo: true }],

@@ -114,7 +114,21 @@ describe("command line", () => {
 
   it("Arguments of the program itself are ignored", () => {
     const args = ["serve", "--config", "a.json", "-p", "1", "--portable", "--", "--port", "x"];
-    expect(readCommandLine(args)).toEqual({ options: {}, help: false });
+    expect(readCommandLine(args)).toMatchObject({ options: {}, help: false });
+  });
+
+  it.each([
+    ["--wokers", "--workers"],
+    ["--prot", undefined],
+    ["--prt=1", "--port"],
+    ["--no-log", "--logs"],
+    ["--relaod", "--reload"],
+    ["--dist", undefined],
+    ["--config", undefined],
+  ])("The argument %s makes the server ask for %s", (argument, meant) => {
+    const { doubts } = readCommandLine([argument]);
+    const name = argument.replace("no-", "").replace(/=.*/, "");
+    expect(doubts).toEqual(meant ? [`${name} is no argument of the server; did you mean ${meant}?`] : []);
   });
 
   it("The argument --help is recognised", () => {

@@ -32,6 +32,14 @@ async function occupiedPort(): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
+describe("The name of the application", () => {
+  it("The name given to run() is in the banner, and a mistyped argument is mentioned", async () => {
+    const program = new Program({ options: { name: "Bookshop" }, args: ["--wokers", "2"] });
+    await program.shows(/Bookshop is listening on/);
+    expect(program.stderr).toContain("--wokers is no argument of the server; did you mean --workers?");
+  });
+});
+
 describe("a start that succeeds", patient, () => {
   it("A start prints the real address, and the server responds there", async () => {
     const program = new Program({ args: ["--host", "127.0.0.1", "--mine"] });

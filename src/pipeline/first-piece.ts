@@ -1,0 +1,70 @@
+import type { Request } from "../http/request.js";
+import { type BodyStream, checkPiece, type Response, stopIterator } from "../http/response.js";
+
+type Piece = IteratorResult<Uint8Array | string>;
+
+/** Milliseconds that the head of a response waits for the first piece of its body. */
+const patience = 2000;
+
+/**
+ * Waits for the first piece of a streamed body, so that a stream that fails before it becomes an error response. The
+ * head does not wait for long: a stream that has nothing to send yet begins without a piece, and event streams do so as
+ * soon as the event loop comes around. Rejects with the error of the stream.
+ */
+export function awaitFirstPiece(request: Request, response: Response): Response | Promise<Response> {
+  const { body } = response;
+  if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return response;
+  // The body of a response to HEAD is never read.
+  if (request.method === "HEAD" || body instanceof BegunStream) return response;
+  const stream = new BegunStream(body);
+  response.body = stream;
+  return stream.begin(response.type === "text/event-stream").then(() => response);
+}
+
+/** A stream whose first piece has been requested. */
+class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
+  readonly #iterator: AsyncIterator<Uint8Array | string>;
+  #first: Promise<Piece> | null;
+
+  constructor(body: BodyStream) {
+    this.#iterator = body[Symbol.asyncIterator]();
+    // A foreign iterator may return a promise that is not native, or no promise at all.
+    this.#first = Promise.resolve(this.#iterator.next());
+  }
+
+  /** Settles with the first piece, or when the head should not wait for it any longer. */
+  begin(atOnce: boolean): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const timer = atOnce ? null : setTimeout(resolve, patience);
+      if (timer === null) setImmediate(resolve, undefined);
+      const settled = (): void => {
+        if (timer !== null) clearTimeout(timer);
+      };
+      this.#first!.then((piece) => {
+        if (!piece.done) checkPiece(piece.value);
+        settled();
+        resolve(piece);
+      }).catch((error: unknown) => {
+        settled();
+        stopIterator(this.#iterator);
+        reject(error);
+      });
+    });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Piece> {
+    const first = this.#first;
+    if (first === null) return this.#iterator.next();
+    this.#first = null;
+    return first;
+  }
+
+  return(): Promise<Piece> {
+    const ended = this.#iterator.return?.();
+    return Promise.resolve(ended ?? { done: true, value: undefined });
+  }
+}
