@@ -7,7 +7,12 @@ import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
 import { Outbox, type OutboxLimits } from "./outbox.js";
-import { OPEN, type RawSocket } from "./ws.js";
+import { OPEN, type PatientSocket, type RawSocket } from "./ws.js";
+
+/** Pongs that may wait for the system at once. */
+const maxPongs = 64;
+/** Milliseconds that a handler gets to take the messages before a bad frame. */
+const messagesBeforeFailure = 1000;
 
 export interface ChannelLimits extends OutboxLimits {
   /** Bytes of received messages that may wait; with more, reading from the peer is paused. */
@@ -30,7 +35,10 @@ class BaseChannel implements AsyncIterable<Message> {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #heartbeat: Heartbeat | null;
-  #pong: { next: Buffer | null } | null = null;
+  /** Pongs that the system has not taken yet. */
+  #pongs = 0;
+  /** The latest ping beyond the bound; it is answered when there is room. */
+  #nextPong: Buffer | null = null;
   #failure: CloseInfo | null = null;
   #closeInfo: CloseInfo | null = null;
 
@@ -64,6 +72,7 @@ class BaseChannel implements AsyncIterable<Message> {
     raw.on("error", (error) => {
       if (error.code?.startsWith("WS_ERR_")) this.#failure ??= { code: closeCodeOf(error.code), reason: error.message };
     });
+    (raw as PatientSocket).beforeFailing = (fail) => this.#failAfterMessages(fail);
     this.closed = new Promise((resolve) => {
       raw.on("close", (code, reason) => {
         this.#closeInfo = this.#failure ?? { code, reason: reason.toString("utf8") };
@@ -131,7 +140,7 @@ class BaseChannel implements AsyncIterable<Message> {
   close(code: number = 1000, reason: string = ""): Promise<CloseInfo> {
     checkClose(code, reason);
     this.#inbox.discard();
-    this.#raw.close(code, reason);
+    this.#close(code, reason);
     return this.closed;
   }
 
@@ -150,22 +159,40 @@ class BaseChannel implements AsyncIterable<Message> {
   #fail(code: number, reason: string): void {
     this.#failure ??= { code, reason };
     this.#inbox.discard();
+    this.#close(code, reason);
+  }
+
+  #close(code: number, reason: string): void {
+    delete (this.#raw as PatientSocket).beforeFailing;
     this.#raw.close(code, reason);
   }
 
+  /** The peer has sent a bad frame. The handler takes the messages that came before it, for a bounded time. */
+  #failAfterMessages(fail: () => void): void {
+    delete (this.#raw as PatientSocket).beforeFailing;
+    const timer = setTimeout(fail, messagesBeforeFailure);
+    timer.unref();
+    this.#inbox.whenEmpty(() => {
+      clearTimeout(timer);
+      fail();
+    });
+  }
+
   /**
-   * One pong at a time: a peer that sends pings and reads nothing would fill the memory with pongs. RFC 6455 section
-   * 5.5.3 allows a pong for the latest ping alone.
+   * Each ping gets its pong, up to a bound: a peer that sends pings and reads nothing would fill the memory with pongs.
+   * Beyond it the latest one alone is answered, as RFC 6455 section 5.5.3 allows.
    */
   #answerPing(data: Buffer): void {
-    if (this.#pong) {
-      this.#pong.next = data;
+    if (this.#pongs >= maxPongs) {
+      this.#nextPong = data;
       return;
     }
-    const pong: { next: Buffer | null } = (this.#pong = { next: null });
+    this.#pongs++;
     this.#raw.pong(data, () => {
-      this.#pong = null;
-      if (pong.next && this.isOpen) this.#answerPing(pong.next);
+      this.#pongs--;
+      const next = this.#nextPong;
+      this.#nextPong = null;
+      if (next !== null && this.isOpen) this.#answerPing(next);
     });
   }
 }

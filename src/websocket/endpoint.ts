@@ -9,7 +9,7 @@ import { checkHandshake } from "./handshake.js";
 import { type SocketOptions, type SocketSettings, socketSettings } from "./options.js";
 import type { WebSocketRegistry } from "./registry.js";
 import { WebSocket } from "./socket.js";
-import { loadWs, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
+import { loadWs, patientSocketOf, type RawServer, type RawSocket, type UpgradeRequest, type WsModule } from "./ws.js";
 
 /** The handler of a WebSocket route. The socket is closed when it returns. */
 export type SocketHandler = (socket: WebSocket, injected: Record<string, unknown>) => unknown;
@@ -52,6 +52,7 @@ export function websocketEndpoint(
 
 function createServer(ws: WsModule, settings: SocketSettings): RawServer {
   const server = new ws.WebSocketServer({
+    WebSocket: patientSocketOf(ws),
     noServer: true,
     clientTracking: false,
     autoPong: false,

@@ -21,6 +21,7 @@ export class Inbox {
   #paused = false;
   #wasPaused = false;
   #ended = false;
+  #onEmpty: (() => void) | null = null;
 
   constructor(flow: Flow, limit: number) {
     this.#flow = flow;
@@ -67,10 +68,17 @@ export class Inbox {
     if (next) {
       this.#cost -= next.cost;
       if (this.#paused && this.#cost <= this.#limit / 2) this.#resume();
+      if (this.#onEmpty !== null) this.#checkEmpty();
       return Promise.resolve(as(next.message));
     }
     if (this.#ended) return Promise.resolve(as(null));
     return new Promise((resolve) => this.#takers.push((message) => resolve(as(message))));
+  }
+
+  /** Calls a function once all messages have been taken, and their taker has had its turn. */
+  whenEmpty(callback: () => void): void {
+    this.#onEmpty = callback;
+    this.#checkEmpty();
   }
 
   /** Nothing more comes; what waits can still be taken. */
@@ -84,7 +92,14 @@ export class Inbox {
     this.#messages.length = 0;
     this.#cost = 0;
     this.end();
+    this.#checkEmpty();
     if (this.#paused) this.#resume();
+  }
+
+  #checkEmpty(): void {
+    if (this.#messages.length > 0 || this.#onEmpty === null) return;
+    setImmediate(this.#onEmpty);
+    this.#onEmpty = null;
   }
 
   #resume(): void {

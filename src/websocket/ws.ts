@@ -46,7 +46,31 @@ export interface RawServer {
   on(event: "headers", listener: (lines: string[], request: UpgradeRequest) => void): this;
 }
 
+/** A socket that lets its owner finish before it fails because of a bad frame. */
+export interface PatientSocket extends RawSocket {
+  /** Called with a function that fails the connection, when the peer has sent a bad frame. */
+  beforeFailing?: (fail: () => void) => void;
+}
+
+type SocketClass = new (...args: never[]) => RawSocket;
+
+/** A class of sockets with `beforeFailing`. Only `ws` itself calls `close` while that is set. */
+export function patientSocketOf({ WebSocket }: WsModule): SocketClass {
+  const Base = WebSocket as unknown as new (...args: unknown[]) => RawSocket;
+  return class extends Base implements PatientSocket {
+    beforeFailing?: (fail: () => void) => void;
+
+    override close(code?: number, reason?: string): void {
+      const { beforeFailing } = this;
+      if (beforeFailing === undefined) super.close(code, reason);
+      else beforeFailing(() => super.close(code, reason));
+    }
+  };
+}
+
 export interface RawServerOptions {
+  /** The class of the sockets. */
+  readonly WebSocket: SocketClass;
   readonly noServer: true;
   readonly clientTracking: false;
   readonly autoPong: false;

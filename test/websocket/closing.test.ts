@@ -239,6 +239,28 @@ describe("violations of the protocol", () => {
     expect((await endFor(bytes)).sent).toBe(1008);
   });
 
+  it("Messages before a bad frame reach the handler, and its responses leave, before 1002", async () => {
+    await using server = await socketServer(async (socket) => {
+      for await (const message of socket) await socket.sendText(`got ${message.text}`);
+    });
+    using peer = new RawPeer(server.port);
+    await peer.handshake();
+    peer.socket.write(Buffer.concat([frame(1, "one"), frame(1, "two"), frame(3, "x"), frame(1, "hidden")]));
+    expect((await peer.frame()).payload.toString()).toBe("got one");
+    expect((await peer.frame()).payload.toString()).toBe("got two");
+    const end = await peer.frame();
+    expect([end.opcode, end.payload.readUInt16BE(0)]).toEqual([8, 1002]);
+  });
+
+  it("A handler that takes nothing does not keep a socket open after a bad frame", async () => {
+    await using server = await socketServer(async (socket) => void (await socket.closed));
+    using peer = new RawPeer(server.port);
+    await peer.handshake();
+    peer.socket.write(Buffer.concat([frame(1, "never taken"), frame(3, "x")]));
+    const end = await peer.frame();
+    expect([end.opcode, end.payload.readUInt16BE(0)]).toEqual([8, 1002]);
+  });
+
   it.each([
     ["an unmasked frame", Buffer.from([0x81, 0x01, 0x61])],
     ["a reserved opcode", frame(3, "x")],
