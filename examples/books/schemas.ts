@@ -1,21 +1,12 @@
 import { z } from "zod";
 
+/** Text with at least one letter, digit or sign. The pattern is part of the document: `trim().min(1)` would not be. */
+const name = () => z.string().regex(/\S/, "must not be blank").trim();
+
 const fields = {
-  title: z
-    .string()
-    .trim()
-    .min(1)
-    .meta({ examples: ["Emma"] }),
-  author: z
-    .string()
-    .trim()
-    .min(1)
-    .meta({ examples: ["Jane Austen"] }),
-  genre: z
-    .string()
-    .trim()
-    .min(1)
-    .meta({ examples: ["Novel"] }),
+  title: name().meta({ examples: ["Emma"] }),
+  author: name().meta({ examples: ["Jane Austen"] }),
+  genre: name().meta({ examples: ["Novel"] }),
   year: z
     .int()
     .nullable()

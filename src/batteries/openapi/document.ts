@@ -37,7 +37,7 @@ export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDoc
   const sockets = socketsOf(routes, around);
   const tags = tagList(routes, settings.tags ?? {});
   const securitySchemes = around.security.all();
-  const settled = components.settle({ paths, sockets, responses: around.errors.all() });
+  const settled = components.settle({ paths, sockets, responses: around.errors.shared() });
   const shared = {
     ...(Object.keys(settled.schemas).length > 0 && { schemas: settled.schemas }),
     ...(Object.keys(settled.document.responses).length > 0 && { responses: settled.document.responses }),

@@ -103,7 +103,22 @@ export class ErrorResponses {
     return { description, content: { "application/problem+json": { schema, example: problemExample(status) } } };
   }
 
-  all(): Record<string, OpenApiObject> {
+  /** A response of one of several kinds with one status. */
+  all(kinds: readonly ErrorKind[]): OpenApiObject {
+    return kinds.length === 1 ? this.use(kinds[0]!) : this.described(kinds);
+  }
+
+  /** The same, written out. */
+  described(given: readonly ErrorKind[]): OpenApiObject {
+    const [status] = kinds[given[0]!];
+    return {
+      description: given.map((kind) => kinds[kind][2]).join(" "),
+      ...headersOf(status),
+      content: Object.assign({}, ...given.map((kind) => this.#content(kind))),
+    };
+  }
+
+  shared(): Record<string, OpenApiObject> {
     return Object.fromEntries([...this.#used].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 

@@ -24,19 +24,25 @@ export function responsesOf(
 ): OpenApiObject {
   // Made only if they stay: each one that is made is shared, used or not.
   const found = new Map<number, () => OpenApiObject>();
-  for (const kind of parts.errors) found.set(errors.statusOf(kind), () => errors.use(kind));
+  for (const kind of parts.errors) found.set(errors.statusOf(kind), () => errors.all(kindsOf(parts, kind, errors)));
   const [usual, response] = usualResponse(parts, components, hint);
   found.set(usual, () => response);
   for (const [key, given] of Object.entries(parts.responses ?? {})) {
     const code = Number(key);
     if (given === false) found.delete(code);
     else {
-      const base = code === usual ? response : {};
+      const own = parts.errors.filter((kind) => errors.statusOf(kind) === code);
+      const base = code === usual ? response : own.length > 0 ? errors.described(own) : {};
       found.set(code, () => documented(code, asDocumented(given), base, components, errors, hint));
     }
   }
   const sorted = [...found].sort(([a], [b]) => a - b);
   return Object.fromEntries(sorted.map(([code, make]) => [String(code), make()]));
+}
+
+/** The errors of a route that have the status of this one. */
+function kindsOf({ errors: kinds }: ResponseParts, kind: ErrorKind, errors: ErrorResponses): ErrorKind[] {
+  return kinds.filter((other) => errors.statusOf(other) === errors.statusOf(kind));
 }
 
 /** The response of the handler's result. */
@@ -62,9 +68,13 @@ function documented(
 ): OpenApiObject {
   const description = given.description ?? (reasonPhrase(code) || "The answer.");
   if (given.schema !== undefined || given.example !== undefined) {
-    return { ...base, description, content: contentOf(given, components, `${hint}${code}Response`) };
+    const content = contentOf(given, components, `${hint}${code}Response`);
+    // Errors of the framework itself keep their own media type.
+    const framework = code >= 400 ? (base["content"] as OpenApiObject | undefined) : undefined;
+    return { ...base, description, content: { ...framework, ...content } };
   }
-  return code >= 400 ? errors.problem(code, description) : { ...base, description };
+  if (code < 400 || base["content"] !== undefined) return { ...base, description };
+  return errors.problem(code, description);
 }
 
 function asDocumented(given: unknown): DocumentedResponse {
