@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Blueprint, Response } from "stoa";
+import { Blueprint, HttpError } from "stoa";
 import { z } from "zod";
 import { Category, NewProduct, Picture, Product, ProductPage, ProductQuery, Review } from "./schemas.js";
 
@@ -12,6 +12,11 @@ export function catalogue(): Blueprint<"/catalogue"> {
   const items = new Map<string, Item>();
   const shop = new Blueprint("/catalogue", { tags: ["catalogue"] });
   const missing = { 404: "No product has this id" };
+  const productOf = (id: string): Item => {
+    const product = items.get(id);
+    if (product === undefined) throw new HttpError(404, "No product has this id.");
+    return product;
+  };
 
   shop.get("/products", { summary: "Search products", query: ProductQuery, response: ProductPage }, (_, { query }) => {
     const found = [...items.values()].filter(({ name, tags, price, discontinued }) => {
@@ -36,15 +41,14 @@ export function catalogue(): Blueprint<"/catalogue"> {
   shop.get(
     "/products/{id}",
     { summary: "Get a product", params: Id, response: Product, responses: missing },
-    (_, { params }) => items.get(params.id) ?? Response.json({ error: "No such product" }, 404),
+    (_, { params }) => productOf(params.id),
   );
 
   shop.patch(
     "/products/{id}",
     { summary: "Change a product", params: Id, body: NewProduct.partial(), response: Product, responses: missing },
     (_, { params, body }) => {
-      const product = items.get(params.id);
-      if (!product) return Response.json({ error: "No such product" }, 404);
+      const product = productOf(params.id);
       const changes = Object.entries(body).filter(([, value]) => value !== undefined);
       return Object.assign(product, Object.fromEntries(changes));
     },
@@ -80,9 +84,11 @@ export function catalogue(): Blueprint<"/catalogue"> {
 
   shop.get("/categories", { summary: "All categories", response: z.array(Category) }, () => []);
 
-  shop.get("/label/{id}", { summary: "The label of a product", params: Id, response: z.string() }, (_, { params }) => {
-    return items.get(params.id)?.name ?? Response.text("unknown", 404);
-  });
+  shop.get(
+    "/label/{id}",
+    { summary: "The label of a product", params: Id, response: z.string(), responses: missing },
+    (_, { params }) => productOf(params.id).name,
+  );
 
   // What is read as it comes has no schema: it is described by hand.
   shop.post(

@@ -1,6 +1,6 @@
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
-import { ApiKeyAuth, Authenticated, Blueprint, Response, Role } from "stoa";
+import { ApiKeyAuth, Authenticated, Blueprint, HttpError, Role } from "stoa";
 import * as v from "valibot";
 import { z } from "zod";
 import { NewOrder, Order, Trace } from "./schemas.js";
@@ -17,7 +17,11 @@ const Range = type({ "from?": "string.date.iso", "to?": "string.date.iso", limit
 export function orders(): Blueprint<"/orders"> {
   const placed: Placed[] = [];
   const shop = new Blueprint("/orders", { tags: ["orders"], guards: [Authenticated()] });
-  const find = (id: number): Placed | Response => placed[id - 1] ?? Response.json({ error: "No such order" }, 404);
+  const find = (id: number): Placed => {
+    const order = placed[id - 1];
+    if (order === undefined) throw new HttpError(404, "No order has this id.");
+    return order;
+  };
   const Id = z.object({ id: z.int().min(1) });
 
   shop.get("/", { summary: "Your orders", query: Range, response: z.array(Order) }, (_, { query }) =>

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 export const Money = z
-  .object({ amount: z.number().multipleOf(0.01).nonnegative(), currency: z.enum(["EUR", "USD", "GBP"]) })
+  .object({ amount: z.number().nonnegative(), currency: z.enum(["EUR", "USD", "GBP"]) })
   .meta({ id: "Money", examples: [{ amount: 12.5, currency: "EUR" }] });
 
 export const Category = z
