@@ -42,6 +42,8 @@ export interface TracedOptions {
   readonly collector?: Collector;
   readonly logger?: Logger;
   readonly debug?: boolean;
+  /** True logs each request. */
+  readonly logs?: boolean;
 }
 
 /** An application with telemetry on a port of its own, and a collector for it. */
@@ -52,7 +54,11 @@ export async function traced(setup: (app: App) => void, options: TracedOptions =
   app.logger = options.logger ?? logger;
   app.enableTelemetry({ otlpEndpoint: collector.url, ...options.telemetry });
   setup(app);
-  const server = await serve(app, { debug: options.debug ?? false });
+  const debug = options.debug ?? false;
+  // The test server logs no requests.
+  const server = options.logs
+    ? await app.run({ port: 0, exit: false, logs: true, debug })
+    : await serve(app, { debug });
   let closed: Promise<void> | null = null;
   const close = (): Promise<void> => (closed ??= server.close().then(() => collector.close()));
   onTestFinished(close);

@@ -30,6 +30,7 @@ export class Exporter {
   #wake: (() => void) | null = null;
   /** Calls of `flush` and `close` that wait. While there are any, a failure is not retried. */
   #hurried = 0;
+  #lastFailure = "the time for the last export was over";
 
   constructor(parts: ExporterParts) {
     this.#parts = parts;
@@ -71,7 +72,7 @@ export class Exporter {
     this.#wake?.();
     await this.#pump;
     const left = this.#parts.queue.clear();
-    if (left > 0) this.#parts.lost(left, "the application has ended");
+    if (left > 0) this.#parts.lost(left, this.#lastFailure);
     this.#parts.transport.close();
   }
 
@@ -92,7 +93,8 @@ export class Exporter {
     batch.attempts++;
     if (outcome.kind === "later" && batch.attempts < maxAttempts) {
       queue.putBack(batch);
-      failed?.(outcome.reason);
+      if (!this.#abort.signal.aborted) this.#lastFailure = outcome.reason;
+      if (this.#hurried === 0) failed?.(outcome.reason);
       return Math.max(Math.min(outcome.after ?? 0, 10 * maxPause), pause(batch.attempts));
     }
     queue.done(batch);

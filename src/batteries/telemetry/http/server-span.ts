@@ -47,7 +47,7 @@ export class ServerSpan extends RecordedSpan {
     this.#statusCode = status;
     const { error } = this.#start.request;
     if (status >= 500) {
-      if (error !== undefined) this.fail(error);
+      if (error !== undefined) this.fail(error, moment);
       else this.set("error.type", String(status));
       // Without a description: the conventions ask for none where status and exception say it.
       this.setStatus(statusError);

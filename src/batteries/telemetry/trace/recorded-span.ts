@@ -154,15 +154,16 @@ export class RecordedSpan extends ContextSpan {
     return name;
   }
 
-  fail(error: unknown): void {
-    const type = this.exception(error);
+  fail(error: unknown, moment?: number): void {
+    const type = this.exception(error, moment);
     this.setStatus(statusError, plainText(describeError(error).message));
     if (!this.attributes?.includes("error.type")) this.set("error.type", type);
   }
 
   end(error?: unknown): void {
-    if (error !== undefined && error !== null) this.fail(error);
-    this.endAt(performance.now());
+    const moment = performance.now();
+    if (error !== undefined && error !== null) this.fail(error, moment);
+    this.endAt(moment);
   }
 
   endAt(moment: number): void {
