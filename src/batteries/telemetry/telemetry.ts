@@ -68,7 +68,7 @@ export class Telemetry {
   private constructor(host: Host, settings: TelemetrySettings, exports: Exports) {
     const scope = frameworkScope();
     const spans = exports.traces?.queue;
-    const durations = new RequestDurations();
+    const durations = exports.metrics && new RequestDurations();
     this.#host = host;
     this.#settings = settings;
     this.#exports = exports;
@@ -88,7 +88,7 @@ export class Telemetry {
         scope,
         interval: settings.metricInterval,
         families: () => registryOf(host).collect(),
-        own: () => [durations.metric()],
+        own: () => (durations === null ? [] : [durations.metric()]),
       });
     this.#exportLogs();
     host.use(serverTracing({ host, tracer: this.tracer, durations, recordQuery: settings.recordQuery }));

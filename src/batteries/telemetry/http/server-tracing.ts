@@ -12,7 +12,8 @@ import { ServerSpan, type ServerSpanStart } from "./server-span.js";
 export interface ServerTracingParts {
   readonly host: Host;
   readonly tracer: TelemetryTracer;
-  readonly durations: RequestDurations;
+  /** Null if metrics are not exported. */
+  readonly durations: RequestDurations | null;
   readonly recordQuery: boolean;
 }
 
@@ -39,7 +40,7 @@ function quietly(next: Run): Run {
 
 function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
   const heads = new ServerHeads(pattern);
-  const observed = durations.forRoute(pattern);
+  const observed = durations?.forRoute(pattern);
 
   function begin(request: Request): ContextSpan {
     const { source } = request;
@@ -61,7 +62,7 @@ function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, re
 
   function ended(request: Request, span: ContextSpan, status: number): void {
     const now = performance.now();
-    observed(request.method, schemeOf(request), status, now - request.startedAt);
+    observed?.(request.method, schemeOf(request), status, now - request.startedAt);
     if (span instanceof ServerSpan) span.finish(status, now);
   }
 
