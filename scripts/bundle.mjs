@@ -48,7 +48,7 @@ const input = {
 function parts(graph) {
   const core = reached(graph, [join(root, "src/index.ts")]);
   const features = [...core].filter((id) => id.endsWith("/feature.ts"));
-  const batteries = reached(graph, onDemandOf(graph, features), core);
+  const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
   const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !id.startsWith(join(root, "src/engines")));
   const shares = [batteries, ...roots.map((id) => reached(graph, [id], core))];
   const common = shares.flatMap((share, i) => [...share].filter((id) => shares.some((s, k) => k > i && s.has(id))));
@@ -56,6 +56,11 @@ function parts(graph) {
   for (const id of common) if (!roots.includes(id)) core.add(id);
   for (const id of core) batteries.delete(id);
   return { core, batteries };
+}
+
+/** Telemetry is large and has a file of its own: an application without it does not read it. */
+function isUsual(id) {
+  return !id.startsWith(join(root, "src/batteries/telemetry"));
 }
 
 function onDemandOf(graph, ids) {

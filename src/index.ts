@@ -8,7 +8,6 @@ export {
   GraphQLConfig,
   GrpcConfig,
   LogBrokerConfig,
-  OpenTelemetryConfig,
   SagaConfig,
 } from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
@@ -66,6 +65,8 @@ export type { SessionCookie, SessionOptions } from "./batteries/sessions/options
 export type { Session, SessionData } from "./batteries/sessions/session.js";
 export type { SessionStore, StoredSession } from "./batteries/sessions/store.js";
 export { StaticFilesConfig, type StaticFilesOptions } from "./batteries/static-files/config.js";
+export { OpenTelemetryConfig, type OpenTelemetryOptions, type OtlpProtocol } from "./batteries/telemetry/config.js";
+export type { AppTracer } from "./batteries/telemetry/trace/app-tracer.js";
 export { type Dependencies, type Dependency, Depends } from "./di/depends.js";
 export { DatabaseConfig, type DatabaseOptions, type SslMode } from "./engines/db/config.js";
 export type {
@@ -139,6 +140,15 @@ export { Response, type ResponseInit } from "./http/response.js";
 export type { SseEvent } from "./http/sse.js";
 export { type Answerable, toResponseSymbol } from "./http/to-response.js";
 export type { LogFields, Logger } from "./internal/logger.js";
+export type {
+  Attributes,
+  AttributeValue,
+  HeaderReader,
+  Span,
+  SpanKind,
+  SpanOptions,
+  Tracer,
+} from "./internal/tracer.js";
 export { ValueError } from "./internal/value-error.js";
 export { createLogger, type LoggerOptions } from "./logging/create-logger.js";
 export type { LogLevel } from "./logging/levels.js";

@@ -43,6 +43,10 @@ const routes = {
       for await (const message of socket) await socket.sendText(message.text);
     });
   },
+  traced(app, { path, value, rate }) {
+    app.enableTelemetry({ otlpEndpoint: process.env.BENCH_COLLECTOR, samplingRate: rate, metrics: false });
+    app.get(path, () => value);
+  },
   static: (app, { directory }) => app.enableStaticFiles({ directory }),
   multipart: (app, { path }) =>
     app.post(path, { stream: true }, async (request) => {

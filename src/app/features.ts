@@ -17,6 +17,7 @@ import { loggingFeature } from "../batteries/request-log/feature.js";
 import { securityHeadersFeature } from "../batteries/security-headers/feature.js";
 import { sessionsFeature } from "../batteries/sessions/feature.js";
 import { staticFilesFeature } from "../batteries/static-files/feature.js";
+import { telemetryFeature } from "../batteries/telemetry/feature.js";
 import { trustProxyFeature } from "../batteries/trust-proxy/feature.js";
 import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
@@ -26,10 +27,11 @@ import { plannedFeatures } from "./planned.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
- * in reverse: engines first, because they share stores with the others; the API's documentation last, because it
+ * in reverse: telemetry first, so that it sees the others open and close; then engines, because they share stores with the others; the API's documentation last, because it
  * describes the routes that the others add.
  */
 export const features = [
+  telemetryFeature,
   databaseFeature,
   kvstoreFeature,
   trustProxyFeature,

@@ -7,8 +7,6 @@ import { feature } from "../feature/feature.js";
 
 export interface PlannedFeatures {
   /** Not built yet: throws. */
-  enableTelemetry(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableGraphql(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableGrpc(...given: unknown[]): this;
@@ -35,7 +33,6 @@ const missing = (name: string) => (): never => {
 export const plannedFeatures = feature<PlannedFeatures>({
   name: "planned features",
   setup: {
-    enableTelemetry: missing("enableTelemetry()"),
     enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
@@ -54,8 +51,6 @@ class PlannedConfig {
   }
 }
 
-/** Not built yet: throws. */
-export class OpenTelemetryConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -12,7 +12,8 @@ export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
 
 /** The part of the application that features can use. Users see `App` instead; neither shows the other's members. */
 export interface Host extends StoreSource {
-  readonly logger: Logger;
+  /** The log of the application. Telemetry puts one in its place that exports the lines too. */
+  logger: Logger;
   readonly debug: boolean;
   readonly env: "development" | "production";
   readonly phase: Phase;

@@ -1,6 +1,7 @@
 import { utf8Of } from "../internal/encoding.js";
 import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
+import type { Span } from "../internal/tracer.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
@@ -68,6 +69,8 @@ export class Request<Params extends object = Record<string, string>> {
   error: unknown = undefined;
   /** @internal The start of the request on the monotonic clock, set by logging or metrics; 0 if neither is enabled. */
   startedAt = 0;
+  /** @internal The span of the request; null without telemetry. */
+  serverSpan: Span | null = null;
   /** @internal The whole body once it has been read. */
   bytesRead: Uint8Array | null = null;
   /** @internal Values that the dependency container made for this request. */
@@ -162,10 +165,15 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#context?.request_id ?? this.#id;
   }
 
-  /** A logger that adds the method, the path and the id of the request to each line. */
+  /** A logger that adds the method, the path, the id and, with telemetry, the trace id of the request to each line. */
   get log(): Logger {
     if (!this.host) throw new Error("request.log is there once an application has the request");
-    return (this.#log ??= this.host.logger.child({ request_id: this.id, method: this.method, path: this.path }));
+    if (this.#log === null) {
+      const fields = { request_id: this.id, method: this.method, path: this.path };
+      const { serverSpan } = this;
+      this.#log = this.host.logger.child(serverSpan === null ? fields : { ...fields, trace_id: serverSpan.traceId });
+    }
+    return this.#log;
   }
 
   /**

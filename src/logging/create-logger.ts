@@ -7,6 +7,7 @@ import { type LineLevel, type LogLevel, logLevels } from "./levels.js";
 import { type PlainFields, plainFields } from "./plain.js";
 import { type Paint, paintFor, prettyLine } from "./pretty.js";
 import { type LogSink, standardOutput } from "./sink.js";
+import { traceFields } from "./trace-fields.js";
 
 /** `json` is one JSON object per line, `pretty` is for people. */
 export type LogFormat = "json" | "pretty";
@@ -22,12 +23,26 @@ export interface LoggerOptions {
 
 export function createLogger(options: LoggerOptions = {}): Logger {
   const { level = "info", format, sink = standardOutput() } = readOptions("createLogger", options, checks);
+  const chosen = format ?? formatFor(sink);
   return new LineLogger(
     logLevels.indexOf(level),
-    { sink, write: lineWriter(format ?? formatFor(sink), sink) },
+    { sink, format: chosen, write: lineWriter(chosen, sink) },
     null,
     null,
   );
+}
+
+/** The output of a logger of the framework, for code that writes lines of its own form. */
+export interface LineOutput {
+  readonly sink: LogSink;
+  readonly format: LogFormat;
+  /** True if lines of this level are written. */
+  writes(level: LineLevel): boolean;
+}
+
+/** The output of a logger that `createLogger` made; null for any other. */
+export function outputOf(logger: Logger): LineOutput | null {
+  return logger instanceof LineLogger ? logger.lineOutput : null;
 }
 
 /** The default format for the output of a sink. */
@@ -52,6 +67,7 @@ function lineWriter(format: LogFormat, sink: LogSink): LineWriter {
 
 interface Output {
   readonly sink: LogSink;
+  readonly format: LogFormat;
   readonly write: LineWriter;
 }
 
@@ -68,6 +84,11 @@ class LineLogger implements Logger {
     this.#output = output;
     this.#parent = parent;
     this.#fields = fields;
+  }
+
+  get lineOutput(): LineOutput {
+    const { sink, format } = this.#output;
+    return { sink, format, writes: (level) => this.#threshold <= logLevels.indexOf(level) };
   }
 
   debug(message: string, fields?: LogFields): void {
@@ -92,9 +113,8 @@ class LineLogger implements Logger {
 
   #emit(level: LineLevel, message: unknown, fields: LogFields | undefined): void {
     const text = typeof message === "string" ? message : describeError(message).message;
-    const bound = this.#boundFields();
-    const own = ownFields(message, fields);
-    const all = bound && own ? { ...bound, ...own } : (bound ?? own);
+    const bound = joined(traceFields(), this.#boundFields());
+    const all = joined(bound, ownFields(message, fields));
     try {
       this.#output.sink.write(this.#output.write(Date.now(), level, text, all));
     } catch {
@@ -107,6 +127,10 @@ class LineLogger implements Logger {
     const inherited = this.#parent ? this.#parent.#boundFields() : null;
     return (this.#bound ??= { ...inherited, ...plainFields(this.#fields) });
   }
+}
+
+function joined(first: PlainFields | null, second: PlainFields | null): PlainFields | null {
+  return first && second ? { ...first, ...second } : (first ?? second);
 }
 
 /** Also accepts an error in place of the message or the fields, which is common in code without type checks. */

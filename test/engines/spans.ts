@@ -1,8 +1,8 @@
-import type { Tracer } from "../../src/internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../src/internal/tracer.js";
 
 export interface RecordedSpan {
   readonly name: string;
-  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly attributes: Attributes;
   /** Undefined until the span has ended. */
   error: unknown;
 }
@@ -11,14 +11,23 @@ export interface RecordedSpan {
 export function recordingTracer(): { readonly tracer: Tracer; readonly spans: RecordedSpan[] } {
   const spans: RecordedSpan[] = [];
   const tracer: Tracer = {
-    start(name, attributes) {
-      const span: RecordedSpan = { name, attributes, error: undefined };
-      spans.push(span);
-      return {
+    start(name, attributes = {}) {
+      const recorded: RecordedSpan = { name, attributes, error: undefined };
+      spans.push(recorded);
+      const span: Span = {
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        spanId: "b7ad6b7169203331",
+        recording: true,
+        set: () => span,
+        event: () => span,
+        rename: () => span,
+        run: (work) => work(),
+        headers: () => ({}),
         end(error) {
-          span.error = error;
+          recorded.error = error;
         },
       };
+      return span;
     },
   };
   return { tracer, spans };

@@ -74,6 +74,11 @@ export interface Meter {
   readonly durationBuckets: readonly number[];
 }
 
+/** The metrics of the application, also where the endpoint for them is not enabled. */
+export function registryOf(host: Host): Metrics {
+  return stateOf(host).registry;
+}
+
 /** Null where metrics are not enabled: then nothing is counted. */
 export function meterOf(host: Host): Meter | null {
   const { registry, options } = stateOf(host);

@@ -21,7 +21,6 @@ export const loggingFeature = feature<LoggingFeature>({
   prepare(host) {
     const { options } = stateOf(host);
     if (!(host.settings.logs ?? options !== null)) return;
-    const format = host.env === "production" ? "json" : undefined;
-    host.use({ slot: "logging", ...requestLogger({ format, ...options }) });
+    host.use({ slot: "logging", ...requestLogger(options ?? {}, host.logger) });
   },
 });

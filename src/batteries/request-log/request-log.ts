@@ -1,7 +1,8 @@
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
+import type { Logger } from "../../internal/logger.js";
 import { type Checks, is, readOptions } from "../../internal/options.js";
-import { formatFor, type LogFormat } from "../../logging/create-logger.js";
+import { formatFor, type LogFormat, outputOf } from "../../logging/create-logger.js";
 import { escapeJson, escapeText } from "../../logging/escape.js";
 import { isoTime, threeDigits } from "../../logging/iso-time.js";
 import type { LineLevel } from "../../logging/levels.js";
@@ -14,9 +15,9 @@ const maxLength = 2048;
 const special = /[^\x20!#-[\]-~]/;
 
 export interface RequestLogOptions {
-  /** When not given, pretty in a terminal and JSON elsewhere. */
+  /** When not given, that of `app.logger`: pretty in a terminal and JSON elsewhere. */
   readonly format?: LogFormat | undefined;
-  /** The target of the lines. Default: standard output, in batches. */
+  /** The output of the lines, in place of `app.logger`. */
   readonly sink?: LogSink;
 }
 
@@ -29,27 +30,60 @@ export interface RequestLog {
 }
 
 /**
- * One line per request: time, method, path, status and latency; the client's address, and the request's id where it has
- * one. The query is left out, since it may hold secrets. Latency ends when the response is ready to be sent.
+ * One line per request: time, method, path, status and latency; the client's address, and the ids of the request and of
+ * the trace where it has them. The query is left out, since it may hold secrets. Latency ends when the response is ready
+ * to be sent. The lines go to `logger`; to another output if one is given.
  */
-export function requestLogger(options: RequestLogOptions = {}): RequestLog {
-  const given = readOptions("requestLogger", options, checks);
-  const sink = given.sink ?? standardOutput();
-  const line = (given.format ?? formatFor(sink)) === "json" ? jsonRequestLine : prettyRequestLine(paintFor(sink.fd));
+export function requestLogger(options: RequestLogOptions = {}, logger?: Logger): RequestLog {
+  const write = lineWriter(readOptions("requestLogger", options, checks), logger);
   return {
     name: "logging",
     early: true,
     before(request) {
-      request.startedAt = performance.now();
+      // Telemetry, which is outside of this, has read the clock already.
+      if (request.startedAt === 0) request.startedAt = performance.now();
     },
     after(request, response) {
       try {
-        sink.write(line(request, response.status, performance.now()));
+        write(request, response.status, performance.now());
       } catch {
         // A sink that fails must not fail the request that was logged.
       }
     },
   };
+}
+
+type WriteLine = (request: Request, status: number, now: number) => void;
+
+/**
+ * A logger of the framework gets lines that are put together by hand, for its output and at its level. Any other logger
+ * gets a message with fields.
+ */
+function lineWriter({ sink: given, format }: RequestLogOptions, logger: Logger | undefined): WriteLine {
+  const output = given === undefined && logger !== undefined ? outputOf(logger) : null;
+  if (given === undefined && logger !== undefined && output === null) return (...line) => writeFields(logger, ...line);
+  const sink = given ?? output?.sink ?? standardOutput();
+  const chosen = format ?? output?.format ?? formatFor(sink);
+  const line = chosen === "json" ? jsonRequestLine : prettyRequestLine(paintFor(sink.fd));
+  if (output === null) return (request, status, now) => void sink.write(line(request, status, now));
+  const info = output.writes("info");
+  const error = output.writes("error");
+  return (request, status, now) => {
+    if (status >= 500 ? error : info) sink.write(line(request, status, now));
+  };
+}
+
+function writeFields(logger: Logger, request: Request, status: number, now: number): void {
+  const { ip, knownId, serverSpan } = request;
+  logger[levelOf(status)]("request", {
+    method: request.method,
+    path: shortened(request.path),
+    status,
+    latency_ms: Number(latency(request, now)),
+    ...(ip !== "" && { ip }),
+    ...(knownId !== null && { request_id: shortened(knownId) }),
+    ...(serverSpan !== null && { trace_id: serverSpan.traceId }),
+  });
 }
 
 const checks: Checks<RequestLogOptions> = {
@@ -69,13 +103,14 @@ const jsonRequestLine: RequestLine = (request, status, now) =>
   inQuotes(request.path) +
   (statusPieces[status] ??= `","status":${status},"latency_ms":`) +
   latency(request, now) +
+  trace(request) +
   client(request.ip, request.knownId);
 
 function head(method: string, level: LineLevel): string {
   return `","level":"${level}","msg":"request","method":"${inQuotes(method)}","path":"`;
 }
 
-function levelOf(status: number): LineLevel {
+function levelOf(status: number): "info" | "error" {
   return status >= 500 ? "error" : "info";
 }
 
@@ -86,6 +121,10 @@ const statusPieces: Record<number, string> = {};
 
 function headsOf(level: LineLevel): Record<string, string> {
   return Object.assign(Object.create(null), Object.fromEntries(methods.map((method) => [method, head(method, level)])));
+}
+
+function trace({ serverSpan }: Request): string {
+  return serverSpan === null ? "" : `,"trace_id":"${serverSpan.traceId}"`;
 }
 
 let lastIp = "";
@@ -106,7 +145,7 @@ function prettyRequestLine(paint: Paint): RequestLine {
     const { ip, knownId } = request;
     let line = `${paint("dim", isoTime(wallClock(now)))} ${paint("bold", shown(request.method).padEnd(6))} ${shown(request.path)}`;
     line += ` ${paint(statusStyle(status), String(status))} ${latency(request, now)} ms`;
-    const rest = [ip, knownId ?? ""].filter((part) => part !== "").map(shown);
+    const rest = [ip, knownId ?? "", request.serverSpan?.traceId ?? ""].filter((part) => part !== "").map(shown);
     return `${rest.length ? `${line} ${paint("dim", rest.join(" "))}` : line}\n`;
   };
 }
@@ -134,12 +173,16 @@ function wallClock(now: number): number {
 
 /** The text between the quotes of a JSON string. */
 function inQuotes(text: string): string {
-  if (text.length > maxLength) text = `${text.slice(0, maxLength)}…`;
-  return special.test(text) ? escapeJson(JSON.stringify(text)).slice(1, -1) : text;
+  const short = shortened(text);
+  return special.test(short) ? escapeJson(JSON.stringify(short)).slice(1, -1) : short;
 }
 
 function shown(text: string): string {
-  return escapeText(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
+  return escapeText(shortened(text));
+}
+
+function shortened(text: string): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 function statusStyle(status: number): Style {

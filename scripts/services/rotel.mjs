@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, openSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { root, run } from "../process.mjs";
+
+const version = "0.0.8-alpha";
+const kept = join(root, "node_modules", ".cache", "stoa", `rotel-${version}`);
+const program = join(kept, "node_modules", "@streamfold", "rotel-linux-x64", "bin", "rotel-agent");
+
+/** Milliseconds that it gets to come up. */
+const patience = 20_000;
+
+/**
+ * A collector of OTLP over HTTP and gRPC. It prints what it has decoded; the value names both addresses and the file with
+ * its output. Its package has a program for Linux on x64 alone.
+ */
+export default {
+  name: "rotel",
+  env: "STOA_TEST_ROTEL",
+  async start({ folder, port, log }) {
+    if (process.platform !== "linux" || process.arch !== "x64") throw new Error("Rotel runs here on Linux on x64 only");
+    if (!existsSync(program)) await install(log);
+    const grpc = await freePort();
+    const output = join(folder, "output");
+    const signals = ["traces", "metrics", "logs"].flatMap((signal) => ["--debug-log", signal]);
+    const places = ["--otlp-http-endpoint", `127.0.0.1:${port}`, "--otlp-grpc-endpoint", `127.0.0.1:${grpc}`];
+    const more = ["--debug-log-verbosity", "detailed", "--pid-file", join(folder, "pid")];
+    const file = openSync(output, "w");
+    const child = spawn(program, ["start", "--exporter", "blackhole", ...signals, ...places, ...more], {
+      stdio: ["ignore", file, file],
+    });
+    const stop = async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    };
+    try {
+      await listens(child, port);
+      await listens(child, grpc);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    const value = { http: `http://127.0.0.1:${port}`, grpc: `http://127.0.0.1:${grpc}`, output };
+    return { value: JSON.stringify(value), stop };
+  },
+};
+
+async function install(log) {
+  log("installing Rotel ...");
+  const folder = `${kept}.${process.pid}`;
+  await mkdir(folder, { recursive: true });
+  const packages = [`@streamfold/rotel-linux-x64@${version}`];
+  const result = await run("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", ...packages], {
+    timeout: 300_000,
+  });
+  if (result.code !== 0) {
+    await rm(folder, { recursive: true, force: true });
+    throw new Error(`npm install failed: ${result.output.trim().split("\n").at(-1)}`);
+  }
+  // Under its name it is there whole or not at all.
+  await rename(folder, kept).catch(() => rm(folder, { recursive: true, force: true }));
+}
+
+async function listens(child, port) {
+  const deadline = Date.now() + patience;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`rotel-agent ended with ${child.exitCode}`);
+    if (await accepts(port)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("rotel-agent did not start");
+}
+
+function accepts(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

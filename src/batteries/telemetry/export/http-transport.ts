@@ -1,0 +1,103 @@
+import http from "node:http";
+import https from "node:https";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { readPartialSuccess, readStatusMessage } from "../otlp/reader.js";
+import { maxResponse, type Outcome, reasonOf, type Transport, type TransportOptions } from "./transport.js";
+
+const compressed = promisify(gzip);
+
+/** The statuses after which a batch is sent once more (OTLP specification, "OTLP/HTTP Response"). */
+const retryable = new Set([429, 502, 503, 504]);
+
+/** OTLP over HTTP, with binary protocol buffers. On node:http: its requests are seen by no instrumentation of `fetch`. */
+export class HttpTransport implements Transport {
+  readonly #options: TransportOptions;
+  readonly #agent: http.Agent | https.Agent;
+  readonly #module: typeof http | typeof https;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    const secure = options.url.protocol === "https:";
+    this.#module = secure ? https : http;
+    const settings = { keepAlive: true, maxSockets: 2, maxFreeSockets: 1 };
+    this.#agent = secure ? new https.Agent({ ...settings, ...options.tls }) : new http.Agent(settings);
+  }
+
+  async send(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<Outcome> {
+    try {
+      const body = Buffer.concat(pieces);
+      return await this.#post(this.#options.compression === "gzip" ? await compressed(body) : body, signal);
+    } catch (error) {
+      return { kind: "later", reason: reasonOf(error), after: null };
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #post(body: Buffer, signal: AbortSignal): Promise<Outcome> {
+    const { url, headers, timeout, compression } = this.#options;
+    return new Promise((resolve) => {
+      const request = this.#module.request(url, {
+        method: "POST",
+        agent: this.#agent,
+        headers: {
+          ...headers,
+          "content-type": "application/x-protobuf",
+          "content-length": body.length,
+          ...(compression === "gzip" && { "content-encoding": "gzip" }),
+        },
+      });
+      let received: http.IncomingMessage | null = null;
+      const pieces: Buffer[] = [];
+      let size = 0;
+      const settle = (failure: string | null): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", aborted);
+        if (failure !== null) request.destroy();
+        resolve(
+          received === null
+            ? { kind: "later", reason: failure ?? "the connection was closed", after: null }
+            : outcomeOf(received, Buffer.concat(pieces)),
+        );
+      };
+      const aborted = (): void => settle("the application ends");
+      const timer = setTimeout(() => settle(`no response within ${timeout} ms`), timeout).unref();
+      if (signal.aborted) aborted();
+      signal.addEventListener("abort", aborted);
+      request.on("error", (error) => settle(reasonOf(error)));
+      // A slow collector must not keep the process alive.
+      request.on("socket", (socket) => socket.unref());
+      request.on("response", (response) => {
+        received = response;
+        response.on("data", (piece: Buffer) => {
+          size += piece.length;
+          if (size > maxResponse) settle("the response is too long");
+          else pieces.push(piece);
+        });
+        response.on("end", () => settle(null));
+        response.on("error", (error) => settle(reasonOf(error)));
+      });
+      request.end(body);
+    });
+  }
+}
+
+/** Decides by the status, also where the body is cut short or is no message. */
+function outcomeOf({ statusCode = 0, headers }: http.IncomingMessage, body: Buffer): Outcome {
+  if (statusCode >= 200 && statusCode < 300) return { kind: "sent", ...readPartialSuccess(body) };
+  const message = headers["content-type"]?.includes("protobuf") ? readStatusMessage(body) : "";
+  const reason = `status ${statusCode}${message === "" ? "" : `: ${message}`}`;
+  if (!retryable.has(statusCode)) return { kind: "refused", reason };
+  return { kind: "later", reason, after: retryAfter(headers["retry-after"]) };
+}
+
+/** Milliseconds to wait by a Retry-After header: seconds, or a date (RFC 9110 section 10.2.3). */
+export function retryAfter(value: string | undefined): number | null {
+  if (value === undefined) return null;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
+}

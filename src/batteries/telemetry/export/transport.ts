@@ -1,0 +1,36 @@
+/** The end of one attempt to export a batch. */
+export type Outcome =
+  /** The collector has taken it, except for `rejected` items. */
+  | { readonly kind: "sent"; readonly rejected: number; readonly message: string }
+  /** The collector may take it later: `after` are the milliseconds that it asks for. */
+  | { readonly kind: "later"; readonly reason: string; readonly after: number | null }
+  /** The collector will never take it. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Carries batches to a collector. */
+export interface Transport {
+  /** Never rejects. Ends within its time limit, or when the signal is aborted. */
+  send(body: readonly Uint8Array[], signal: AbortSignal): Promise<Outcome>;
+  close(): void;
+}
+
+/** The place of a collector and the way to it. */
+export interface TransportOptions {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds that one attempt may take. */
+  readonly timeout: number;
+  readonly compression: "none" | "gzip";
+  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+}
+
+/** Bytes of a response that are read. A collector has little to say. */
+export const maxResponse = 64 * 1024;
+
+/** The reason of a failed connection, in a few words and without secrets. */
+export function reasonOf(error: unknown): string {
+  const { code, message, errors } = (error ?? {}) as { code?: unknown; message?: unknown; errors?: unknown };
+  const inner: unknown = Array.isArray(errors) ? errors[0] : undefined;
+  if (typeof message === "string" && message !== "") return message;
+  return inner === undefined ? String(code ?? "the connection failed") : reasonOf(inner);
+}

@@ -1,0 +1,50 @@
+import { writeAttribute } from "../otlp/attributes.js";
+import { Writer } from "../otlp/writer.js";
+
+/** The methods that the conventions for HTTP know. Others come from clients and have no bound. */
+const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]);
+const noLimit = Number.POSITIVE_INFINITY;
+const serverKind = 2;
+
+/** The part of a server span that depends on the route and the method alone: name, kind, attributes; as bytes. */
+export interface ServerHead {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly known: boolean;
+}
+
+/** The heads of one route, each made once. `pattern` is null for requests without a route. */
+export class ServerHeads {
+  readonly #pattern: string | null;
+  readonly #heads = new Map<string, ServerHead>();
+
+  constructor(pattern: string | null) {
+    this.#pattern = pattern;
+  }
+
+  of(method: string, scheme: string): ServerHead {
+    const name = known.has(method) ? method : "_OTHER";
+    const key = scheme === "https" ? `s${name}` : name;
+    let head = this.#heads.get(key);
+    if (head === undefined) this.#heads.set(key, (head = this.#make(name, scheme)));
+    return head;
+  }
+
+  #make(method: string, scheme: string): ServerHead {
+    const shown = method === "_OTHER" ? "HTTP" : method;
+    const name = this.#pattern === null ? shown : `${shown} ${this.#pattern}`;
+    const writer = new Writer(512);
+    writer.byte(0x2a);
+    writer.text(name);
+    writer.byte(0x30);
+    writer.byte(serverKind);
+    writeAttribute(writer, 0x4a, "http.request.method", method, noLimit);
+    writeAttribute(writer, 0x4a, "url.scheme", scheme, noLimit);
+    if (this.#pattern !== null) writeAttribute(writer, 0x4a, "http.route", this.#pattern, noLimit);
+    return { name, bytes: Uint8Array.from(writer.bytes), known: method !== "_OTHER" };
+  }
+}
+
+export function conventionalMethod(method: string): string {
+  return known.has(method) ? method : "_OTHER";
+}

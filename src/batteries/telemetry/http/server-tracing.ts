@@ -1,0 +1,92 @@
+import type { Host } from "../../../feature/host.js";
+import { FileBody } from "../../../http/file-body.js";
+import type { Request } from "../../../http/request.js";
+import type { Response } from "../../../http/response.js";
+import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js";
+import { type ContextSpan, type Frame, runIn } from "../trace/context.js";
+import type { TelemetryTracer } from "../trace/tracer.js";
+import type { RequestDurations } from "./durations.js";
+import { ServerHeads } from "./server-head.js";
+import { ServerSpan, type ServerSpanStart } from "./server-span.js";
+
+export interface ServerTracingParts {
+  readonly host: Host;
+  readonly tracer: TelemetryTracer;
+  /** Null if metrics are not exported. */
+  readonly durations: RequestDurations | null;
+  readonly recordQuery: boolean;
+}
+
+/** Probes and the live page are looked at all the time: what they do is not recorded. */
+const quiet: Frame = { span: null, baggage: null, quiet: true, api: null };
+
+/** The span of each request. It is the current span of everything that runs for the request. */
+export function serverTracing(parts: ServerTracingParts): Middleware {
+  return {
+    name: "tracing",
+    slot: "tracing",
+    early: true,
+    forRoute: (route) => ({ wrap: (next) => (isLeftOut(route) ? quietly(next) : traced(route, next, parts)) }),
+  };
+}
+
+function isLeftOut(route: RouteInfo): boolean {
+  return route.internal || route.options["telemetry"] === false;
+}
+
+function quietly(next: Run): Run {
+  return (request) => runIn(quiet, next, request);
+}
+
+function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
+  const heads = new ServerHeads(pattern);
+  const observed = durations?.forRoute(pattern);
+
+  function begin(request: Request): ContextSpan {
+    const { source } = request;
+    const { parent, baggage } = tracer.received((name) => source.header(name));
+    const origin = host.originOf === null ? null : host.originOf(request);
+    const scheme = origin === null ? schemeOf(request) : origin.slice(0, origin.indexOf(":"));
+    const head = heads.of(request.method, scheme);
+    const start: ServerSpanStart = {
+      name: head.name,
+      kind: "server",
+      startedAt: request.startedAt,
+      request,
+      head,
+      host: origin === null ? (source.header("host") ?? "") : origin.slice(origin.indexOf("//") + 2),
+      recordQuery,
+    };
+    return tracer.begin(start, parent, baggage, ServerSpan);
+  }
+
+  function ended(request: Request, span: ContextSpan, status: number): void {
+    const now = performance.now();
+    observed?.(request.method, schemeOf(request), status, now - request.startedAt);
+    if (span instanceof ServerSpan) span.finish(status, now);
+  }
+
+  function finish(request: Request, span: ContextSpan, response: Response): Response {
+    const { body, status } = response;
+    // A body that is sent in pieces ends later than the handler.
+    if (typeof body === "object" && body !== null && (body instanceof FileBody || Symbol.asyncIterator in body)) {
+      request.onFinish(() => ended(request, span, status));
+    } else {
+      ended(request, span, status);
+    }
+    return response;
+  }
+
+  return (request) => {
+    request.startedAt = performance.now();
+    const span = begin(request);
+    request.serverSpan = span;
+    const response = runIn(span, next, request);
+    if (response instanceof Promise) return response.then((inner) => finish(request, span, inner));
+    return finish(request, span, response);
+  };
+}
+
+function schemeOf({ source }: Request): "http" | "https" {
+  return source.secure ? "https" : "http";
+}

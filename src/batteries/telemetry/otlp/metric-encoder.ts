@@ -1,0 +1,111 @@
+import type { HistogramPoint, Metric, NumberPoint, PointAttributes, SummaryPoint } from "../metrics/metric.js";
+import { writeAttribute } from "./attributes.js";
+import type { Writer } from "./writer.js";
+
+/** The counts since the start of the process, not since the last export (AggregationTemporality). */
+const cumulative = 2;
+const noLimit = Number.POSITIVE_INFINITY;
+
+/** The time that points cover, in microseconds since 1970. */
+export interface Interval {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Writes one `Metric` as field 2 of `ScopeMetrics`. */
+export function encodeMetric(writer: Writer, metric: Metric, interval: Interval): void {
+  const whole = writer.begin(0x12);
+  writer.byte(0x0a);
+  writer.text(metric.name);
+  writer.byte(0x12);
+  writer.text(metric.description);
+  if (metric.unit !== "") {
+    writer.byte(0x1a);
+    writer.text(metric.unit);
+  }
+  const data = writer.begin(dataTags[metric.kind]);
+  switch (metric.kind) {
+    case "gauge":
+      for (const point of metric.points) writeNumber(writer, point, interval);
+      break;
+    case "sum":
+      for (const point of metric.points) writeNumber(writer, point, interval);
+      writeTemporality(writer);
+      // Monotonic: it never falls.
+      writer.byte(0x18);
+      writer.byte(1);
+      break;
+    case "histogram":
+      for (const point of metric.points) writeHistogram(writer, point, interval);
+      writeTemporality(writer);
+      break;
+    case "summary":
+      for (const point of metric.points) writeSummary(writer, point, interval);
+      break;
+  }
+  writer.end(data);
+  writer.end(whole);
+}
+
+const dataTags = { gauge: 0x2a, sum: 0x3a, histogram: 0x4a, summary: 0x5a } as const;
+
+function writeTemporality(writer: Writer): void {
+  writer.byte(0x10);
+  writer.byte(cumulative);
+}
+
+function writeTimes(writer: Writer, { from, to }: Interval): void {
+  writer.byte(0x11);
+  writer.nanos(from);
+  writer.byte(0x19);
+  writer.nanos(to);
+}
+
+function writeAttributes(writer: Writer, tag: number, attributes: PointAttributes): void {
+  for (const [name, value] of attributes) writeAttribute(writer, tag, name, value, noLimit);
+}
+
+function writeNumber(writer: Writer, { attributes, value }: NumberPoint, interval: Interval): void {
+  const mark = writer.begin(0x0a);
+  writeTimes(writer, interval);
+  writer.byte(0x21);
+  writer.double(value);
+  writeAttributes(writer, 0x3a, attributes);
+  writer.end(mark);
+}
+
+function writeHistogram(writer: Writer, point: HistogramPoint, interval: Interval): void {
+  const mark = writer.begin(0x0a);
+  writeTimes(writer, interval);
+  writer.byte(0x21);
+  writer.fixed64(point.count);
+  writer.byte(0x29);
+  writer.double(point.sum);
+  const counts = writer.begin(0x32);
+  for (const count of point.buckets) writer.fixed64(count);
+  writer.end(counts);
+  const bounds = writer.begin(0x3a);
+  for (const bound of point.bounds) writer.double(bound);
+  writer.end(bounds);
+  writeAttributes(writer, 0x4a, point.attributes);
+  writer.end(mark);
+}
+
+function writeSummary(writer: Writer, point: SummaryPoint, interval: Interval): void {
+  const mark = writer.begin(0x0a);
+  writeTimes(writer, interval);
+  writer.byte(0x21);
+  writer.fixed64(point.count);
+  writer.byte(0x29);
+  writer.double(point.sum);
+  for (const [quantile, value] of point.quantiles) {
+    const entry = writer.begin(0x32);
+    writer.byte(0x09);
+    writer.double(quantile);
+    writer.byte(0x11);
+    writer.double(value);
+    writer.end(entry);
+  }
+  writeAttributes(writer, 0x3a, point.attributes);
+  writer.end(mark);
+}

@@ -1,0 +1,421 @@
+import { once } from "node:events";
+import net, { type AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Batch, BoundedBatches } from "../../../src/batteries/telemetry/export/batches.js";
+import { Exporter } from "../../../src/batteries/telemetry/export/exporter.js";
+import { GrpcTransport } from "../../../src/batteries/telemetry/export/grpc-transport.js";
+import { HttpTransport, retryAfter } from "../../../src/batteries/telemetry/export/http-transport.js";
+import { LossReport } from "../../../src/batteries/telemetry/export/loss-report.js";
+import type { Outcome, Transport } from "../../../src/batteries/telemetry/export/transport.js";
+import { readFields, readPartialSuccess } from "../../../src/batteries/telemetry/otlp/reader.js";
+import { Writer } from "../../../src/batteries/telemetry/otlp/writer.js";
+import fc from "../../support/properties.js";
+import { startCollector, startGrpcCollector } from "./collector.js";
+import { keepingLogger, traced } from "./traced.js";
+
+const scope = { name: "test", version: "" };
+const never = new AbortController().signal;
+
+function queueOf(limits: { items: number; bytes?: number; batchItems?: number }) {
+  const dropped: number[] = [];
+  const queue = new BoundedBatches(
+    { bytes: 1e9, batchItems: 2, ...limits },
+    { first() {}, sealed() {}, dropped: (count) => dropped.push(count) },
+  );
+  const add = (size = 1): void => queue.add(scope, (writer: Writer) => writer.raw(new Uint8Array(size)), null);
+  return { queue, add, dropped };
+}
+
+/** A transport whose outcomes are given; the last one repeats. */
+function scripted(...outcomes: Outcome[]): Transport & { readonly sent: number } {
+  let sent = 0;
+  return {
+    get sent() {
+      return sent;
+    },
+    send: async () => outcomes[Math.min(sent++, outcomes.length - 1)]!,
+    close() {},
+  };
+}
+
+const ok: Outcome = { kind: "sent", rejected: 0, message: "" };
+const later: Outcome = { kind: "later", reason: "busy", after: null };
+
+describe("the line of batches", () => {
+  it("is bounded by count and drops the oldest batch", () => {
+    const { queue, add, dropped } = queueOf({ items: 4 });
+    for (let i = 0; i < 7; i++) add();
+    expect(dropped).toEqual([2, 2]);
+    queue.seal();
+    expect([queue.take()?.count, queue.take()?.count, queue.take()]).toEqual([2, 1, null]);
+  });
+
+  it("is bounded by bytes, also for one item that is larger than all", () => {
+    const { queue, add, dropped } = queueOf({ items: 100, bytes: 1000, batchItems: 50 });
+    add(600);
+    add(600);
+    expect(dropped).toEqual([2]);
+    add(5000);
+    expect(dropped).toEqual([2, 1]);
+    expect(queue.clear()).toBe(0);
+  });
+
+  it("counts a batch that is on its way until it is done", () => {
+    const { queue, add, dropped } = queueOf({ items: 4 });
+    for (let i = 0; i < 2; i++) add();
+    const sending = queue.take()!;
+    for (let i = 0; i < 3; i++) add();
+    expect(dropped).toEqual([2]);
+    queue.done(sending);
+    for (let i = 0; i < 3; i++) add();
+    expect(dropped).toEqual([2]);
+  });
+});
+
+describe("the exporter", () => {
+  const exporterOf = (transport: Transport, count = 1) => {
+    const { queue, add } = queueOf({ items: 1000 });
+    for (let i = 0; i < count; i++) add();
+    queue.seal();
+    const lost: [number, string][] = [];
+    const pauses: number[] = [];
+    const exporter = new Exporter({
+      queue,
+      transport,
+      resource: new Uint8Array(0),
+      lost: (...loss) => lost.push(loss),
+      pause: (attempt) => {
+        pauses.push(attempt);
+        return 0;
+      },
+    });
+    return { exporter, lost, pauses };
+  };
+
+  it("repeats a batch that the collector cannot take now, up to six times", async () => {
+    const passing = scripted(later, later, ok);
+    const first = exporterOf(passing);
+    first.exporter.kick();
+    await vi.waitFor(() => expect(passing.sent).toBe(3));
+    expect(first.lost).toEqual([]);
+    expect(first.pauses).toEqual([1, 2]);
+    const failing = scripted(later);
+    const second = exporterOf(failing, 2);
+    second.exporter.kick();
+    await vi.waitFor(() => expect(second.lost).toEqual([[2, "busy"]]));
+    expect(failing.sent).toBe(6);
+  });
+
+  it("does not repeat what the collector refuses, and goes on with the next batch", async () => {
+    const transport = scripted({ kind: "refused", reason: "status 400" }, ok);
+    const { exporter, lost } = exporterOf(transport, 3);
+    exporter.kick();
+    await vi.waitFor(() => expect(transport.sent).toBe(2));
+    expect(lost).toEqual([[2, "status 400"]]);
+  });
+
+  it("counts the items that the collector rejects of a batch", async () => {
+    const { exporter, lost } = exporterOf(scripted({ kind: "sent", rejected: 1, message: "too old" }), 2);
+    await exporter.flush();
+    expect(lost).toEqual([[1, "too old"]]);
+  });
+
+  it("stops at the first failure when the application ends, and counts the rest as lost", async () => {
+    const transport = scripted(later);
+    const { exporter, lost } = exporterOf(transport, 10);
+    await exporter.close(60_000);
+    expect(transport.sent).toBeLessThanOrEqual(2);
+    expect(lost).toEqual([[10, "busy"]]);
+  });
+
+  it("ends within its time when the collector never replies", async () => {
+    const transport: Transport = {
+      send: (_, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener("abort", () => resolve(later));
+        }),
+      close() {},
+    };
+    const { exporter, lost } = exporterOf(transport, 3);
+    await exporter.close(10);
+    expect(lost).toEqual([[3, "the time for the last export was over"]]);
+  });
+});
+
+describe("losses", () => {
+  it("are logged at most once a minute, with their number", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const logger = keepingLogger();
+    const report = new LossReport(() => logger, "spans", "http://c");
+    for (let i = 0; i < 1000; i++) {
+      report.lost(5, "away");
+      report.failed("away");
+    }
+    expect(logger.lines).toMatchObject([{ level: "warn", lost: 5, reason: "away" }]);
+    vi.advanceTimersByTime(60_000);
+    expect(logger.lines).toHaveLength(2);
+    expect(logger.lines[1]).toMatchObject({ lost: 4995, lost_total: 5000 });
+    expect(report.total).toBe(5000);
+  });
+});
+
+/** A server that does as told with each connection. */
+async function rawServer(onConnection: (socket: net.Socket) => void): Promise<string> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    onConnection(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const bodyOf = (): Uint8Array[] => {
+  const batch = new Batch(64);
+  batch.from(scope);
+  batch.writer.raw(new Uint8Array([0x12, 0]));
+  return batch.body(new Uint8Array([0x0a, 0]));
+};
+
+describe.each(["http", "grpc"] as const)("over %s", (kind) => {
+  const open = (url: string, timeout = 10_000): Transport => {
+    const options = { url: new URL(url), headers: { "x-key": "k" }, timeout, compression: "none" as const, tls: {} };
+    const service = "opentelemetry.proto.collector.trace.v1.TraceService";
+    const transport = kind === "http" ? new HttpTransport(options) : new GrpcTransport(options, service);
+    onTestFinished(() => transport.close());
+    return transport;
+  };
+
+  it("a collector that is not there is tried later", async () => {
+    const outcome = await open("http://127.0.0.1:9").send(bodyOf(), never);
+    expect(outcome).toMatchObject({ kind: "later", reason: expect.stringContaining("ECONNREFUSED") });
+  });
+
+  it("a collector that accepts and never replies ends with the time limit", async () => {
+    const outcome = await open(await rawServer(() => {}), 50).send(bodyOf(), never);
+    expect(outcome).toMatchObject({ kind: "later", reason: "no response within 50 ms" });
+  });
+
+  it("a collector that closes the connection is tried later", async () => {
+    const outcome = await open(await rawServer((socket) => socket.destroy())).send(bodyOf(), never);
+    expect(outcome.kind).toBe("later");
+  });
+
+  it("a collector that sends garbage is tried later", async () => {
+    const url = await rawServer((socket) => {
+      socket.on("data", () => socket.write(Buffer.from("\x00\xff garbage \r\n\r\n\x01")));
+    });
+    expect((await open(url, 2000).send(bodyOf(), never)).kind).toBe("later");
+  });
+
+  it("an aborted attempt ends at once", async () => {
+    const abort = new AbortController();
+    const sending = open(await rawServer(() => abort.abort())).send(bodyOf(), abort.signal);
+    expect(await sending).toMatchObject({ kind: "later", reason: "the application ends" });
+  });
+});
+
+describe("over http", () => {
+  const open = (url: string, timeout = 10_000): HttpTransport => {
+    const transport = new HttpTransport({ url: new URL(url), headers: {}, timeout, compression: "none", tls: {} });
+    onTestFinished(() => transport.close());
+    return transport;
+  };
+
+  it.each([
+    [429, "later"],
+    [502, "later"],
+    [503, "later"],
+    [504, "later"],
+    [400, "refused"],
+    [401, "refused"],
+    [404, "refused"],
+    [500, "refused"],
+    [301, "refused"],
+  ])("status %d means %s", async (status, kind) => {
+    await using collector = await startCollector();
+    collector.respond = (_, response) => response.writeHead(status, { "retry-after": "7", location: "/" }).end();
+    const outcome = await open(`${collector.url}/v1/traces`).send(bodyOf(), never);
+    expect(outcome).toMatchObject({ kind, reason: `status ${status}` });
+    if (outcome.kind === "later") expect(outcome.after).toBe(7000);
+  });
+
+  it("a response without end is read up to a limit, and counts by its status", async () => {
+    const url = await rawServer((socket) => {
+      socket.once("data", () => {
+        socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        const piece = `4000\r\n${"x".repeat(0x4000)}\r\n`;
+        const more = (): void => {
+          while (!socket.destroyed && socket.write(piece)) {}
+        };
+        socket.on("drain", more);
+        more();
+      });
+    });
+    expect(await open(url).send(bodyOf(), never)).toMatchObject({ kind: "sent", rejected: 0 });
+  });
+
+  it("a partial success is read from the response", async () => {
+    await using collector = await startCollector();
+    const writer = new Writer(64);
+    const partial = writer.begin(0x0a);
+    writer.byte(0x08);
+    writer.varint(3);
+    writer.byte(0x12);
+    writer.text("too old");
+    writer.end(partial);
+    collector.respond = (_, response) => response.writeHead(200).end(writer.bytes);
+    const outcome = await open(`${collector.url}/v1/traces`).send(bodyOf(), never);
+    expect(outcome).toEqual({ kind: "sent", rejected: 3, message: "too old" });
+  });
+
+  it("Retry-After is seconds or a date", () => {
+    expect(retryAfter("120")).toBe(120_000);
+    expect(retryAfter(new Date(Date.now() - 5000).toUTCString())).toBe(0);
+    expect(retryAfter(new Date(Date.now() + 100_000).toUTCString())).toBeGreaterThan(50_000);
+    expect(retryAfter("soon")).toBeNull();
+    expect(retryAfter(undefined)).toBeNull();
+  });
+
+  it("a body can be compressed, and headers carry a key", async () => {
+    const collector = await startCollector();
+    const { send, flush } = await traced((app) => app.get("/", () => "x"), {
+      collector,
+      telemetry: { compression: "gzip", headers: { "x-key": "k1" } },
+    });
+    await send("/");
+    await flush();
+    expect(collector.spans).toHaveLength(1);
+    expect(collector.exports[0]!.headers).toMatchObject({
+      "content-encoding": "gzip",
+      "content-type": "application/x-protobuf",
+      "x-key": "k1",
+    });
+  });
+});
+
+describe("over grpc", () => {
+  it.each([
+    [14, "later"],
+    [4, "later"],
+    [3, "refused"],
+    [16, "refused"],
+    [8, "refused"],
+  ])("status %d means %s", async (status, kind) => {
+    await using collector = await startGrpcCollector(() => ({ status, trailers: { "grpc-message": "n%C3%B6" } }));
+    const service = "opentelemetry.proto.collector.trace.v1.TraceService";
+    const options = {
+      url: new URL(collector.url),
+      headers: {},
+      timeout: 10_000,
+      compression: "none" as const,
+      tls: {},
+    };
+    const transport = new GrpcTransport(options, service);
+    const outcome = await transport.send(bodyOf(), never);
+    transport.close();
+    expect(outcome).toMatchObject({ kind, reason: `gRPC status ${status}: nö` });
+  });
+
+  it("an exhausted collector that says when to come back is tried then", async () => {
+    // google.rpc.Status { details: [Any { type_url, value: RetryInfo { retry_delay: Duration { seconds: 2 } } }] }
+    const writer = new Writer(128);
+    const any = writer.begin(0x1a);
+    writer.byte(0x0a);
+    writer.text("type.googleapis.com/google.rpc.RetryInfo");
+    const info = writer.begin(0x12);
+    const delay = writer.begin(0x0a);
+    writer.byte(0x08);
+    writer.varint(2);
+    for (const mark of [delay, info, any]) writer.end(mark);
+    await using collector = await startGrpcCollector(() => ({
+      status: 8,
+      trailers: { "grpc-status-details-bin": writer.bytes.toString("base64") },
+    }));
+    const options = {
+      url: new URL(collector.url),
+      headers: {},
+      timeout: 10_000,
+      compression: "none" as const,
+      tls: {},
+    };
+    const transport = new GrpcTransport(options, "opentelemetry.proto.collector.trace.v1.TraceService");
+    const outcome = await transport.send(bodyOf(), never);
+    transport.close();
+    expect(outcome).toMatchObject({ kind: "later", after: 2000 });
+  });
+
+  it("spans, metrics and logs arrive", async () => {
+    const collector = await startGrpcCollector();
+    const { send, app, flush } = await traced((made) => made.get("/", () => "x"), {
+      collector,
+      telemetry: { protocol: "grpc", logs: true, headers: { "x-key": "k1" } },
+    });
+    await send("/");
+    app.logger.info("done");
+    await flush();
+    expect(collector.spans.map(({ name }) => name)).toEqual(["GET /"]);
+    expect(collector.logs.map(({ message }) => message)).toContain("done");
+    expect(collector.metrics.map(({ name }) => name)).toContain("http.server.request.duration");
+    expect(collector.exports[0]!.headers).toMatchObject({ "x-key": "k1", te: "trailers" });
+  });
+});
+
+describe("messages of a collector", () => {
+  it("of any bytes are read without an error", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        readFields(bytes);
+        expect(readPartialSuccess(bytes).rejected).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+});
+
+describe("an application whose collector is away", () => {
+  it("serves as before, keeps a bounded number of spans, says so once, and ends in time", async () => {
+    const collector = await startCollector();
+    await collector.close();
+    vi.stubEnv("OTEL_BSP_MAX_QUEUE_SIZE", "20");
+    vi.stubEnv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { send, close, lines, app } = await traced((made) => made.enableMetrics().get("/", () => "x"), {
+      collector,
+      telemetry: { metrics: false },
+    });
+    for (let i = 0; i < 100; i++) expect((await send("/")).status).toBe(200);
+    const shown = (await send("/metrics")).text;
+    expect(Number(/telemetry_lost_total\{signal="traces"\} (\d+)/.exec(shown)![1])).toBeGreaterThan(50);
+    const warnings = lines.filter(({ message }) => message.startsWith("telemetry:"));
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(warnings.length).toBeLessThanOrEqual(2);
+    await close();
+    expect(app.phase).toBe("stopped");
+    const lost = lines.filter(({ lost_total }) => lost_total !== undefined).at(-1);
+    expect(lost).toMatchObject({ lost_total: 101, reason: expect.stringContaining("ECONNREFUSED") });
+  });
+
+  it("exports what waits when the application ends", async () => {
+    const { send, close, collector } = await traced((app) => app.get("/", () => "x"));
+    await send("/");
+    expect(collector.exports).toEqual([]);
+    await close();
+    expect(collector.spans.map(({ name }) => name)).toEqual(["GET /"]);
+    expect(collector.metrics.map(({ name }) => name)).toEqual(["http.server.request.duration"]);
+  });
+
+  it("exports a batch that is full at once", async () => {
+    vi.stubEnv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "3");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { send, collector } = await traced((app) => app.get("/", () => "x"));
+    for (let i = 0; i < 7; i++) await send("/");
+    await vi.waitFor(() => expect(collector.spans).toHaveLength(6));
+  });
+});
