@@ -70,6 +70,19 @@ describe("registering a route", () => {
     expect(() => app.exceptionHandler(Error, () => "")).toThrow("too late");
     expect(() => app.registerBlueprint(new Blueprint("/x"))).toThrow("too late");
   });
+
+  it("throws for its blueprints too once it has been started, and for those inside of them", async () => {
+    const inner = new Blueprint("/inner");
+    const outer = new Blueprint("/outer").registerBlueprint(inner);
+    const app = new App().registerBlueprint(outer);
+    await app.start();
+    for (const blueprint of [outer, inner]) {
+      expect(() => blueprint.get("/late", () => "")).toThrow("registering /late comes too late");
+      expect(() => blueprint.use({ before() {} })).toThrow("use() comes too late");
+      expect(() => blueprint.addGuard(() => true)).toThrow("addGuard() comes too late");
+      expect(() => blueprint.registerBlueprint(new Blueprint("/x"))).toThrow("registerBlueprint() comes too late");
+    }
+  });
 });
 
 describe("what a handler returns", () => {
