@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import { BodyMemory } from "../../../src/server/body/body-memory.js";
 import type { ClientSocket } from "../../../src/server/net/client-socket.js";
-import { Connection, type ConnectionHost, maxHeld } from "../../../src/server/net/connection.js";
+import { Connection, type ConnectionHost } from "../../../src/server/net/connection.js";
 import { HeadParser } from "../../../src/server/net/head.js";
 import {
   BEHIND,
@@ -16,6 +16,7 @@ import {
   REQUEST,
   SKIPPING,
 } from "../../../src/server/net/phase.js";
+import { maxHeld } from "../../../src/server/net/request-reader.js";
 import { FieldLines, PreparedHeads } from "../../../src/server/net/response-head.js";
 import { type Dispatch, defaultLimits } from "../../../src/server/transport.js";
 import fc from "../../support/properties.js";
