@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { get } from "node:http";
 import { App, Authenticated, createLogger, JwtAuth, JwtConfig, type RevocationStore, UnauthorizedError } from "stoa";
 import { serve } from "stoa/testing";
@@ -115,6 +116,22 @@ describe("JwtAuth", () => {
     for (const part of [...good.split(".").slice(1), ...bad.split(".").slice(1), secret])
       expect(log).not.toContain(part);
     expect(log).toContain("about to fail");
+  });
+
+  it("refuses tokens that are signed but not base64url, which others may read differently", async () => {
+    const jwt = new JwtAuth({ secret });
+    const [header, payload] = forge({ exp: inOneHour() }).split(".") as [string, string];
+    const signed = (input: string): string =>
+      `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+    await expect(jwt.verify(signed(`${header}.${payload}`))).resolves.toMatchObject({});
+    for (const input of [
+      `${header}=.${payload}`,
+      `${header}.${payload}=`,
+      `${header}.${payload}\n`,
+      `${header}.${payload}!`,
+    ]) {
+      await expect(jwt.verify(signed(input))).rejects.toThrow("The token is invalid or has expired.");
+    }
   });
 
   it("never lets a token pass that was changed anywhere", async () => {
