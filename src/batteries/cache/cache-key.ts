@@ -55,9 +55,10 @@ function sortedQuery(query: string): string {
   const pairs = normalized(query)
     .split("&")
     .filter((pair) => pair !== "");
+  // The sort is stable: parameters of one name stay in their order.
   return pairs
-    .map((pair, index) => ({ pair, index, name: nameOf(pair) }))
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index))
+    .map((pair) => ({ pair, name: nameOf(pair) }))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
     .map(({ pair }) => pair)
     .join("&");
 }

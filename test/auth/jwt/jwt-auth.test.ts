@@ -118,6 +118,25 @@ describe("JwtAuth", () => {
     expect(log).toContain("about to fail");
   });
 
+  it("does not say that a token is revoked before the store knows it", async () => {
+    const kept: string[] = [];
+    let fails = false;
+    const revocations: RevocationStore = {
+      has: (id) => kept.includes(id),
+      async add(id) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (fails) throw new Error("the store is down");
+        return kept.push(id) > 0;
+      },
+    };
+    const jwt = new JwtAuth({ secret, revocations });
+    const [first, second] = [jwt.createToken(), jwt.createToken()];
+    await jwt.revoke(first);
+    await expect(jwt.verify(first)).rejects.toThrow(UnauthorizedError);
+    fails = true;
+    await expect(jwt.revoke(second)).rejects.toMatchObject({ status: 503 });
+  });
+
   it("refuses tokens that are signed but not base64url, which others may read differently", async () => {
     const jwt = new JwtAuth({ secret });
     const [header, payload] = forge({ exp: inOneHour() }).split(".") as [string, string];
