@@ -40,8 +40,9 @@ const input = {
 
 /**
  * The modules of the two files that applications start with.
- * - core: everything that src/index.ts imports, and what several of its parts on demand have in common: that is small, and
- *   a file of its own would take longer to open than to read. Parts of the database are left to the bundler.
+ * - core: everything that src/index.ts imports, and what the batteries have in common with its parts on demand: that is
+ *   small, and a file of its own would take longer to open than to read. What only parts on demand have in common is left
+ *   to the bundler: few applications load it.
  * - batteries: everything that features load at start, that is, with an `import()` in their feature.ts. One file: each
  *   takes longer to find and to open than forty kilobytes to read.
  */
@@ -50,10 +51,7 @@ function parts(graph) {
   const features = [...core].filter((id) => id.endsWith("/feature.ts"));
   const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
   const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !id.startsWith(join(root, "src/engines")));
-  const shares = [batteries, ...roots.map((id) => reached(graph, [id], core))];
-  const common = shares.flatMap((share, i) => [...share].filter((id) => shares.some((s, k) => k > i && s.has(id))));
-  // A root stays apart: it was put there on purpose.
-  for (const id of common) if (!roots.includes(id)) core.add(id);
+  for (const id of reached(graph, roots, core)) if (batteries.has(id)) core.add(id);
   for (const id of core) batteries.delete(id);
   return { core, batteries };
 }

@@ -10,7 +10,7 @@ const alsoIn = {
   pipeline: ["app", "route", "conformance/core.test.ts"],
   routing: ["route", "conformance/core.test.ts"],
   route: ["app", "conformance/core.test.ts"],
-  app: ["feature", "route", "batteries/cors", "conformance/core.test.ts"],
+  app: ["feature", "route", "batteries/cors", "batteries/rate-limit", "conformance/core.test.ts"],
   feature: ["app", "engines/engine.test.ts"],
   di: ["conformance/core.test.ts"],
   guards: ["auth/combinations.test.ts", "conformance/authentication.test.ts"],

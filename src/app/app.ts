@@ -153,7 +153,8 @@ class BaseApp extends Router {
 
   /** Handles a standard web Request; starts the application if it has not been started. */
   async fetch(web: globalThis.Request): Promise<globalThis.Response> {
-    await this.start();
+    this.#host.lifecycle.assertOutsideHook("a request to the application");
+    await this.#host.start();
     return withWeb(({ answerWeb }) => answerWeb(web, this.#host.dispatch));
   }
 
@@ -164,8 +165,8 @@ class BaseApp extends Router {
 
   /** A listener for node:http, to mount the application in an existing server. */
   nodeListener(): (request: IncomingMessage, response: ServerResponse) => void {
-    const ready = Promise.all([import("../server/node/transport.js"), this.start()]).then(([{ createNodeListener }]) =>
-      createNodeListener(this.#host.dispatch),
+    const ready = Promise.all([import("../server/node/transport.js"), this.#host.start()]).then(
+      ([{ createNodeListener }]) => createNodeListener(this.#host.dispatch),
     );
     ready.catch((error: unknown) => this.logger.error("the application failed to start", { error }));
     return (request, response) => {
@@ -177,12 +178,14 @@ class BaseApp extends Router {
   }
 
   /** Freezes the routes, connects the engines and runs the startup hooks; once. */
-  start(): Promise<void> {
-    return this.#host.start();
+  async start(): Promise<void> {
+    this.#host.lifecycle.assertOutsideHook("app.start()");
+    await this.#host.start();
   }
 
   /** Closes WebSockets, runs the shutdown hooks and closes the engines. */
   async stop(): Promise<void> {
+    this.#host.lifecycle.assertOutsideHook("app.stop()");
     await this.#host.stop();
   }
 

@@ -40,7 +40,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
   tracer: Tracer | null = null;
-  readonly #table = new RouteTable<AppRoute>();
+  #table = new RouteTable<AppRoute>();
   readonly #routes: AppRoute[] = [];
   readonly #features: Middleware[] = [];
   readonly #links: (readonly [label: string, path: string])[] = [];
@@ -104,7 +104,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
 
   route({ path, handler, options = {}, internal = false }: HostRoute): void {
     const whole = { hidden: true, ...options };
-    this.accept({ methods: ["GET"], path, websocket: false, options: whole, handler, scopes: [], internal });
+    this.accept([{ methods: ["GET"], path, websocket: false, options: whole, handler, scopes: [], internal }]);
   }
 
   link(label: string, path: string): void {
@@ -131,11 +131,21 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     return this.#stores.choose(kind, request);
   }
 
-  accept(definition: RouteDefinition): void {
-    this.#assertNotCompiled(`the route ${definition.path}`);
-    const route = appRoute(definition);
-    for (const method of definition.methods) this.#table.add(method, route);
-    this.#routes.push(route);
+  accept(definitions: readonly RouteDefinition[]): () => void {
+    const before = this.#routes.length;
+    const giveBack = (): void => this.#keepRoutes(before);
+    try {
+      for (const definition of definitions) {
+        this.#assertNotCompiled(`the route ${definition.path}`);
+        const route = appRoute(definition);
+        this.#addToTable(route);
+        this.#routes.push(route);
+      }
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+    return giveBack;
   }
 
   assertOpen(call: string): void {
@@ -221,6 +231,17 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       for (const item of options.middleware ?? []) if (typeof item === "object") all.add(item);
     }
     for (const item of all) item.prepare?.(this);
+  }
+
+  #addToTable(route: AppRoute): void {
+    for (const method of route.definition.methods) this.#table.add(method, route);
+  }
+
+  /** Drops all routes but the first `count`. The table is made anew: no route can be taken out of it. */
+  #keepRoutes(count: number): void {
+    this.#routes.length = count;
+    this.#table = new RouteTable();
+    for (const route of this.#routes) this.#addToTable(route);
   }
 
   #assertNotCompiled(what: string): void {

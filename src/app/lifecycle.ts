@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Feature } from "../feature/feature.js";
 import type { Host, Phase } from "../feature/host.js";
 import { ValueError } from "../internal/value-error.js";
@@ -17,6 +18,8 @@ export class Lifecycle {
   #draining: Promise<void> | null = null;
   #stopping: Promise<boolean> | null = null;
   #phase: Phase = "new";
+  /** Set while the startup hooks run: it knows the calls that come from one of them. */
+  #insideHook: AsyncLocalStorage<true> | null = null;
 
   constructor(features: readonly Feature[]) {
     this.#features = features;
@@ -37,6 +40,14 @@ export class Lifecycle {
   /** Prepares, opens and runs the startup hooks, once; the first failure ends the start. */
   start(host: Host, compile: () => void | Promise<void>): Promise<void> {
     return (this.#starting ??= this.#start(host, compile));
+  }
+
+  /** Throws in a startup hook, for a call that waits for the start to end: the start waits for the hook. */
+  assertOutsideHook(call: string): void {
+    if (this.#insideHook?.getStore() !== true) return;
+    throw new Error(
+      `${call} in a startup hook would wait for ever: it waits for the start, and the start for the hook`,
+    );
   }
 
   /** Informs the features that the server drains. Never rejects; `stop` waits for it. */
@@ -68,12 +79,24 @@ export class Lifecycle {
         const opening = feature.open?.(host);
         if (opening) await opening;
       }
-      for (const hook of this.#hooks.startup) await hook();
+      if (this.#hooks.startup.length > 0) await this.#runStartupHooks();
     } catch (error) {
       await this.#close(host);
       throw error;
     }
     this.#phase = "started";
+  }
+
+  async #runStartupHooks(): Promise<void> {
+    const inside = new AsyncLocalStorage<true>();
+    this.#insideHook = inside;
+    try {
+      for (const hook of this.#hooks.startup) await inside.run(true, hook);
+    } finally {
+      this.#insideHook = null;
+      // Otherwise every promise of the application would carry its value from now on.
+      inside.disable();
+    }
   }
 
   async #drain(host: Host): Promise<void> {

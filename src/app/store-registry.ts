@@ -17,11 +17,12 @@ export class StoreRegistry {
   }
 
   /** Logs, once for all workers of a server, everything that each of them keeps for itself. */
-  async warn({ settings, logger }: Host): Promise<void> {
-    if (this.#perProcess.size === 0 || settings.workers < 2) return;
+  async warn(host: Host): Promise<void> {
+    const { workers } = host.settings;
+    if (this.#perProcess.size === 0 || workers < 2) return;
     const { default: cluster } = await import("node:cluster");
     if (cluster.worker !== undefined && cluster.worker.id !== 1) return;
     const what = [...this.#perProcess].join(", ");
-    logger.warn(`each of the ${settings.workers} workers has its own ${what}: enable a key-value store to share`);
+    host.logger.warn(`each of the ${workers} workers has its own ${what}: enable a key-value store to share`);
   }
 }

@@ -1,4 +1,5 @@
 import type { Request } from "../http/request.js";
+import { isPromise } from "../internal/is-promise.js";
 import { show } from "../internal/options.js";
 import { didYouMean } from "../internal/suggest.js";
 import { ValueError } from "../internal/value-error.js";
@@ -93,7 +94,7 @@ export class Container {
     const make = (request: Request): unknown => {
       const injected: Injected = {};
       const waiting = provide(entries, 0, request, injected);
-      const made = waiting ? waiting.then(() => factory(request, injected)) : factory(request, injected);
+      const made = waiting ? waiting.then(() => factory(request, injected)) : native(factory(request, injected));
       disposeAfter(request, made, registration);
       return made;
     };
@@ -109,6 +110,15 @@ export class Container {
     const path = chain.length ? ` (${[...chain, name].join(" -> ")})` : "";
     return new ValueError(`unknown dependency '${name}'${path}${didYouMean(name, this.#registrations.keys())}`);
   }
+}
+
+/**
+ * A promise of another realm or library as one of ours. An object that has `then` alone, such as a queryset, is a value:
+ * it runs when it is awaited, and that is for the handler to decide.
+ */
+function native(made: unknown): unknown {
+  if (!isPromise(made) || made instanceof Promise) return made;
+  return typeof (made as Partial<Promise<unknown>>).catch === "function" ? Promise.resolve(made) : made;
 }
 
 function provide(

@@ -1,12 +1,14 @@
 import { utf8Of } from "../internal/encoding.js";
 import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
+import { onDemand } from "../internal/on-demand.js";
 import type { Span } from "../internal/tracer.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
 import { parseJson, requireJsonType } from "./json.js";
-import { type MultipartLimits, type Part, readParts } from "./multipart.js";
+import type { MultipartLimits } from "./multipart-parser.js";
+import type { Part } from "./parts.js";
 import { decodedPath } from "./path.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
@@ -216,7 +218,7 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** The parts of a multipart body, one after the other, for routes with `stream: true`. */
   parts(limits?: MultipartLimits): AsyncIterableIterator<Part> {
-    return readParts(this.source.header("content-type"), this.stream(), limits);
+    return partsOf(this.source.header("content-type"), this.stream(), limits);
   }
 
   /** Runs a function after the response has been sent, or after the client has disconnected. */
@@ -292,6 +294,16 @@ function buildParams(names: readonly string[] | null, values: readonly string[] 
   const params = new (Bare as unknown as new () => Record<string, string>)();
   for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
   return params;
+}
+
+const withParts = onDemand(() => import("./parts.js"));
+
+async function* partsOf(
+  contentType: string | undefined,
+  body: AsyncIterable<Uint8Array>,
+  limits: MultipartLimits | undefined,
+): AsyncIterableIterator<Part> {
+  yield* await withParts(({ readParts }) => readParts(contentType, body, limits));
 }
 
 async function* pieces(bytes: Uint8Array | null): AsyncIterableIterator<Uint8Array> {

@@ -49,18 +49,34 @@ class BlueprintSink implements RouteSink {
       throw new ValueError(`the blueprint '${this.prefix}' cannot be registered inside itself`);
     }
     if (this.#parents.includes(parent)) throw new ValueError(`the blueprint '${this.prefix}' is registered already`);
+    parent.accept(this.#behindPrefix(this.#routes));
     this.#parents.push(parent);
     parent.unmade.include(this.unmade);
-    for (const route of this.#routes) parent.accept(within(route, this.prefix, this.scope));
   }
 
-  accept(route: RouteDefinition): void {
-    this.#routes.push(route);
-    for (const parent of this.#parents) parent.accept(within(route, this.prefix, this.scope));
+  accept(routes: readonly RouteDefinition[]): () => void {
+    const undo: (() => void)[] = [];
+    const giveBack = (): void => {
+      for (const each of undo.reverse()) each();
+    };
+    try {
+      for (const parent of this.#parents) undo.push(parent.accept(this.#behindPrefix(routes)));
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+    const before = this.#routes.length;
+    this.#routes.push(...routes);
+    undo.push(() => void this.#routes.splice(before));
+    return giveBack;
   }
 
   assertOpen(call: string): void {
     for (const parent of this.#parents) parent.assertOpen(call);
+  }
+
+  #behindPrefix(routes: readonly RouteDefinition[]): RouteDefinition[] {
+    return routes.map((route) => within(route, this.prefix, this.scope));
   }
 
   #isInside(other: BlueprintSink): boolean {

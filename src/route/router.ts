@@ -68,8 +68,8 @@ export interface RouteSink {
   readonly scope: MutableScope;
   /** Decorated methods without an instance. */
   readonly unmade: UnmadeRoutes;
-  /** Takes a route, its own or a blueprint's. */
-  accept(route: RouteDefinition): void;
+  /** Takes routes, its own or a blueprint's: all of them, or none if one collides. Returns a function that gives them back. */
+  accept(routes: readonly RouteDefinition[]): () => void;
   /** Throws when it is too late for changes. */
   assertOpen(call: string): void;
 }
@@ -191,7 +191,7 @@ function register(
     ? readWebSocketOptions(`the WebSocket route ${path}`, plain)
     : readRouteOptions(`the route ${path}`, plain);
   const add = (call: AnyFunction): void => {
-    sink.accept({ methods, path, websocket, options: read, handler: call, scopes: [] });
+    sink.accept([{ methods, path, websocket, options: read, handler: call, scopes: [] }]);
   };
   const direct = typeof given === "function" ? (given as AnyFunction) : handler;
   if (direct !== undefined) {

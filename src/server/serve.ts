@@ -20,7 +20,7 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
   target.configure(plan.settings);
   await target.start();
-  const refusals = new Refusals(target.logger);
+  const refusals = new Refusals(target);
   const transport = createTransport(target.dispatch, {
     ...plan.limits,
     tls,

@@ -243,6 +243,16 @@ describe("a thrown response that cannot be sent", () => {
     expect((await app.request("/")).status).toBe(500);
     expect(logged).toEqual(["GET / failed"]);
   });
+
+  it("because its file is missing is a 404, as when it is returned", async () => {
+    const app = new App();
+    app.get("/thrown", () => {
+      throw Response.file("/no/such/file");
+    });
+    app.get("/returned", () => Response.file("/no/such/file"));
+    expect((await app.request("/returned")).status).toBe(404);
+    expect((await app.request("/thrown")).status).toBe(404);
+  });
 });
 
 describe("the result of an exception handler", () => {

@@ -120,3 +120,31 @@ describe("lifecycle hooks", () => {
     expect(() => app.onEvent("startup", 1 as never)).toThrow("the startup hook must be a function");
   });
 });
+
+describe("a startup hook", () => {
+  it.each([
+    ["app.request()", (app: App) => app.request("/"), "a request to the application in a startup hook"],
+    ["app.start()", (app: App) => app.start(), "app.start() in a startup hook"],
+    ["app.stop()", (app: App) => app.stop(), "app.stop() in a startup hook"],
+  ])("that awaits %s of its own application fails the start instead of waiting for ever", async (_, call, message) => {
+    const app = new App();
+    app.onEvent("startup", async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      await call(app);
+    });
+    await expect(app.start()).rejects.toThrow(`${message} would wait for ever`);
+  });
+
+  it("may ask another application, and others may ask for this one meanwhile", async () => {
+    const other = new App();
+    other.get("/", () => "other");
+    const app = new App();
+    app.get("/", () => app.state["found"]);
+    app.onEvent("startup", async () => {
+      app.state["found"] = await (await other.request("/")).text();
+    });
+    const responses = await Promise.all([app.request("/"), app.request("/")]);
+    expect(await Promise.all(responses.map((response) => response.text()))).toEqual(["other", "other"]);
+    await app.stop();
+  });
+});

@@ -43,6 +43,28 @@ describe("dependencies", () => {
     expect(await (await app.request("/", { headers: { "x-tenant": "acme" } })).text()).toBe("hi acme");
   });
 
+  it("may be made by a promise of another library; a value that only runs when it is awaited is injected as it is", async () => {
+    const disposed: unknown[] = [];
+    const foreign = (value: unknown): unknown => {
+      const own = Promise.resolve(value);
+      // biome-ignore lint/suspicious/noThenProperty: a promise of another library.
+      return { then: own.then.bind(own), catch: own.catch.bind(own) };
+    };
+    let runs = 0;
+    // biome-ignore lint/suspicious/noThenProperty: a query that runs when it is awaited.
+    const query = { then: (done: (rows: string[]) => void) => done([`run ${++runs}`]) };
+    const app = new App()
+      .registerScoped("name", { dispose: (value: never) => void disposed.push(value) }, () => foreign("ada"))
+      .registerScoped("query", () => query);
+    app.get("/", { inject: { name: Depends<string>("name"), query: Depends<object>("query") } }, (_, injected) => ({
+      name: injected.name,
+      same: injected.query === query,
+    }));
+    expect(await (await app.request("/")).json()).toEqual({ name: "ada", same: true });
+    await expect.poll(() => disposed).toEqual(["ada"]);
+    expect(runs).toBe(0);
+  });
+
   it("Dependencies are disposed after the response, by dispose or by their own method", async () => {
     const app = new App();
     const gone: string[] = [];

@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
 import { currentHealth } from "../../src/batteries/health/feature.js";
@@ -65,6 +65,19 @@ describe("an engine", () => {
     const { host, client } = hostWith({ open: () => new Promise(() => {}), openWithin: () => 0.01 });
     await expect(host.start()).rejects.toThrow("the probe did not open within 0.01 s");
     expect(client.closed).toBe(1);
+  });
+
+  it("that is open leaves no timer behind, which would keep the process alive", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { host } = hostWith();
+      await host.start();
+      expect(vi.getTimerCount()).toBe(0);
+      await host.stop();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("An engine that fails to open ends the start with its own error", async () => {

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
 import { type Form, FormFile, parseForm } from "../../src/http/form.js";
-import type { MultipartLimits } from "../../src/http/multipart.js";
+import type { MultipartLimits } from "../../src/http/multipart-parser.js";
 import { boundary, contentType, fieldPart, filePart, multipartBody, type RawPart } from "./multipart-body.js";
 
 const run = promisify(execFile);

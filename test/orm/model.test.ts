@@ -85,6 +85,23 @@ describe("a model", () => {
     );
   });
 
+  it("makes a foreign key unique where it is asked for, and an index where it is not", () => {
+    class Owner extends Model("owners", { id: field.auto() }) {}
+    class Pet extends Model("pets", {
+      id: field.auto(),
+      first: field.foreignKey(() => Owner, { unique: true }),
+      second: field.foreignKey(() => Owner, { relatedName: "others" }),
+      third: field.oneToOne(() => Owner, { relatedName: "only" }),
+    }) {}
+    const unique = Pet.meta.columns.map(({ column, unique, indexed }) => [column, unique, indexed]);
+    expect(unique).toEqual([
+      ["id", false, false],
+      ["first_id", true, false],
+      ["second_id", false, true],
+      ["third_id", true, false],
+    ]);
+  });
+
   it("A model creates indexes of every kind", () => {
     class Indexed extends Model(
       "indexed",

@@ -58,6 +58,45 @@ describe("registering a route", () => {
     expect(() => new Blueprint("/b").get("/{id", () => "")).toThrow("/{id");
   });
 
+  it("that collide leave nothing behind: a blueprint is registered as a whole or not at all", async () => {
+    const app = new App();
+    app.get("/b/two", () => "two");
+    const inner = new Blueprint("/inner");
+    inner.get("/deep", () => "deep");
+    const blueprint = new Blueprint("/b").registerBlueprint(inner);
+    blueprint.get("/one", () => "one");
+    blueprint.get("/two", () => "other");
+    for (let i = 0; i < 2; i++) {
+      expect(() => app.registerBlueprint(blueprint)).toThrow("GET /b/two is registered already");
+    }
+    const elsewhere = new App().registerBlueprint(blueprint);
+    expect(() => app.route("/b/two", { methods: ["POST", "GET"] }, () => "")).toThrow("GET /b/two is registered");
+    app.get("/b/later", () => "later");
+    const seen = async (asked: App, path: string, method = "GET"): Promise<string> => {
+      const response = await asked.request(path, { method });
+      return response.status === 200 ? response.text() : String(response.status);
+    };
+    expect(await seen(app, "/b/one")).toBe("404");
+    expect(await seen(app, "/b/inner/deep")).toBe("404");
+    expect(await seen(app, "/b/two")).toBe("two");
+    expect(await seen(app, "/b/two", "POST")).toBe("405");
+    expect(await seen(app, "/b/later")).toBe("later");
+    expect(await seen(elsewhere, "/b/inner/deep")).toBe("deep");
+    expect(await seen(elsewhere, "/b/two")).toBe("other");
+  });
+
+  it("of a blueprint that collide in one of its applications are in none of them", async () => {
+    const blueprint = new Blueprint("/b");
+    const first = new App().registerBlueprint(blueprint);
+    const second = new App();
+    second.get("/b/late", () => "taken");
+    second.registerBlueprint(blueprint);
+    expect(() => blueprint.get("/late", () => "late")).toThrow("GET /b/late is registered already");
+    expect((await first.request("/b/late")).status).toBe(404);
+    expect((await new App().registerBlueprint(blueprint).request("/b/late")).status).toBe(404);
+    expect(await (await second.request("/b/late")).text()).toBe("taken");
+  });
+
   it("A route that is added after the start is refused", async () => {
     const app = new App();
     await app.start();
@@ -69,6 +108,19 @@ describe("registering a route", () => {
     expect(() => app.onEvent("startup", () => {})).toThrow("too late");
     expect(() => app.exceptionHandler(Error, () => "")).toThrow("too late");
     expect(() => app.registerBlueprint(new Blueprint("/x"))).toThrow("too late");
+  });
+
+  it("throws for its blueprints too once it has been started, and for those inside of them", async () => {
+    const inner = new Blueprint("/inner");
+    const outer = new Blueprint("/outer").registerBlueprint(inner);
+    const app = new App().registerBlueprint(outer);
+    await app.start();
+    for (const blueprint of [outer, inner]) {
+      expect(() => blueprint.get("/late", () => "")).toThrow("registering /late comes too late");
+      expect(() => blueprint.use({ before() {} })).toThrow("use() comes too late");
+      expect(() => blueprint.addGuard(() => true)).toThrow("addGuard() comes too late");
+      expect(() => blueprint.registerBlueprint(new Blueprint("/x"))).toThrow("registerBlueprint() comes too late");
+    }
   });
 });
 

@@ -35,7 +35,7 @@ describe("refusals", () => {
     const lines: unknown[] = [];
     const logger = { info: (message: string, fields: unknown) => lines.push([message, fields]) } as unknown as Logger;
     let now = 0;
-    const refusals = new Refusals(logger, () => now);
+    const refusals = new Refusals({ logger }, () => now);
     for (let i = 0; i < 1000; i++) {
       now += 19;
       refusals.add(httpError(i % 2 === 0 ? "MALFORMED_REQUEST" : "REQUEST_TIMEOUT"));

@@ -1,5 +1,6 @@
 import type { Request } from "../../http/request.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
+import { boundedText } from "./bounded-text.js";
 
 /**
  * The key of a response: method, scheme, host, path and query. Query parameters are sorted by name, those of one name
@@ -16,14 +17,6 @@ export function cacheKey(method: string, request: Request, owner = "", body = ""
 /** The tag of all responses of one address, with any query; `\n` separates it from the tags of users. */
 export function addressTag(origin: string, path: string): string {
   return boundedText(`\n${origin.slice(origin.indexOf("//"))}${normalized(path)}`);
-}
-
-const maxLength = 256;
-
-/** A key or tag of bounded length: a long one is hashed, so that memory does not grow with the length of addresses. */
-export function boundedText(text: string): string {
-  if (text.length <= maxLength) return text;
-  return `#${nodeCrypto().createHash("sha256").update(text, "utf16le").digest("base64")}`;
 }
 
 /** Scheme and host as the application sees them. */
@@ -62,9 +55,10 @@ function sortedQuery(query: string): string {
   const pairs = normalized(query)
     .split("&")
     .filter((pair) => pair !== "");
+  // The sort is stable: parameters of one name stay in their order.
   return pairs
-    .map((pair, index) => ({ pair, index, name: nameOf(pair) }))
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.index - b.index))
+    .map((pair) => ({ pair, name: nameOf(pair) }))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
     .map(({ pair }) => pair)
     .join("&");
 }

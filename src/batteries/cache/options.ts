@@ -1,7 +1,7 @@
 import { isToken } from "../../http/headers.js";
 import { requestMethods } from "../../http/methods.js";
 import { type Check, type Checks, is, readCall, readOptions } from "../../internal/options.js";
-import { boundedText } from "./cache-key.js";
+import { boundedText } from "./bounded-text.js";
 import type { CacheStore } from "./store.js";
 
 /** The handling of requests that carry credentials. */

@@ -1,7 +1,7 @@
 import { ForbiddenError } from "../../errors/http-error.js";
-import { plainAddress } from "../../http/addresses.js";
+import { AddressSet, plainAddress } from "../../http/addresses.js";
 import type { Request } from "../../http/request.js";
-import { addressOf, hostName, isLocalhost, isNearby } from "../trusted-hosts/host-name.js";
+import { addressOf, hostName, isLocalhost } from "../trusted-hosts/host-name.js";
 
 // A page of another site can make a developer's browser request the live page and its events: by the address, which CORS
 // may allow to all, or under a name of its own that leads to this machine (DNS rebinding).
@@ -50,4 +50,13 @@ function isLocalHost(name: string): boolean {
 function isLocalClient(request: Request): boolean {
   const { ip } = request;
   return ip === "" || isNearby(plainAddress(ip) ?? ip);
+}
+
+/** Made at the first use: to load what compares addresses would cost every start of an application. */
+let nearby: AddressSet | undefined;
+
+/** True for an address of this machine or of a private network. */
+function isNearby(address: string): boolean {
+  nearby ??= new AddressSet("", ["loopback", "private", "linklocal"]);
+  return nearby.has(address);
 }

@@ -1,4 +1,4 @@
-import { AddressSet, plainAddress } from "../../http/addresses.js";
+import { plainAddress } from "../../http/addresses.js";
 import { ipFamily } from "../../http/ip-family.js";
 
 const hostField = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]\\]+))(?::\d*)?$/i;
@@ -14,13 +14,6 @@ export function hostName(field: string): string | null {
 /** The address that a host is, as an `AddressSet` takes it; null if the host is a name. */
 export function addressOf(name: string): string | null {
   return ipFamily(name) === 0 ? null : plainAddress(name);
-}
-
-const nearby = new AddressSet("", ["loopback", "private", "linklocal"]);
-
-/** True for an address of this machine or of a private network. */
-export function isNearby(address: string): boolean {
-  return nearby.has(address);
 }
 
 /** True for `localhost` and the names below it, which lead to this machine (RFC 6761 section 6.3). */

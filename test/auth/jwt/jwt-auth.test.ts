@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { get } from "node:http";
 import { App, Authenticated, createLogger, JwtAuth, JwtConfig, type RevocationStore, UnauthorizedError } from "stoa";
 import { serve } from "stoa/testing";
@@ -118,6 +119,41 @@ describe("JwtAuth", () => {
     for (const part of [...good.split(".").slice(1), ...bad.split(".").slice(1), secret])
       expect(log).not.toContain(part);
     expect(log).toContain("about to fail");
+  });
+
+  it("does not say that a token is revoked before the store knows it", async () => {
+    const kept: string[] = [];
+    let fails = false;
+    const revocations: RevocationStore = {
+      has: (id) => kept.includes(id),
+      async add(id) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (fails) throw new Error("the store is down");
+        return kept.push(id) > 0;
+      },
+    };
+    const jwt = new JwtAuth({ secret, revocations });
+    const [first, second] = [jwt.createToken(), jwt.createToken()];
+    await jwt.revoke(first);
+    await expect(jwt.verify(first)).rejects.toThrow(UnauthorizedError);
+    fails = true;
+    await expect(jwt.revoke(second)).rejects.toMatchObject({ status: 503 });
+  });
+
+  it("refuses tokens that are signed but not base64url, which others may read differently", async () => {
+    const jwt = new JwtAuth({ secret });
+    const [header, payload] = forge({ exp: inOneHour() }).split(".") as [string, string];
+    const signed = (input: string): string =>
+      `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+    await expect(jwt.verify(signed(`${header}.${payload}`))).resolves.toMatchObject({});
+    for (const input of [
+      `${header}=.${payload}`,
+      `${header}.${payload}=`,
+      `${header}.${payload}\n`,
+      `${header}.${payload}!`,
+    ]) {
+      await expect(jwt.verify(signed(input))).rejects.toThrow("The token is invalid or has expired.");
+    }
   });
 
   it("A token that was changed anywhere is never accepted", async () => {

@@ -88,6 +88,10 @@ describe("responses and headers that are never cached", () => {
         ),
     ],
     ["more than the largest entry", () => new Response("x".repeat(2000))],
+    [
+      "a type that is longer than the largest entry",
+      () => new Response("x", { headers: { "Content-Type": `text/plain; a=${"x".repeat(2000)}` } }),
+    ],
   ];
   it.each(cases)("A response of this kind is never cached: %s", async (_name, handler) => {
     let runs = 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import { BodyMemory } from "../../../src/server/body/body-memory.js";
 import type { ClientSocket } from "../../../src/server/net/client-socket.js";
-import { Connection, type ConnectionHost, maxHeld } from "../../../src/server/net/connection.js";
+import { Connection, type ConnectionHost } from "../../../src/server/net/connection.js";
 import { HeadParser } from "../../../src/server/net/head.js";
 import {
   BEHIND,
@@ -16,6 +16,7 @@ import {
   REQUEST,
   SKIPPING,
 } from "../../../src/server/net/phase.js";
+import { maxHeld } from "../../../src/server/net/request-reader.js";
 import { FieldLines, PreparedHeads } from "../../../src/server/net/response-head.js";
 import { type Dispatch, defaultLimits } from "../../../src/server/transport.js";
 import fc from "../../support/properties.js";
@@ -29,6 +30,7 @@ class FakeSocket implements ClientSocket {
   paused = false;
   ended = false;
   destroyed = false;
+  reset = false;
   room = Number.POSITIVE_INFINITY;
 
   write(data: string | Uint8Array, encoding: BufferEncoding = "utf8"): boolean {
@@ -56,6 +58,11 @@ class FakeSocket implements ClientSocket {
   }
 
   destroy(): void {
+    this.destroyed = true;
+  }
+
+  resetAndDestroy(): void {
+    this.reset = true;
     this.destroyed = true;
   }
 }
@@ -89,10 +96,10 @@ class FakeHost {
   handOver(): void {}
 }
 
-function connect(dispatch: Dispatch): { host: FakeHost; socket: FakeSocket; connection: Connection } {
+function connect(dispatch: Dispatch, secure = false): { host: FakeHost; socket: FakeSocket; connection: Connection } {
   const host = new FakeHost(dispatch);
   const socket = new FakeSocket();
-  return { host, socket, connection: new Connection(host as unknown as ConnectionHost, socket, false) };
+  return { host, socket, connection: new Connection(host as unknown as ConnectionHost, socket, secure) };
 }
 
 function send(connection: Connection, text: string): void {
@@ -254,5 +261,26 @@ describe("bytes behind a request that waits for its response", () => {
     await turn();
     expect(socket.paused).toBe(false);
     expect(parseResponses(socket.text)).toHaveLength(sent + 1);
+  });
+});
+
+describe("a response that breaks off after it has begun", () => {
+  async function* broken(): AsyncGenerator<string> {
+    yield "one";
+    await turn();
+    throw new Error("lost");
+  }
+
+  it.each([
+    ["a plain end: the missing last chunk shows the client that it is not whole", "1.1", false, false],
+    ["a reset where the end of the connection is the end of the body", "1.0", false, true],
+    ["a plain end over TLS, which has an end of its own", "1.0", true, false],
+  ])("ends with %s", async (_, version, secure, reset) => {
+    const { host, socket, connection } = connect(() => Response.stream(broken()), secure);
+    send(connection, `GET / HTTP/${version}\r\nHost: a\r\n\r\n`);
+    for (let turns = 0; turns < 100 && !socket.destroyed; turns++) await turn();
+    expect([socket.destroyed, socket.reset]).toEqual([true, reset]);
+    expect(socket.text).toContain("one");
+    expect(host.errors).toHaveLength(1);
   });
 });
