@@ -14,6 +14,7 @@ import { rateLimitFeature } from "../batteries/rate-limit/feature.js";
 import { requestContextFeature } from "../batteries/request-context/feature.js";
 import { requestIdFeature } from "../batteries/request-id/feature.js";
 import { loggingFeature } from "../batteries/request-log/feature.js";
+import { roomsFeature } from "../batteries/rooms/feature.js";
 import { securityHeadersFeature } from "../batteries/security-headers/feature.js";
 import { sessionsFeature } from "../batteries/sessions/feature.js";
 import { staticFilesFeature } from "../batteries/static-files/feature.js";
@@ -54,6 +55,7 @@ export const features = [
   circuitBreakerFeature,
   staticFilesFeature,
   webSocketsFeature,
+  roomsFeature,
   livePageFeature,
   openapiFeature,
   plannedFeatures,

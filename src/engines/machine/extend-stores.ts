@@ -7,6 +7,7 @@ import { MachineCacheStore } from "./cache.js";
 import { MachineBreakerStore } from "./circuits-store.js";
 import { MachineRateLimitStore } from "./rate-limit-store.js";
 import { MachineRevocations } from "./revocations.js";
+import { MachineRoomStore } from "./rooms-store.js";
 import { MachineSessionStore } from "./sessions.js";
 
 /**
@@ -26,7 +27,9 @@ export function extendStores(host: Host, link: SupervisorLink, onUse: () => void
   const revoked = once((own: MemoryRevocations) => new MachineRevocations(link, own));
   const sessions = once((own: MemorySessionStore) => new MachineSessionStore(link, own));
   const cache = once((own: MemoryCacheStore) => new MachineCacheStore(link, own));
+  const rooms = once(() => new MachineRoomStore(link));
   host.extend("rateLimit", counts);
+  host.extend("rooms", rooms);
   host.extend("circuits", circuits);
   host.extend("revokedTokens", (local) => (local instanceof MemoryRevocations ? revoked(local) : local));
   host.extend("sessions", (local) => (local instanceof MemorySessionStore ? sessions(local) : local));
