@@ -174,6 +174,7 @@ class MachineRateLimiter implements RateLimiter {
       client.reported = client.used;
       this.#tell(["used", this.#index, client.key, client.used]);
     }
+    this.#link.flush();
   };
 
   readonly #sweep = (): void => {

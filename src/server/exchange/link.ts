@@ -23,6 +23,8 @@ export interface SupervisorLink {
   ask(service: string, data: unknown, weight?: number): Promise<unknown>;
   /** Sends a message without a reply. */
   tell(service: string, data: unknown): void;
+  /** Sends the messages of this turn of the event loop now. */
+  flush(): void;
   /** Resolves when the supervisor has handled all messages so far. */
   settled(): Promise<void>;
   /** Handles the messages of the supervisor to a service. */
@@ -92,6 +94,10 @@ export class Link implements SupervisorLink {
 
   tell(service: string, data: unknown): void {
     this.#outbox.add([0, service, data]);
+  }
+
+  flush(): void {
+    this.#outbox.flush();
   }
 
   async settled(): Promise<void> {

@@ -43,12 +43,13 @@ export class Outbox<Message> {
   #schedule(): void {
     if (this.#scheduled || this.#sending) return;
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    setImmediate(this.flush);
   }
 
-  readonly #flush = (): void => {
+  /** Sends what waits now, unless a frame is on its way. */
+  readonly flush = (): void => {
     this.#scheduled = false;
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.length === 0 || this.#sending) return;
     const messages = this.#waiting;
     this.clear();
     this.#sending = true;

@@ -20,9 +20,15 @@ export class Machine {
     this.workers = workers;
   }
 
+  /** It lives until it is killed: tests share it. */
   static async start(env: Readonly<Record<string, string>> = {}, workers = 2): Promise<Machine> {
-    const program = new Program({ file, args: ["--workers", String(workers)], env });
+    const program = new Program({ file, args: ["--workers", String(workers)], env, shared: true });
     return new Machine(program, await program.url(), workers);
+  }
+
+  /** Kills the supervisor; its workers end by themselves. */
+  kill(): void {
+    this.program.child.kill("SIGKILL");
   }
 
   /** Each request has a connection of its own: the workers get them in turn. */
