@@ -14,6 +14,7 @@ import { rateLimitFeature } from "../batteries/rate-limit/feature.js";
 import { requestContextFeature } from "../batteries/request-context/feature.js";
 import { requestIdFeature } from "../batteries/request-id/feature.js";
 import { loggingFeature } from "../batteries/request-log/feature.js";
+import { roomsFeature } from "../batteries/rooms/feature.js";
 import { securityHeadersFeature } from "../batteries/security-headers/feature.js";
 import { sessionsFeature } from "../batteries/sessions/feature.js";
 import { staticFilesFeature } from "../batteries/static-files/feature.js";
@@ -23,6 +24,7 @@ import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
+import { machineFeature } from "../engines/machine/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -33,6 +35,7 @@ import { plannedFeatures } from "./planned.js";
 export const features = [
   telemetryFeature,
   databaseFeature,
+  machineFeature,
   kvstoreFeature,
   trustProxyFeature,
   requestContextFeature,
@@ -54,6 +57,7 @@ export const features = [
   circuitBreakerFeature,
   staticFilesFeature,
   webSocketsFeature,
+  roomsFeature,
   livePageFeature,
   openapiFeature,
   plannedFeatures,

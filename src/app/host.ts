@@ -13,11 +13,12 @@ import { createLogger } from "../logging/create-logger.js";
 import { ExceptionHandlers } from "../pipeline/exceptions.js";
 import type { Middleware, Run } from "../pipeline/middleware.js";
 import { createOnError } from "../pipeline/on-error.js";
-import type { SharedStores, StoreRequest } from "../pipeline/shared-stores.js";
+import type { SharedStores, StoreExtension, StoreRequest } from "../pipeline/shared-stores.js";
 import type { RouteDefinition } from "../route/definition.js";
 import { emptyScope, type RouteSink } from "../route/router.js";
 import { UnmadeRoutes } from "../route/unmade.js";
 import { RouteTable } from "../routing/table.js";
+import type { HubServices } from "../server/exchange/service.js";
 import type { RunSettings, RunTarget } from "../server/run-target.js";
 import type { SocketOptions } from "../websocket/options.js";
 import { type AppRoute, appRoute, compileRoutes, compileUnrouted } from "./compile-routes.js";
@@ -125,6 +126,14 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
 
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {
     this.#stores.share(kind, store);
+  }
+
+  extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void {
+    this.#stores.extend(kind, over);
+  }
+
+  async services(): Promise<HubServices> {
+    return (await import("../engines/machine/services.js")).machineServices();
   }
 
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {

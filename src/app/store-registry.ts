@@ -1,25 +1,38 @@
 import type { Host } from "../feature/host.js";
-import { isPerProcess, type SharedStores, type StoreRequest } from "../pipeline/shared-stores.js";
+import { isPerProcess, type SharedStores, type StoreExtension, type StoreRequest } from "../pipeline/shared-stores.js";
+
+type Extensions = { [Kind in keyof SharedStores]?: StoreExtension<SharedStores[Kind]> };
 
 /** The shared stores of an application, and a note of everything that is kept per process instead. */
 export class StoreRegistry {
   readonly #shared: Partial<SharedStores> = {};
+  readonly #extensions: Extensions = {};
   readonly #perProcess = new Set<string>();
 
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {
     this.#shared[kind] = store;
   }
 
+  extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void {
+    const extensions: { [K in Kind]?: StoreExtension<SharedStores[K]> } = this.#extensions;
+    extensions[kind] = over;
+  }
+
   choose<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
     const store = request.given ?? this.#shared[kind] ?? request.local();
-    if (isPerProcess(store)) this.#perProcess.add(request.holds);
+    if (!isPerProcess(store)) return store;
+    const extend = this.#extensions[kind];
+    if (extend !== undefined) return extend(store);
+    this.#perProcess.add(request.holds);
     return store;
   }
 
-  /** Logs, once for all workers of a server, everything that each of them keeps for itself. */
+  /**
+   * Logs, once for all workers of a server, everything that each of them keeps for itself. That is so only where another
+   * program, such as a process manager, has started the workers.
+   */
   async warn(host: Host): Promise<void> {
-    const { workers } = host.settings;
-    if (this.#perProcess.size === 0 || workers < 2) return;
+    if (this.#perProcess.size === 0 || host.settings.workers < 2) return;
     const { default: cluster } = await import("node:cluster");
     if (cluster.worker !== undefined && cluster.worker.id !== 1) return;
     const what = [...this.#perProcess].join(", ");

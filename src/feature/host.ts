@@ -3,7 +3,7 @@ import type { Request } from "../http/request.js";
 import type { Logger } from "../internal/logger.js";
 import type { Tracer } from "../internal/tracer.js";
 import type { Middleware } from "../pipeline/middleware.js";
-import type { SharedStores, StoreSource } from "../pipeline/shared-stores.js";
+import type { SharedStores, StoreExtension, StoreSource } from "../pipeline/shared-stores.js";
 import type { RouteDefinition, Scope } from "../route/definition.js";
 import type { RunSettings } from "../server/run-target.js";
 
@@ -44,6 +44,8 @@ export interface Host extends StoreSource {
   onRefused(listener: (code: string) => void): void;
   /** Offers a store to all features that ask for this kind. Engines call it in `prepare`. */
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void;
+  /** Makes stores of one process those of the machine, where no engine shares a store of this kind. */
+  extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void;
 }
 
 /** A GET route that a feature adds. It is left out of the API's documentation. */

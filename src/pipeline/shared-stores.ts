@@ -1,7 +1,7 @@
 /**
  * State that several workers and machines may have to share: counts of a rate limit, cached responses, circuits,
- * sessions, revoked tokens. A feature with such state requests a store by its kind and never decides alone where the
- * state lives.
+ * sessions, revoked tokens, rooms. A feature with such state requests a store by its kind and never decides alone where
+ * the state lives.
  */
 
 /** The kinds of shared stores. A feature adds its kind by merging into this interface. */
@@ -19,10 +19,14 @@ export interface StoreRequest<Store> {
   local(): Store;
 }
 
+/** Makes a store of all workers of a machine out of the store of one process. */
+export type StoreExtension<Store> = (local: Store) => Store;
+
 export interface StoreSource {
   /**
-   * The store to use: the one given, else one that an engine shares, else the local one. A store of one process is noted,
-   * so that an application with several workers says so in its log.
+   * The store to use: the one given, else one that an engine shares, else the local one. A local one, and a given one of
+   * one process, is extended to all workers of the machine where there are several. If that is not possible it is noted,
+   * so that the log says so.
    */
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind];
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "../internal/logger.js";
+import type { HubServices } from "./exchange/service.js";
 import type { Dispatch } from "./transport.js";
 
 /** The settings of a run that the application uses. */
@@ -31,6 +32,8 @@ export interface RunTarget {
   beginDrain(): void;
   /** Runs the shutdown hooks in reverse, each one even when another fails. False when one has failed. */
   stop(): Promise<boolean | void>;
+  /** Loads the state that a supervisor keeps for all its workers. Called in the supervisor, when one needs it. */
+  services?(): Promise<HubServices>;
   /** Lines to show below the address once the server listens: `["Docs", "/docs"]`. */
   links(): readonly (readonly [label: string, path: string])[];
 }

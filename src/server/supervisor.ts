@@ -2,6 +2,7 @@ import cluster, { type Worker } from "node:cluster";
 import { createServer } from "node:net";
 import { announce, type Links, urlOf } from "./banner.js";
 import { CrashLoop } from "./crash-loop.js";
+import { Hub } from "./exchange/hub.js";
 import { closeUntakenConnection } from "./handed-connections.js";
 import { childEnvironment, isChildMessage } from "./parent-link.js";
 import type { RunPlan } from "./run-options.js";
@@ -44,6 +45,7 @@ class Supervisor {
   readonly #target: RunTarget;
   readonly #plan: RunPlan;
   readonly #port: number | null;
+  readonly #hub: Hub;
   readonly #charges = new Set<Charge>();
   readonly #pending = new Set<NodeJS.Timeout>();
   readonly #crashes = new CrashLoop();
@@ -58,6 +60,7 @@ class Supervisor {
     this.#target = target;
     this.#plan = plan;
     this.#port = port;
+    this.#hub = new Hub(async () => (await target.services?.()) ?? {});
   }
 
   async start(): Promise<ListenAddress> {
@@ -90,6 +93,7 @@ class Supervisor {
     const charge: Charge = { worker: cluster.fork(role), readyAt: null, replaced: false, waiting: 0 };
     this.#charges.add(charge);
     closeUntakenConnection(charge.worker);
+    this.#hub.attach(charge.worker);
     charge.worker.on("message", (message: unknown) => this.#hear(charge, message));
     charge.worker.once("exit", (code: number | null, signal: string | null) => this.#bury(charge, code, signal));
     // The channel of a process that is just dying breaks; its exit is seen anyway.

@@ -37,6 +37,11 @@ export class MemoryRevocations implements RevocationStore {
     return true;
   }
 
+  /** @internal All ids, each with its end. */
+  list(): [id: string, until: number][] {
+    return [...this.#until];
+  }
+
   #sweep(): void {
     const now = Date.now() / 1000;
     for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id);

@@ -12,6 +12,10 @@ export class InvalidationTimes {
     this.#times[placeOf(tag)] = time;
   }
 
+  setAll(time: number): void {
+    this.#times.fill(time);
+  }
+
   /** True if one of the tags may have been invalidated after a time. */
   isAfter(time: number, tags: readonly string[]): boolean {
     return tags.some((tag) => this.#times[placeOf(tag)]! > time);

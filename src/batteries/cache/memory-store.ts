@@ -86,6 +86,12 @@ export class MemoryCacheStore implements CacheStore {
     return dropped;
   }
 
+  /** Drops everything. Responses that are being made are not stored either. */
+  clear(): void {
+    this.#invalidated.setAll(++this.#count);
+    while (this.#recent.oldest) this.#drop(this.#recent.oldest);
+  }
+
   /** Drops the entry for the same fields, and the oldest one of a key that has too many. */
   #makePlace(key: string, entry: CacheEntry): void {
     let count = 0;

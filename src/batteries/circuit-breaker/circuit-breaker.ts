@@ -35,8 +35,8 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
       if (ticket === 0) return onError(request, circuitOpen(waitMs), "sync");
       const answer = next(request);
       if (answer instanceof Promise) return this.#watch(request, answer, ticket);
-      this.#report(ticket, this.#outcomeOf(request, answer.status));
-      return answer;
+      const reported = this.#report(ticket, this.#outcomeOf(request, answer.status));
+      return reported === undefined ? answer : reported.then(() => answer);
     };
     const unknown = (request: Request, error: unknown): Answer => {
       this.#complain(error);
@@ -60,15 +60,15 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
   /** A request may end before its response: its time is up, or the client has gone. */
   #watch(request: Request, answer: Promise<Response>, ticket: number): Promise<Response> {
     let reported = false;
-    const report = (outcome: Outcome): void => {
-      if (reported) return;
+    const report = (outcome: Outcome): Promise<void> | undefined => {
+      if (reported) return undefined;
       reported = true;
-      this.#report(ticket, outcome);
+      return this.#report(ticket, outcome);
     };
-    request.onAbort((reason) => report(this.#outcomeOfAbort(reason)));
+    request.onAbort((reason) => void report(this.#outcomeOfAbort(reason)));
     return answer.then((response) => {
-      report(this.#outcomeOf(request, response.status));
-      return response;
+      const reporting = report(this.#outcomeOf(request, response.status));
+      return reporting === undefined ? response : reporting.then(() => response);
     });
   }
 
@@ -83,13 +83,15 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
     return timedOut && this.#failureCodes.has(504) ? "failure" : "neither";
   }
 
-  #report(ticket: number, outcome: Outcome): void {
+  /** A response waits for its report: the next request of the same client finds the circuit in its new state. */
+  #report(ticket: number, outcome: Outcome): Promise<void> | undefined {
     try {
       const reported = this.breaker.report(ticket, outcome);
-      if (reported instanceof Promise) reported.catch((error: unknown) => this.#complain(error));
+      if (reported instanceof Promise) return reported.catch((error: unknown) => this.#complain(error));
     } catch (error) {
       this.#complain(error);
     }
+    return undefined;
   }
 
   #complain(error: unknown): void {

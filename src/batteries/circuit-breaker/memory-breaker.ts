@@ -12,6 +12,13 @@ import type {
 /** Milliseconds after which to try again while all probes are on their way. */
 const probesBusyMs = 1000;
 
+export interface BreakerView {
+  readonly state: BreakerState;
+  readonly ticket: number;
+  readonly failures: number;
+  readonly waitMs: number;
+}
+
 /** The states of a circuit and the transitions between them. */
 export class MemoryBreaker implements Breaker {
   readonly #policy: BreakerPolicy;
@@ -53,6 +60,11 @@ export class MemoryBreaker implements Breaker {
     if (this.#state === "half-open") this.#reportProbe(outcome);
     else if (outcome === "success") this.#failures = 0;
     else if (outcome === "failure" && ++this.#failures >= this.#policy.failureThreshold) this.#become("open");
+  }
+
+  /** The state for another process, which admits requests by it: the ticket, and the time for which it is open. */
+  view(): BreakerView {
+    return { state: this.#state, ticket: this.#pass.ticket, failures: this.#failures, waitMs: this.#remaining() };
   }
 
   snapshot(): BreakerSnapshot {

@@ -27,9 +27,12 @@ export interface RateLimitOptions {
   readonly key?: RateLimitKey;
   /** Largest number of clients that are counted; beyond it the least recent are dropped. Default 100000. */
   readonly maxKeys?: number;
-  /** Handling of requests while a shared store fails. Default "allow". */
-  readonly onStoreError?: "allow" | "refuse";
-  /** The store of the counts. Default: the key-value store if one is enabled, else the memory of this process. */
+  /**
+   * Handling of requests while a shared store fails: "allow" lets each process count for itself, "deny" refuses with 503.
+   * Default "allow".
+   */
+  readonly onStoreError?: "allow" | "deny";
+  /** The store of the counts. Default: the key-value store if one is enabled, else the memory of the machine's server. */
   readonly store?: RateLimitStore;
 }
 
@@ -45,7 +48,7 @@ const checks: Checks<RateLimitOptions> = {
   latencyMs: is.number(0.001),
   key: is.function,
   maxKeys: is.integer(2),
-  onStoreError: is.oneOf("allow", "refuse"),
+  onStoreError: is.oneOf("allow", "deny"),
   store: is.object,
 };
 

@@ -9,14 +9,18 @@ import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
 import type { RateLimitConfig } from "./config.js";
 import { addressKey, boundedKey } from "./identity.js";
-import type { RateLimiter, RateLimitStore, RateVerdict } from "./store.js";
+import { MemoryRateLimitStore } from "./memory-store.js";
+import type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "./store.js";
 
 type Answer = Response | Promise<Response>;
 
 /** Limits the requests of each client. One for each config; routes that share a config share its counts. */
 export class RateLimit implements Pick<Middleware, "wrap"> {
   readonly #config: RateLimitConfig;
+  readonly #policy: RatePolicy;
   readonly #limiter: RateLimiter;
+  /** Counts in this process while the store fails. */
+  #fallback: RateLimiter | null = null;
   readonly #adaptive: AdaptiveLimit | null;
   readonly #logger: Logger;
   #complainedAt = Number.NEGATIVE_INFINITY;
@@ -26,12 +30,8 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     const windowMs = config.windowSecs * 1000;
     this.#config = config;
     this.#logger = logger;
-    this.#limiter = store.limiter({
-      name,
-      kind: kind === "sliding_window" ? kind : "token_bucket",
-      windowMs,
-      maxKeys,
-    });
+    this.#policy = { name, kind: kind === "sliding_window" ? kind : "token_bucket", windowMs, maxKeys };
+    this.#limiter = store.limiter(this.#policy);
     this.#adaptive =
       kind === "adaptive"
         ? new AdaptiveLimit({ ...config, windowMs, latencyMs: config.latencyMs }, performance.now())
@@ -46,13 +46,19 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
       try {
         verdict = this.#limiter.take(key, limit);
       } catch (error) {
-        return this.#undecided(request, error, run, onError);
+        return undecided(request, error, key, limit);
       }
       if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
       return verdict.then(
         (value) => settle(request, value, limit),
-        (error: unknown) => this.#undecided(request, error, run, onError),
+        (error: unknown) => undecided(request, error, key, limit),
       );
+    };
+    const undecided = (request: Request, error: unknown, key: string, limit: number): Answer => {
+      this.#complain(error);
+      if (this.#config.onStoreError === "deny") return onError(request, httpError("SERVICE_UNAVAILABLE"), "async");
+      this.#fallback ??= new MemoryRateLimitStore().limiter(this.#policy);
+      return settle(request, this.#fallback.take(key, limit) as RateVerdict, limit);
     };
     const settle = (request: Request, verdict: RateVerdict, limit: number): Answer => {
       const answer = verdict.allowed ? run(request) : onError(request, tooMany(verdict.retryMs), "sync");
@@ -84,16 +90,12 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     };
   }
 
-  /** Handles a request for which the store failed. */
-  #undecided(request: Request, error: unknown, run: Run, onError: OnError): Answer {
-    const refuses = this.#config.onStoreError === "refuse";
+  #complain(error: unknown): void {
     const now = performance.now();
-    if (now - this.#complainedAt > 10_000) {
-      this.#complainedAt = now;
-      const what = refuses ? "requests are refused" : "requests pass without a limit";
-      this.#logger.error(`the store of the rate limit failed: ${what}`, { error });
-    }
-    return refuses ? onError(request, httpError("SERVICE_UNAVAILABLE"), "async") : run(request);
+    if (now - this.#complainedAt < 10_000) return;
+    this.#complainedAt = now;
+    const what = this.#config.onStoreError === "deny" ? "requests are refused" : "each process counts for itself";
+    this.#logger.error(`the store of the rate limit failed: ${what}`, { error });
   }
 }
 

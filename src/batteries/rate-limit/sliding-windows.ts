@@ -1,5 +1,6 @@
+import { type LendingLimiter, type Loan, loanLife } from "./loans.js";
 import type { RecentMap } from "./recent-map.js";
-import type { RateLimiter, RateVerdict } from "./store.js";
+import type { RateVerdict } from "./store.js";
 
 /** Times and counts in turn, oldest first, and the sum of the counts. */
 interface Window {
@@ -14,7 +15,7 @@ const maxGroups = 64;
  * request is stored. Beyond 64, the requests of one 64th of the window are stored together with the end of that part: a
  * window then costs no more memory, and a request waits longer than necessary by that part at most.
  */
-export class SlidingWindows implements RateLimiter {
+export class SlidingWindows implements LendingLimiter {
   readonly #windowMs: number;
   readonly #windows: RecentMap<Window>;
   readonly #clock: () => number;
@@ -44,6 +45,33 @@ export class SlidingWindows implements RateLimiter {
     else log.push(time, 1);
     window.total += 1;
     return { allowed: true, remaining: limit - window.total, resetMs: time + this.#windowMs - now, retryMs: 0 };
+  }
+
+  /** Only where requests are counted together: they have the time of their part's end, up to which the loan holds. */
+  lend(key: string, limit: number, tokens: number): Loan | null {
+    const now = this.#clock();
+    const window = this.#windows.get(key, now);
+    if (window === undefined || limit <= maxGroups) return null;
+    const { log } = window;
+    const basis = this.#endOfPart(now);
+    const count = Math.min(tokens, limit - window.total);
+    if (count < 1 || log[log.length - 2] !== basis) return null;
+    log[log.length - 1]! += count;
+    window.total += count;
+    return { tokens: count, life: Math.min(loanLife, basis - now), basis };
+  }
+
+  settle(key: string, { basis }: Loan, unused: number): void {
+    const window = this.#windows.get(key, this.#clock());
+    if (window === undefined) return;
+    const { log } = window;
+    for (let i = log.length - 2; i >= 0 && log[i]! >= basis; i -= 2) {
+      if (log[i] !== basis) continue;
+      const back = Math.min(unused, log[i + 1]!);
+      log[i + 1]! -= back;
+      window.total -= back;
+      if (log[i + 1] === 0) log.splice(i, 2);
+    }
   }
 
   #forget(window: Window, now: number): void {

@@ -1,13 +1,16 @@
+import { type LendingLimiter, type Loan, loanLife } from "./loans.js";
 import type { RecentMap } from "./recent-map.js";
-import type { RateLimiter, RateVerdict } from "./store.js";
+import type { RateVerdict } from "./store.js";
 
 /** A bucket is no more than the time at which it will be full again (the generic cell rate algorithm). */
 interface Bucket {
   fullAt: number;
+  /** Milliseconds that are lent. They cannot refill: a client that comes back to a full bucket would get them twice. */
+  lent: number;
 }
 
 /** Token buckets: `limit` requests at once, refilled evenly over the window. */
-export class TokenBuckets implements RateLimiter {
+export class TokenBuckets implements LendingLimiter {
   readonly #windowMs: number;
   readonly #buckets: RecentMap<Bucket>;
   readonly #clock: () => number;
@@ -23,15 +26,37 @@ export class TokenBuckets implements RateLimiter {
     const interval = this.#windowMs / limit;
     let bucket = this.#buckets.get(key, now);
     if (bucket === undefined) {
-      bucket = { fullAt: now };
+      bucket = { fullAt: now, lent: 0 };
       this.#buckets.add(key, bucket, now);
     }
-    const missing = Math.max(0, bucket.fullAt - now);
+    const missing = Math.max(bucket.lent, bucket.fullAt - now);
     const left = this.#windowMs - missing - interval;
     // Sums of fractions of milliseconds are not exact; a thousandth of a request does not matter.
     if (left < interval * -0.001) return { allowed: false, remaining: 0, resetMs: missing, retryMs: -left };
     bucket.fullAt = now + missing + interval;
     const remaining = Math.max(0, Math.floor(left / interval + 0.001));
     return { allowed: true, remaining, resetMs: missing + interval, retryMs: 0 };
+  }
+
+  lend(key: string, limit: number, tokens: number): Loan | null {
+    const now = this.#clock();
+    const bucket = this.#buckets.get(key, now);
+    if (bucket === undefined) return null;
+    const basis = this.#windowMs / limit;
+    const missing = Math.max(bucket.lent, bucket.fullAt - now);
+    const count = Math.min(tokens, Math.floor((this.#windowMs - missing) / basis));
+    if (count < 1) return null;
+    bucket.fullAt = now + missing + count * basis;
+    bucket.lent += count * basis;
+    return { tokens: count, life: loanLife, basis };
+  }
+
+  settle(key: string, { tokens, basis }: Loan, unused: number): void {
+    const now = this.#clock();
+    const bucket = this.#buckets.get(key, now);
+    if (bucket === undefined) return;
+    const missing = Math.max(bucket.lent, bucket.fullAt - now);
+    bucket.lent = Math.max(0, bucket.lent - tokens * basis);
+    bucket.fullAt = now + Math.max(bucket.lent, missing - unused * basis);
   }
 }

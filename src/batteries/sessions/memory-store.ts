@@ -17,16 +17,18 @@ const sweepEvery = 10_000;
 const overhead = 250;
 
 /**
- * Sessions in the memory of one process: for development and tests. They end with the process, and other workers do not
- * know them. When there are too many, or they take too many bytes, those written longest ago are dropped.
+ * Sessions in memory: for development and tests. They end with the server. Of several workers the supervisor keeps them.
+ * When there are too many, or they take too many bytes, those written longest ago are dropped.
  */
 export class MemorySessionStore implements SessionStore {
   /** @internal */
   readonly [perProcess] = true;
   readonly #entries = new Map<string, Entry>();
   readonly #written = new RecencyList<Entry>();
-  readonly #limit: number;
-  readonly #maxSize: number;
+  /** @internal */
+  readonly limit: number;
+  /** @internal */
+  readonly maxSize: number;
   #size = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -36,8 +38,8 @@ export class MemorySessionStore implements SessionStore {
       throw new ValueError("MemorySessionStore takes the largest number of sessions, an integer from 1 on");
     if (!Number.isInteger(maxSize) || maxSize < 1)
       throw new ValueError("MemorySessionStore takes the largest number of bytes, an integer from 1 on");
-    this.#limit = limit;
-    this.#maxSize = maxSize;
+    this.limit = limit;
+    this.maxSize = maxSize;
   }
 
   get size(): number {
@@ -54,7 +56,7 @@ export class MemorySessionStore implements SessionStore {
     const json = JSON.stringify(session);
     const size = textSize(key) + textSize(json) + overhead;
     const entry: Entry = { key, json, expires: Date.now() + ttl * 1000, size, newer: null, older: null };
-    if (size > this.#maxSize) throw new ValueError("the session is larger than all that the MemorySessionStore holds");
+    if (size > this.maxSize) throw new ValueError("the session is larger than all that the MemorySessionStore holds");
     if (this.#isFull(size)) this.#sweep();
     while (this.#isFull(size)) this.#drop(this.#written.oldest!);
     this.#entries.set(key, entry);
@@ -79,7 +81,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   #isFull(added: number): boolean {
-    return this.#entries.size >= this.#limit || this.#size + added > this.#maxSize;
+    return this.#entries.size >= this.limit || this.#size + added > this.maxSize;
   }
 
   /** Drops expired sessions. It looks at every session, so it runs seldom. */

@@ -104,6 +104,11 @@ export class KvStore extends KvCommands {
     return this.#pool.choose().client as unknown as KvClient;
   }
 
+  /** @internal A channel as the server knows it, for scripts that publish. */
+  prefixed(channel: string): string {
+    return this.#runner.prefix + channel;
+  }
+
   /** True for a cluster. */
   get clustered(): boolean {
     return this.#runner.clustered;

@@ -123,7 +123,7 @@ describe("a sliding window", () => {
 describe("the memory of a rate limit", () => {
   it("The memory of a rate limit is bounded under a million clients, and the most recent keys stay", () => {
     let now = 0;
-    const map = new RecentMap<{ fullAt: number }>(1000, 1e9);
+    const map = new RecentMap<{ fullAt: number; lent: number }>(1000, 1e9);
     const buckets = new TokenBuckets(60_000, map, () => now);
     for (let i = 0; i < 2; i++) buckets.take("regular", 2);
     for (let i = 0; i < 1_000_000; i++) {
@@ -136,7 +136,7 @@ describe("the memory of a rate limit", () => {
 
   it("A key that was not used for a window is forgotten", () => {
     let now = 0;
-    const map = new RecentMap<{ fullAt: number }>(1000, 100);
+    const map = new RecentMap<{ fullAt: number; lent: number }>(1000, 100);
     const buckets = new TokenBuckets(100, map, () => now);
     for (let i = 0; i < 500; i++) buckets.take(`client ${i}`, 2);
     expect(map.size).toBe(500);

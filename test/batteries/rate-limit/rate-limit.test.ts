@@ -301,7 +301,7 @@ describe("WebSocket routes", () => {
 });
 
 describe("a store given as an option", () => {
-  function withStore(store: RateLimitStore, onStoreError?: "allow" | "refuse"): App {
+  function withStore(store: RateLimitStore, onStoreError?: "allow" | "deny"): App {
     const app = limited(RateLimitConfig.tokenBucket(1, 60, { store, ...(onStoreError && { onStoreError }) }));
     app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
     return app;
@@ -328,8 +328,11 @@ describe("a store given as an option", () => {
         throw new Error("down");
       },
     ]) {
-      expect((await withStore({ limiter: () => ({ take }) }).request("/")).status).toBe(200);
-      expect((await withStore({ limiter: () => ({ take }) }, "refuse").request("/")).status).toBe(503);
+      const app = withStore({ limiter: () => ({ take }) });
+      expect((await app.request("/")).status).toBe(200);
+      const refused = await app.request("/");
+      expect([refused.status, refused.headers.get("ratelimit-remaining")]).toEqual([429, "0"]);
+      expect((await withStore({ limiter: () => ({ take }) }, "deny").request("/")).status).toBe(503);
     }
   });
 });

@@ -13,6 +13,8 @@ export interface ProgramOptions {
   /** The program's file, where it is not the common one. */
   readonly file?: string;
   readonly cwd?: string;
+  /** True for a program of several tests: whoever started it ends it. */
+  readonly shared?: boolean;
   /** A shell command line that runs `"$@"`. */
   readonly shell?: string;
 }
@@ -42,7 +44,7 @@ export class Program {
       this.#closed = true;
       return { code, signal };
     });
-    onTestFinished(() => void this.child.kill("SIGKILL"));
+    if (!options.shared) onTestFinished(() => void this.child.kill("SIGKILL"));
   }
 
   /** Waits until the standard output holds the text, `count` times. */

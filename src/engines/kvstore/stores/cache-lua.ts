@@ -4,6 +4,8 @@
  * - `root:tag:<tag>`, a sorted set: `id variant` of each entry with the tag, by the time at which it ends
  * - `root:gone:<tag>`: the time of the last invalidation; kept for an hour, which no response takes to make
  *
+ * What is dropped or replaced is published in the channel `cache:gone`: ids of entries and tags, with spaces between.
+ *
  * KEYS[1] is the root, from which a script makes further keys: all lie on one server. KEYS[2] is the hash of the entry.
  */
 
@@ -13,6 +15,8 @@ local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(micros / 1000)
 local function tagKey(tag) return KEYS[1] .. ':tag:' .. tag end
 local function goneKey(tag) return KEYS[1] .. ':gone:' .. tag end
+-- Without the right to publish, no process could have subscribed either.
+local function tell(dropped) redis.pcall('PUBLISH', string.match(KEYS[1], '^(.*){%d+}$') .. 'gone', dropped) end
 `;
 
 /** ARGV: 1 for an invalidation. Replies a time that is later than that of every invalidation before. */
@@ -63,6 +67,7 @@ local member = id .. ' ' .. variant
 local old = redis.call('HGET', KEYS[2], 't:' .. variant)
 if old then
   for tag in string.gmatch(old, '%S+') do redis.call('ZREM', tagKey(tag), member) end
+  tell(id)
 end
 local lists = {ARGV[4]}
 local names = redis.call('HGET', KEYS[2], 'n')
@@ -106,6 +111,7 @@ for i = 1, #fields, 2 do
     for tag in string.gmatch(fields[i + 1], '%S+') do redis.call('ZREM', tagKey(tag), id .. ' ' .. variant) end
   end
 end
+tell(id)
 return redis.call('DEL', KEYS[2])
 `;
 
@@ -128,5 +134,6 @@ for i = 2, #ARGV do
   end
   redis.call('DEL', tagKey(ARGV[i]))
 end
+tell(table.concat(ARGV, ' ', 2))
 return dropped
 `;

@@ -84,6 +84,15 @@ export class KvCacheStore implements CacheStore {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
+  /** The name of a key, and of a tag, in the messages about dropped entries. */
+  idOf(key: string): string {
+    return this.#placeOf(key).id;
+  }
+
+  tagId(tag: string): string {
+    return tagId(tag);
+  }
+
   /** The time is that of one server, whatever part an entry lies in. */
   get #clockKey(): string {
     return `${rootOf(0)}:clock`;

@@ -1,0 +1,83 @@
+import type { StoredMessage } from "./store.js";
+
+/** A message as it is sent to the clients of this process. Made once for all of them. */
+export class Delivery {
+  readonly id: number;
+  readonly #room: string;
+  readonly #json: string;
+  #text: string | null = null;
+  #envelope: string | null = null;
+
+  constructor(room: string, { id, text }: StoredMessage) {
+    this.id = id;
+    this.#room = room;
+    this.#json = text;
+  }
+
+  /** A string as it is, anything else as JSON. */
+  get text(): string {
+    this.#text ??= this.#json.startsWith('"') ? (JSON.parse(this.#json) as string) : this.#json;
+    return this.#text;
+  }
+
+  get envelope(): string {
+    this.#envelope ??= `{"room":${JSON.stringify(this.#room)},"id":"${this.id}","data":${this.#json}}`;
+    return this.#envelope;
+  }
+}
+
+/** A client in a room. */
+export interface RoomClient {
+  deliver(delivery: Delivery): void;
+  /** Messages that the client has not seen are no longer kept. */
+  missed(): void;
+}
+
+export interface BufferLimits {
+  readonly maxBuffered: number;
+  readonly onSlow: "disconnect" | "drop";
+}
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly size: number;
+}
+
+/** Messages that wait for one client, up to a number of bytes. */
+export class ClientBuffer<Item> {
+  readonly #limits: BufferLimits;
+  readonly #items: Waiting<Item>[] = [];
+  #size = 0;
+
+  constructor(limits: BufferLimits) {
+    this.#limits = limits;
+  }
+
+  get isEmpty(): boolean {
+    return this.#items.length === 0;
+  }
+
+  /** False if the client is too slow and is to be disconnected. The newest message is kept, whatever its size. */
+  push(item: Item, size: number): boolean {
+    this.#items.push({ item, size });
+    this.#size += size;
+    if (this.#size <= this.#limits.maxBuffered) return true;
+    if (this.#limits.onSlow === "disconnect") return this.#items.length === 1;
+    while (this.#size > this.#limits.maxBuffered && this.#items.length > 1) this.shift();
+    return true;
+  }
+
+  shift(): Item | undefined {
+    const first = this.#items.shift();
+    if (first !== undefined) this.#size -= first.size;
+    return first?.item;
+  }
+
+  clear(): void {
+    this.#items.length = 0;
+    this.#size = 0;
+  }
+}
+
+/** The cost of a waiting message beside its text. */
+export const messageOverhead = 64;

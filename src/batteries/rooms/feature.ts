@@ -1,0 +1,115 @@
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
+import type { Response } from "../../http/response.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import type { JoinOptions, StreamOptions } from "./join-options.js";
+import { type RoomsOptions, type RoomsSettings, roomsSettings } from "./options.js";
+import type { Room } from "./room.js";
+import type { Rooms } from "./rooms.js";
+import type { RoomStore } from "./store.js";
+
+export interface RoomsFeature {
+  /** Broadcasts to WebSockets and event streams by the name of a room, over all workers and machines. */
+  enableRooms(options?: EitherSpelling<RoomsOptions>): this;
+  /** A room: `app.rooms("lobby").send({ text: "hello" })`; needs `enableRooms()`. */
+  rooms(name: string): Room;
+}
+
+/** Rooms, in a handler. */
+export interface RequestRooms {
+  /** A room: `request.rooms("lobby").send({ text: "hello" })`. */
+  (name: string): Room;
+  /** Responds with the messages of a room as server-sent events. A client that reconnects gets those it has missed. */
+  stream(name: string, options?: StreamOptions): Response;
+}
+
+declare module "../../http/request.js" {
+  interface RequestSlots {
+    /** Rooms; needs `app.enableRooms()`. */
+    readonly rooms: RequestRooms;
+  }
+}
+
+declare module "../../websocket/socket.js" {
+  interface WebSocket<Params extends object = Record<string, string>> {
+    /**
+     * Sends all messages of a room to this WebSocket, until it is closed or leaves the room. Resolves when it is in the room.
+     * Needs `app.enableRooms()`.
+     */
+    join(room: string, options?: JoinOptions): Promise<void>;
+    /** Leaves a room. */
+    leave(room: string): void;
+  }
+}
+
+declare module "../../pipeline/shared-stores.js" {
+  interface SharedStores {
+    rooms: RoomStore;
+  }
+}
+
+interface State {
+  settings: RoomsSettings | null;
+  /** Null before the start. */
+  rooms: Rooms | null;
+}
+
+const stateOf = perHost((): State => ({ settings: null, rooms: null }));
+
+export const roomsFeature = feature<RoomsFeature>({
+  name: "rooms",
+  setup: {
+    enableRooms(host, options) {
+      stateOf(host).settings = roomsSettings(options);
+    },
+  },
+  methods: { rooms: (host, name) => roomsOf(host, "app.rooms()").room(name) },
+  requestMembers: {
+    rooms(host, request): RequestRooms {
+      const rooms = roomsOf(host, "request.rooms");
+      return Object.assign((name: string) => rooms.room(name), {
+        stream: (name: string, options?: StreamOptions) => rooms.stream(request, name, options),
+      });
+    },
+  },
+  async prepare(host) {
+    const state = stateOf(host);
+    const { settings } = state;
+    if (settings === null) return;
+    const [{ Rooms }, { MemoryRoomStore }, { WebSocket }] = await Promise.all([
+      import("./rooms.js"),
+      import("./memory-store.js"),
+      import("../../websocket/socket.js"),
+    ]);
+    const store = host.store("rooms", {
+      holds: "rooms",
+      given: settings.store,
+      local: () => new MemoryRoomStore(),
+    });
+    state.rooms = new Rooms(settings, store, host.logger);
+    addMembers(WebSocket.prototype);
+  },
+  drain: (host) => stateOf(host).rooms?.drain(),
+  close: (host) => stateOf(host).rooms?.close(),
+});
+
+function roomsOf(host: Host, needs: string): Rooms {
+  const { rooms, settings } = stateOf(host);
+  if (rooms !== null) return rooms;
+  throw new Error(
+    settings === null ? `${needs} needs app.enableRooms()` : `${needs} works when the application has started`,
+  );
+}
+
+type Socket = import("../../websocket/socket.js").WebSocket<object>;
+
+/** Not at the import of this file: most applications have no WebSockets. */
+function addMembers(prototype: Socket): void {
+  const hostOf = (socket: Socket): Host => socket.request.host as Host;
+  prototype.join = function join(this: Socket, room, options) {
+    return roomsOf(hostOf(this), "socket.join()").join(this, room, options);
+  };
+  prototype.leave = function leave(this: Socket, room) {
+    roomsOf(hostOf(this), "socket.leave()").leave(this, room);
+  };
+}

@@ -1,0 +1,167 @@
+import type { Request } from "../../http/request.js";
+import { Response } from "../../http/response.js";
+import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { WebSocket } from "../../websocket/socket.js";
+import type { RoomClient } from "./client.js";
+import { readEventId } from "./event-id.js";
+import { type JoinOptions, readJoinOptions, readStreamOptions, type StreamOptions } from "./join-options.js";
+import { LocalRoom } from "./local-room.js";
+import { checkedName, type RoomsSettings } from "./options.js";
+import type { Room, RoomMembers, RoomMessage } from "./room.js";
+import { SocketClient, SocketOutput } from "./socket-client.js";
+import type { RoomStore, StoredMessage } from "./store.js";
+import { StreamClient } from "./stream-client.js";
+
+interface Joined {
+  readonly output: SocketOutput;
+  /** By room, a function that leaves it. */
+  readonly rooms: Map<string, () => void>;
+}
+
+/** The rooms of an application. */
+export class Rooms {
+  readonly #settings: RoomsSettings;
+  readonly #store: RoomStore;
+  readonly #logger: Logger;
+  readonly #local = new Map<string, LocalRoom>();
+  readonly #sockets = new WeakMap<WebSocket<object>, Joined>();
+  readonly #streams = new Set<StreamClient>();
+  #isDraining = false;
+
+  constructor(settings: RoomsSettings, store: RoomStore, logger: Logger) {
+    const { history, historySecs, maxRooms } = settings;
+    this.#settings = settings;
+    this.#store = store;
+    this.#logger = logger;
+    store.open(
+      { history, keepMs: historySecs * 1000, maxRooms },
+      {
+        message: (room, message) => this.#local.get(room)?.hear(message),
+        gap: (room) => void this.#local.get(room)?.catchUp(),
+      },
+    );
+  }
+
+  room(given: string): Room {
+    const name = checkedName(given);
+    return {
+      name,
+      send: (value) => this.#noted(this.#send(name, value), "a message to a room was not sent"),
+      members: () => this.#members(name),
+      history: (after) => this.#history(name, after),
+    };
+  }
+
+  /** Puts a WebSocket into a room until it is closed. */
+  join(socket: WebSocket<object>, given: string, options?: JoinOptions): Promise<void> {
+    const name = checkedName(given);
+    const { after, info, envelope } = readJoinOptions(options);
+    const { maxJoined } = this.#settings;
+    let joined = this.#sockets.get(socket);
+    if (joined === undefined) {
+      joined = { output: new SocketOutput(socket, this.#settings), rooms: new Map() };
+      this.#sockets.set(socket, joined);
+      const { rooms } = joined;
+      void socket.closed.then(() => {
+        for (const leave of rooms.values()) leave();
+      });
+    }
+    if (joined.rooms.has(name) || !socket.isOpen) return Promise.resolve();
+    if (joined.rooms.size >= maxJoined) throw new ValueError(`a WebSocket can be in ${maxJoined} rooms at most`);
+    const { leave, entered } = this.#enter(name, new SocketClient(joined.output, name, envelope), after, info);
+    joined.rooms.set(name, leave);
+    return this.#noted(entered, "a WebSocket could not join a room");
+  }
+
+  leave(socket: WebSocket<object>, given: string): void {
+    const joined = this.#sockets.get(socket);
+    joined?.rooms.get(given)?.();
+    joined?.rooms.delete(given);
+  }
+
+  /** The messages of a room as server-sent events. */
+  stream(request: Request, given: string, options?: StreamOptions): Response {
+    const name = checkedName(given);
+    const { info, heartbeat, retry, ...first } = readStreamOptions(options);
+    const after = readEventId(request.source.header("last-event-id")) ?? first.after;
+    const source = (): StreamClient => {
+      let leave = (): void => {};
+      const client = new StreamClient(this.#settings, () => {
+        this.#streams.delete(client);
+        leave();
+      });
+      this.#streams.add(client);
+      const entering = this.#enter(name, client, after, info);
+      leave = entering.leave;
+      this.#noted(entering.entered, "an event stream could not join a room").catch(() => client.end());
+      // The body learns with its next write that the client has gone; the others in the room should know now.
+      request.onAbort(() => client.end());
+      if (this.#isDraining) client.end();
+      return client;
+    };
+    return Response.sse(source, {
+      ...(heartbeat !== undefined && { heartbeat }),
+      ...(retry !== undefined && { retry }),
+    });
+  }
+
+  /** Ends event streams, so that the shutdown need not wait for them. Clients come back, to another process. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const stream of this.#streams) stream.end();
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+
+  #enter(
+    name: string,
+    client: RoomClient,
+    after: number | null,
+    info: string,
+  ): { leave: () => void; entered: Promise<void> } {
+    const id = nodeCrypto().randomUUID();
+    let room = this.#local.get(name);
+    if (room === undefined) this.#local.set(name, (room = new LocalRoom(name, this.#store)));
+    const local = room;
+    const joined = local.join(id, client, after);
+    const entered = Promise.all([joined, this.#store.enter(name, { id, info })]).then(() => undefined);
+    const leave = (): void => {
+      local.leave(id);
+      this.#store.exit(name, id);
+      if (!local.isEmpty || this.#local.get(name) !== local) return;
+      this.#local.delete(name);
+      this.#store.unwatch(name);
+    };
+    entered.catch(leave);
+    return { leave, entered };
+  }
+
+  async #send(name: string, value: unknown): Promise<string> {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
+    const { maxMessageSize } = this.#settings;
+    if (text.length > maxMessageSize) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
+    return String(await this.#store.send(name, text));
+  }
+
+  async #members(name: string): Promise<RoomMembers> {
+    const { count, members } = await this.#store.members(name, this.#settings.maxListed);
+    return { count, members: members.map(({ id, info }) => ({ id, info: JSON.parse(info) as unknown })) };
+  }
+
+  async #history(name: string, after?: string): Promise<RoomMessage[]> {
+    const { messages } = await this.#store.since(name, readEventId(after) ?? 0);
+    return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as unknown }));
+  }
+
+  /** A caller that does not await the promise must not end the process by an unhandled rejection. */
+  #noted<T>(promise: Promise<T>, what: string): Promise<T> {
+    promise.catch((error: unknown) => this.#logger.error(what, { error }));
+    return promise;
+  }
+}

@@ -1,0 +1,65 @@
+import type { WebSocket } from "../../websocket/socket.js";
+import { type BufferLimits, ClientBuffer, type Delivery, messageOverhead, type RoomClient } from "./client.js";
+
+/** RFC 6455 has no code for it; 1013 is "try again later" in the registry of close codes. */
+const tooSlow = 1013;
+
+type Socket = Pick<WebSocket, "isOpen" | "bufferedAmount" | "sendText" | "close">;
+
+/** The messages of all rooms on their way to one WebSocket. */
+export class SocketOutput {
+  readonly #socket: Socket;
+  readonly #buffer: ClientBuffer<string>;
+  #isPumping = false;
+
+  constructor(socket: Socket, limits: BufferLimits) {
+    this.#socket = socket;
+    this.#buffer = new ClientBuffer(limits);
+  }
+
+  send(text: string): void {
+    const socket = this.#socket;
+    if (!socket.isOpen) return;
+    if (!this.#isPumping && socket.bufferedAmount === 0) {
+      void socket.sendText(text);
+      return;
+    }
+    if (!this.#buffer.push(text, text.length + messageOverhead)) {
+      this.#buffer.clear();
+      void socket.close(tooSlow, "too slow");
+    } else if (!this.#isPumping) void this.#pump();
+  }
+
+  /** One message at a time, when the system has taken the one before. */
+  async #pump(): Promise<void> {
+    this.#isPumping = true;
+    try {
+      while (!this.#buffer.isEmpty) await this.#socket.sendText(this.#buffer.shift()!);
+    } catch {
+      // The connection has ended: it leaves its rooms.
+      this.#buffer.clear();
+    }
+    this.#isPumping = false;
+  }
+}
+
+/** A WebSocket in a room. */
+export class SocketClient implements RoomClient {
+  readonly #output: SocketOutput;
+  readonly #hasEnvelope: boolean;
+  readonly #room: string;
+
+  constructor(output: SocketOutput, room: string, hasEnvelope: boolean) {
+    this.#output = output;
+    this.#room = room;
+    this.#hasEnvelope = hasEnvelope;
+  }
+
+  deliver(delivery: Delivery): void {
+    this.#output.send(this.#hasEnvelope ? delivery.envelope : delivery.text);
+  }
+
+  missed(): void {
+    if (this.#hasEnvelope) this.#output.send(JSON.stringify({ room: this.#room, gap: true }));
+  }
+}

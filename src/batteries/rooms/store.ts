@@ -1,0 +1,60 @@
+/** A message of a room. Ids of one room grow, by the clock in microseconds. */
+export interface StoredMessage {
+  readonly id: number;
+  /** The value as JSON. */
+  readonly text: string;
+}
+
+export interface StoredHistory {
+  /** Oldest first. */
+  readonly messages: readonly StoredMessage[];
+  /** True if messages that the caller has not seen may have been dropped. */
+  readonly isIncomplete: boolean;
+}
+
+/** A client in a room. `info` is JSON. */
+export interface StoredMember {
+  readonly id: string;
+  readonly info: string;
+}
+
+export interface StoredMembers {
+  readonly count: number;
+  readonly members: readonly StoredMember[];
+}
+
+/** Limits of the messages that a store keeps. */
+export interface RoomLimits {
+  /** Messages of each room. */
+  readonly history: number;
+  /** Milliseconds after the last message of a room. */
+  readonly keepMs: number;
+  /** Rooms whose messages are kept. */
+  readonly maxRooms: number;
+}
+
+/** The part of an application that a store of rooms talks to. */
+export interface RoomListener {
+  message(room: string, message: StoredMessage): void;
+  /** Messages of a watched room may have been lost. */
+  gap(room: string): void;
+}
+
+/** Rooms: in this process, of all workers, or of all machines. */
+export interface RoomStore {
+  /** Called once, before all else. */
+  open(limits: RoomLimits, listener: RoomListener): void;
+  /** Passes the messages of a room to the listener from now on. */
+  watch(room: string): void | Promise<void>;
+  unwatch(room: string): void;
+  /** Sends to everybody in a room. Returns the id of the message. */
+  send(room: string, text: string): number | Promise<number>;
+  /** The messages after an id that are kept. */
+  since(room: string, after: number): StoredHistory | Promise<StoredHistory>;
+  enter(room: string, member: StoredMember): void | Promise<void>;
+  exit(room: string, id: string): void;
+  /** The number of clients in a room, and the first `max` of them. */
+  members(room: string, max: number): StoredMembers | Promise<StoredMembers>;
+  /** Ends timers and subscriptions. */
+  close(): void | Promise<void>;
+}

@@ -1,0 +1,77 @@
+/**
+ * Keys of one room, each beginning with its root `room:{name}`. All lie on one server of a cluster.
+ * - `root`, a hash: `last` the id of the last message, `dropped` that of the last one that is no longer kept
+ * - `root:log`, a list: `id text` of each message, oldest first
+ * - `root:here`, a sorted set: the clients in the room, by the time in milliseconds at which they are given up
+ * - `root:info`, a hash: the information about each of them
+ *
+ * KEYS: the root, and the two keys that the script uses.
+ */
+
+/** KEYS: root, log. ARGV: text, messages to keep, milliseconds to keep them, channel. Replies the id. */
+export const sendLua = `
+local time = redis.call('TIME')
+local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
+local id = string.format('%.0f', math.max(tonumber(time[1]) * 1000000 + tonumber(time[2]), last + 1))
+redis.call('HSET', KEYS[1], 'last', id)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+if tonumber(ARGV[2]) > 0 then
+  redis.call('RPUSH', KEYS[2], id .. ' ' .. ARGV[1])
+  while redis.call('LLEN', KEYS[2]) > tonumber(ARGV[2]) do
+    redis.call('HSET', KEYS[1], 'dropped', string.match(redis.call('LPOP', KEYS[2]), '^%d+'))
+  end
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+end
+redis.call('PUBLISH', ARGV[4], id .. ' ' .. ARGV[1])
+return id
+`;
+
+/** KEYS: root, log. ARGV: id. Replies 1 if messages after the id may have been dropped, then those that are kept. */
+export const sinceLua = `
+local known = redis.call('HMGET', KEYS[1], 'last', 'dropped')
+local after = tonumber(ARGV[1])
+if not known[1] then return {after > 0 and 1 or 0} end
+local ahead = after > tonumber(known[1])
+local reply = {(ahead or (after > 0 and after < tonumber(known[2] or '0'))) and 1 or 0}
+for _, message in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  if ahead or tonumber(string.match(message, '^%d+')) > after then reply[#reply + 1] = message end
+end
+return reply
+`;
+
+/** KEYS: here, info. ARGV: milliseconds after which they are given up, ids and information in turn. */
+export const enterLua = `
+local time = redis.call('TIME')
+local ends = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[1])
+for i = 2, #ARGV, 2 do
+  redis.call('ZADD', KEYS[1], ends, ARGV[i])
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[1])
+return 1
+`;
+
+/** KEYS: here, info. ARGV: id. */
+export const exitLua = `
+redis.call('ZREM', KEYS[1], ARGV[1])
+return redis.call('HDEL', KEYS[2], ARGV[1])
+`;
+
+/** KEYS: here, info. ARGV: the largest number of clients to list. Replies their number, then ids and information in turn. */
+export const membersLua = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 1000)) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('HDEL', KEYS[2], id)
+end
+local reply = {redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')}
+if tonumber(ARGV[1]) > 0 then
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'LIMIT', 0, ARGV[1])) do
+    reply[#reply + 1] = id
+    reply[#reply + 1] = redis.call('HGET', KEYS[2], id) or 'null'
+  end
+end
+return reply
+`;

@@ -1,0 +1,207 @@
+import { RecentMap } from "../../batteries/rate-limit/recent-map.js";
+import type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "../../batteries/rate-limit/store.js";
+import type { SupervisorLink } from "../../server/exchange/link.js";
+import { ExchangeError } from "../../server/exchange/messages.js";
+import type { RateMessage, RateReply, RecallMessage } from "./rate-limit-service.js";
+
+const service = "rate limit";
+/** Loans grow while they are used up: from this many requests to that many. */
+const firstLoan = 8;
+const largestLoan = 256;
+
+/** Counts requests in the supervisor. */
+export class MachineRateLimitStore implements RateLimitStore {
+  readonly #link: SupervisorLink;
+  readonly #limiters: MachineRateLimiter[] = [];
+
+  constructor(link: SupervisorLink) {
+    this.#link = link;
+    link.serve(service, {
+      hear: ([, index, key]: RecallMessage) => this.#limiters[index]?.recall(key),
+      resync: () => {
+        for (const limiter of this.#limiters) limiter.join();
+      },
+    });
+  }
+
+  limiter(policy: RatePolicy): RateLimiter {
+    const limiter = new MachineRateLimiter(this.#link, this.#limiters.length, policy);
+    this.#limiters.push(limiter);
+    limiter.join();
+    return limiter;
+  }
+}
+
+/** A client as this worker knows it. Times are those of the clock of this process. */
+interface Client {
+  /** Its key while it has a loan. */
+  key: string;
+  limit: number;
+  /** Requests borrowed, those of them that were used, and the part of them that the supervisor knows of. */
+  borrowed: number;
+  used: number;
+  reported: number;
+  endsAt: number;
+  /** The number of requests to borrow next. */
+  want: number;
+  /** True while a request with a wish to borrow is under way. */
+  asking: boolean;
+  askedAt: number;
+  /** The supervisor's last words. */
+  remaining: number;
+  resetAt: number;
+  /** The client is over its limit until then, in every worker. */
+  refusedUntil: number;
+}
+
+class MachineRateLimiter implements RateLimiter {
+  readonly #link: SupervisorLink;
+  readonly #index: number;
+  readonly #policy: RatePolicy;
+  readonly #clients: RecentMap<Client>;
+  /** Clients with a loan. */
+  readonly #borrowers = new Map<string, Client>();
+  /** Borrowers that have used more than the supervisor knows of. */
+  #unreported: Client[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(link: SupervisorLink, index: number, policy: RatePolicy) {
+    this.#link = link;
+    this.#index = index;
+    this.#policy = policy;
+    this.#clients = new RecentMap(policy.maxKeys, policy.windowMs);
+  }
+
+  /** Announces the policy. What was borrowed before is forgotten. */
+  join(): void {
+    for (const [key, client] of this.#borrowers) this.#forget(key, client);
+    this.#tell(["policy", this.#index, this.#policy]);
+  }
+
+  take(key: string, limit: number): RateVerdict | Promise<RateVerdict> {
+    const now = performance.now();
+    const client = this.#clients.get(key, now);
+    if (client !== undefined) {
+      if (client.refusedUntil > now && limit <= client.limit) {
+        const resetMs = client.resetAt - now;
+        return { allowed: false, remaining: 0, resetMs, retryMs: client.refusedUntil - now };
+      }
+      if (client.used < client.borrowed && client.endsAt > now && limit === client.limit) return this.#use(client, now);
+    }
+    return this.#ask(key, limit, client, now);
+  }
+
+  /** Ends the loan of a client. Returns the number of requests used; undefined if the loan has been returned already. */
+  recall(key: string): number | undefined {
+    const client = this.#borrowers.get(key);
+    if (client === undefined) return undefined;
+    const { used } = client;
+    this.#forget(key, client);
+    client.want = 0;
+    return used;
+  }
+
+  #use(client: Client, now: number): RateVerdict {
+    if (client.used++ === client.reported && this.#unreported.push(client) === 1) setImmediate(this.#report);
+    const { windowMs, kind } = this.#policy;
+    const later = kind === "token_bucket" ? (client.used * windowMs) / client.limit : 0;
+    return {
+      allowed: true,
+      remaining: client.remaining + client.borrowed - client.used,
+      resetMs: Math.max(0, client.resetAt - now) + later,
+      retryMs: 0,
+    };
+  }
+
+  #ask(key: string, limit: number, known: Client | undefined, now: number): RateVerdict | Promise<RateVerdict> {
+    if (!this.#link.responsive) throw new ExchangeError("the supervisor does not reply");
+    let client = known;
+    if (client === undefined) this.#clients.add(key, (client = newClient(limit)), now);
+    this.#endLoan(key, client, now);
+    const mayBorrow = !client.asking && !this.#borrowers.has(key);
+    // A client that comes seldom borrows nothing: the loan would have to be returned.
+    const want = mayBorrow && now - client.askedAt < 100 ? Math.max(firstLoan, client.want) : 0;
+    if (want > 0) client.asking = true;
+    client.askedAt = now;
+    const one = client;
+    return new Promise((resolve, reject) => {
+      const message: RateMessage = ["take", this.#index, key, limit, want];
+      this.#link.request(service, message, (error, value) => {
+        if (want > 0) one.asking = false;
+        if (error !== null) return reject(error);
+        resolve(this.#learn(key, one, limit, value as RateReply, now, want));
+      });
+    });
+  }
+
+  #learn(key: string, client: Client, limit: number, reply: RateReply, askedAt: number, want: number): RateVerdict {
+    const [allowed, remaining, resetMs, retryMs, tokens, lifeMs] = reply;
+    client.limit = limit;
+    client.remaining = remaining;
+    // Counted from the time of asking, so that no client waits longer than it has to, and no loan is used too late.
+    client.resetAt = askedAt + resetMs;
+    client.refusedUntil = allowed === 1 ? 0 : askedAt + retryMs;
+    if (tokens > 0) {
+      Object.assign(client, { key, borrowed: tokens, used: 0, reported: 0, endsAt: askedAt + lifeMs });
+      client.want = Math.min(largestLoan, 2 * want);
+      this.#borrowers.set(key, client);
+      this.#timer ??= setTimeout(this.#sweep, 50).unref();
+    }
+    return { allowed: allowed === 1, remaining: remaining + tokens, resetMs, retryMs };
+  }
+
+  /** Returns a loan that is over or used up. */
+  #endLoan(key: string, client: Client, now: number): void {
+    const isUsedUp = client.used === client.borrowed;
+    if (client.borrowed === 0 || (!isUsedUp && client.endsAt > now)) return;
+    this.#tell(["back", this.#index, key, client.used]);
+    if (!isUsedUp) client.want = Math.max(firstLoan, client.used);
+    this.#forget(key, client);
+  }
+
+  #forget(key: string, client: Client): void {
+    this.#borrowers.delete(key);
+    client.borrowed = client.used = client.reported = 0;
+    client.key = "";
+  }
+
+  /** Once for each turn of the event loop: should this worker be killed, its clients get back what they did not use. */
+  readonly #report = (): void => {
+    const unreported = this.#unreported;
+    this.#unreported = [];
+    for (const client of unreported) {
+      if (client.used === client.reported) continue;
+      client.reported = client.used;
+      this.#tell(["used", this.#index, client.key, client.used]);
+    }
+    this.#link.flush();
+  };
+
+  readonly #sweep = (): void => {
+    this.#timer = null;
+    const now = performance.now();
+    for (const [key, client] of this.#borrowers) if (client.endsAt <= now) this.#endLoan(key, client, now);
+    if (this.#borrowers.size > 0) this.#timer = setTimeout(this.#sweep, 50).unref();
+  };
+
+  #tell(message: RateMessage): void {
+    this.#link.tell(service, message);
+  }
+}
+
+function newClient(limit: number): Client {
+  return {
+    key: "",
+    limit,
+    borrowed: 0,
+    used: 0,
+    reported: 0,
+    endsAt: 0,
+    want: 0,
+    asking: false,
+    askedAt: Number.NEGATIVE_INFINITY,
+    remaining: 0,
+    resetAt: 0,
+    refusedUntil: 0,
+  };
+}

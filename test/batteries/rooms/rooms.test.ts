@@ -1,0 +1,183 @@
+import { App, type RoomsOptions } from "stoa";
+import { serve, type TestServer } from "stoa/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../engines/kvstore/store.js";
+import { Events } from "./events.js";
+import { openSocket } from "./socket.js";
+
+async function started(options?: RoomsOptions): Promise<{ app: App; server: TestServer; url: string }> {
+  const app = new App().enableRooms(options);
+  app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+  app.websocket("/ws/{room}", async (socket) => {
+    const after = socket.query.get("after");
+    await socket.join(socket.params.room, {
+      info: { name: socket.query.get("name") ?? "nobody" },
+      envelope: socket.query.has("envelope"),
+      ...(after !== undefined && { after }),
+    });
+    for await (const message of socket) {
+      if (message.text === "leave") socket.leave(socket.params.room);
+      await socket.sendText(`heard ${message.text}`);
+    }
+  });
+  app.get("/events/{room}", (request) => request.rooms.stream(request.params.room, { info: { name: "a reader" } }));
+  app.get("/all/{room}", (request) => request.rooms.stream(request.params.room, { after: "0" }));
+  const server = await serve(app, { debug: false });
+  onTestFinished(() => server.close());
+  return { app, server, url: server.url };
+}
+
+/** Waits until so many clients are in a room. */
+async function present(app: App, room: string, count: number): Promise<void> {
+  await until(async () => (await app.rooms(room).members()).count === count);
+}
+
+describe("a room", () => {
+  it("sends a message to its WebSockets and event streams, and to no other room", async () => {
+    const { app, server, url } = await started();
+    const [lobby, other] = await Promise.all([
+      openSocket(`${server.url}/ws/lobby`),
+      openSocket(`${server.url}/ws/other`),
+    ]);
+    const events = await Events.open(`${url}/events/lobby`);
+    await present(app, "lobby", 2);
+    await present(app, "other", 1);
+    await app.rooms("lobby").send({ text: "hello" });
+    await app.rooms("lobby").send("as it is");
+    await app.rooms("other").send(1);
+    expect([(await lobby.recv())?.text, (await lobby.recv())?.text]).toEqual(['{"text":"hello"}', "as it is"]);
+    expect(await events.take(2)).toEqual(['{"text":"hello"}', "as it is"]);
+    expect((await other.recv())?.text).toBe("1");
+  });
+
+  it("sends nothing to a WebSocket that has left it or was closed", async () => {
+    const { app, server } = await started();
+    const [one, two] = await Promise.all([openSocket(`${server.url}/ws/lobby`), openSocket(`${server.url}/ws/lobby`)]);
+    await present(app, "lobby", 2);
+    await one.sendText("leave");
+    expect((await one.recv())?.text).toBe("heard leave");
+    await present(app, "lobby", 1);
+    await app.rooms("lobby").send("for two");
+    expect((await two.recv())?.text).toBe("for two");
+    await one.sendText("more");
+    expect((await one.recv())?.text).toBe("heard more");
+    await two.close();
+    await present(app, "lobby", 0);
+  });
+
+  it("sends an event stream that comes back the messages it has missed", async () => {
+    const { app, url } = await started();
+    const first = await Events.open(`${url}/events/lobby`);
+    await present(app, "lobby", 1);
+    await app.rooms("lobby").send("one");
+    const { id, data } = (await first.next())!;
+    expect(data).toBe("one");
+    first.leave();
+    await present(app, "lobby", 0);
+    await app.rooms("lobby").send("two");
+    await app.rooms("lobby").send("three");
+    const second = await Events.open(`${url}/events/lobby`, id);
+    expect(await second.take(2)).toEqual(["two", "three"]);
+    await app.rooms("lobby").send("four");
+    expect(await second.take(1)).toEqual(["four"]);
+    const all = await Events.open(`${url}/all/lobby`);
+    expect(await all.take(4)).toEqual(["one", "two", "three", "four"]);
+  });
+
+  it("sends a WebSocket the messages after an id, with their ids if it wants them", async () => {
+    const { app, server } = await started();
+    const ids = [];
+    for (const text of ["one", "two", "three"]) ids.push(await app.rooms("lobby").send(text));
+    const socket = await openSocket(`${server.url}/ws/lobby?envelope&after=${ids[0]}`);
+    const messages = [(await socket.recv())!.json(), (await socket.recv())!.json()];
+    expect(messages).toEqual([
+      { room: "lobby", id: ids[1], data: "two" },
+      { room: "lobby", id: ids[2], data: "three" },
+    ]);
+    expect((await app.rooms("lobby").history(ids[1])).map(({ data }) => data)).toEqual(["three"]);
+  });
+
+  it("says so if messages that a client has missed are no longer kept", async () => {
+    const { app, url } = await started({ history: 2 });
+    const id = await app.rooms("lobby").send("one");
+    for (const text of ["two", "three", "four"]) await app.rooms("lobby").send(text);
+    const events = await Events.open(`${url}/events/lobby`, id);
+    expect(await events.next()).toMatchObject({ event: "gap" });
+    expect(await events.take(2)).toEqual(["three", "four"]);
+  });
+
+  it("ignores a Last-Event-ID that is none of ours", async () => {
+    const { app, url } = await started();
+    await app.rooms("lobby").send("old");
+    for (const id of ["abc", "1e9", "99999999999999999999", "-1"]) {
+      const events = await Events.open(`${url}/events/lobby`, id);
+      await present(app, "lobby", 1);
+      await app.rooms("lobby").send(`after ${id}`);
+      expect(await events.take(1)).toEqual([`after ${id}`]);
+      events.leave();
+      await present(app, "lobby", 0);
+    }
+  });
+
+  it("lists its clients with what they say of themselves, up to a number, and counts all", async () => {
+    const { app, server } = await started({ maxListed: 2 });
+    await Promise.all(["ada", "bob", "cy"].map((name) => openSocket(`${server.url}/ws/lobby?name=${name}`)));
+    await present(app, "lobby", 3);
+    const { count, members } = await app.rooms("lobby").members();
+    expect([count, members.length]).toEqual([3, 2]);
+    expect(members[0]?.info).toEqual({ name: expect.stringMatching(/ada|bob|cy/) });
+  });
+
+  it("keeps the order of messages that are sent at once", async () => {
+    const { app, server } = await started();
+    const socket = await openSocket(`${server.url}/ws/lobby`);
+    await present(app, "lobby", 1);
+    await Promise.all(Array.from({ length: 200 }, (_, i) => app.rooms("lobby").send(i)));
+    for (let i = 0; i < 200; i++) expect((await socket.recv())?.text).toBe(String(i));
+  });
+
+  it("ends its event streams when the server drains", async () => {
+    const { app, server, url } = await started();
+    const events = await Events.open(`${url}/events/lobby`);
+    await present(app, "lobby", 1);
+    await Promise.all([server.close(), expect(events.next()).resolves.toBeNull()]);
+  });
+
+  it("refuses names, messages and options that cannot be", async () => {
+    const { app } = await started({ maxMessageSize: 10 });
+    expect(() => app.rooms("")).toThrow("the name of a room is a string of 1 to 200 characters");
+    expect(() => app.rooms("x".repeat(201))).toThrow("the name of a room");
+    await expect(app.rooms("a").send(undefined)).rejects.toThrow("undefined cannot be sent as JSON");
+    await expect(app.rooms("a").send("0123456789")).rejects.toThrow("a message has more than 10 bytes as JSON");
+    expect(() => new App().enableRooms({ onSlow: "wait" as "drop" })).toThrow("'onSlow'");
+    await expect(new App().get("/", (request) => request.rooms("x").name).request("/")).resolves.toMatchObject({
+      status: 500,
+    });
+    expect(() => new App().rooms("x")).toThrow("app.rooms() needs app.enableRooms()");
+  });
+
+  it("lets a WebSocket be in so many rooms and no more", async () => {
+    const app = new App().enableRooms({ maxJoined: 2 });
+    app.websocket("/", async (socket) => {
+      const results: string[] = [];
+      for (const room of ["a", "b", "a", "c"]) {
+        try {
+          await socket.join(room);
+          results.push("joined");
+        } catch (error) {
+          results.push((error as Error).message);
+        }
+      }
+      await socket.sendJson(results);
+    });
+    const server = await serve(app, { debug: false });
+    onTestFinished(() => server.close());
+    const socket = await openSocket(`${server.url}/`);
+    expect((await socket.recv())?.json()).toEqual([
+      "joined",
+      "joined",
+      "joined",
+      "a WebSocket can be in 2 rooms at most",
+    ]);
+  });
+});

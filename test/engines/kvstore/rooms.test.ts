@@ -1,0 +1,66 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { StoredMessage } from "../../../src/batteries/rooms/store.js";
+import type { KvStore } from "../../../src/engines/kvstore/kvstore.js";
+import { KvRoomStore } from "../../../src/engines/kvstore/stores/rooms.js";
+import { service } from "../../support/service.js";
+import { testStore, until } from "./store.js";
+
+const limits = { history: 3, keepMs: 60_000, maxRooms: 10 };
+
+function rooms(kv: KvStore): { store: KvRoomStore; heard: StoredMessage[] } {
+  const store = new KvRoomStore(kv);
+  const heard: StoredMessage[] = [];
+  store.open(limits, { message: (_room, message) => void heard.push(message), gap: () => {} });
+  onTestFinished(() => store.close());
+  return { store, heard };
+}
+
+describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
+  it("pass messages on to all that watch the room, with ids that grow", async () => {
+    const kv = await testStore();
+    const [one, two, three] = [rooms(kv), rooms(kv), rooms(kv)];
+    await Promise.all([one.store.watch("lobby"), two.store.watch("lobby"), three.store.watch("other")]);
+    const ids = await Promise.all([1, 2, 3, 4].map((n) => one.store.send("lobby", `{"n":${n},"ü":"{}"}`)));
+    expect(new Set(ids).size).toBe(4);
+    await until(() => two.heard.length === 4 && one.heard.length === 4);
+    expect(two.heard).toEqual(one.heard);
+    expect(two.heard[0]).toEqual({ id: Math.min(...ids), text: '{"n":1,"ü":"{}"}' });
+    await three.store.send("other", "1");
+    await until(() => three.heard.length === 1);
+    one.store.unwatch("lobby");
+  });
+
+  it("keep the last messages, and know when some are gone", async () => {
+    const { store } = rooms(await testStore());
+    const ids: number[] = [];
+    for (const text of ["1", "2", "3", "4"]) ids.push(await store.send("{a} b", text));
+    const texts = async (after: number): Promise<[string, boolean]> => {
+      const { messages, isIncomplete } = await store.since("{a} b", after);
+      return [messages.map(({ text }) => text).join(), isIncomplete];
+    };
+    expect(await texts(0)).toEqual(["2,3,4", false]);
+    expect(await texts(ids[0]!)).toEqual(["2,3,4", false]);
+    expect(await texts(ids[0]! - 1)).toEqual(["2,3,4", true]);
+    expect(await texts(ids[2]!)).toEqual(["4", false]);
+    expect(await texts(ids[3]! + 1e9)).toEqual(["2,3,4", true]);
+    expect(await store.since("nobody", 5)).toEqual({ messages: [], isIncomplete: true });
+  });
+
+  it("list the clients of all processes, up to a number, and count all", async () => {
+    const kv = await testStore();
+    const [one, two] = [rooms(kv).store, rooms(kv).store];
+    for (const store of [one, two]) await store.watch("lobby");
+    await one.enter("lobby", { id: "a", info: '{"name":"Ada"}' });
+    await two.enter("lobby", { id: "b", info: "null" });
+    await two.enter("lobby", { id: "c", info: "null" });
+    expect((await one.members("lobby", 2)).members).toHaveLength(2);
+    expect((await one.members("lobby", 0)).members).toEqual([]);
+    const all = await two.members("lobby", 10);
+    expect(all.count).toBe(3);
+    expect(all.members).toContainEqual({ id: "a", info: '{"name":"Ada"}' });
+    one.exit("lobby", "a");
+    await until(async () => (await two.members("lobby", 10)).count === 2);
+    await two.close();
+    expect(await one.members("lobby", 10)).toEqual({ count: 0, members: [] });
+  });
+});

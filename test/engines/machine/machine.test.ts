@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Events } from "../../batteries/rooms/events.js";
+import { openSocket } from "../../batteries/rooms/socket.js";
+import { patient, until } from "../../server/process/program.js";
+import { count, Machine } from "./shop.js";
+
+describe("several workers without a key-value store", patient, () => {
+  let machine: Machine;
+  beforeAll(async () => {
+    machine = await Machine.start({}, 3);
+  }, 60_000);
+  afterAll(() => machine.kill());
+
+  it("allow exactly the limit of a token bucket together, one request after the other", async () => {
+    const statuses: number[] = [];
+    const allowedBy = new Set<string>();
+    for (let i = 0; i < 12; i++) {
+      const { status, text } = await machine.get("/few");
+      statuses.push(status);
+      if (status === 200) allowedBy.add(text);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429, 429, 429, 429]);
+    expect(allowedBy.size).toBe(3);
+  });
+
+  it("allow exactly the limit under load", async () => {
+    const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
+    expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
+    expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
+  });
+
+  it("drop a cached response in all of them before invalidateCache resolves", async () => {
+    for (let round = 0; round < 5; round++) {
+      const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
+      expect(old.size).toBe(3);
+      const { text } = await machine.get("/invalidate");
+      expect(JSON.parse(text)).toEqual({ dropped: 3 });
+      const after = await machine.fromAll("/cached");
+      expect(after.filter((reply) => old.has(reply.text))).toEqual([]);
+    }
+  });
+
+  it("drop the cached responses of an address that a request has changed", async () => {
+    const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
+    expect((await machine.post("/cached")).status).toBe(200);
+    expect((await machine.fromAll("/cached")).filter((reply) => old.has(reply.text))).toEqual([]);
+  });
+
+  it("open a circuit after the failures of all of them together", async () => {
+    const statuses = [];
+    for (let i = 0; i < 8; i++) statuses.push((await machine.get("/fails")).status);
+    expect(statuses).toEqual([500, 500, 500, 500, 500, 503, 503, 503]);
+    const circuits = JSON.parse((await machine.get("/circuits")).text) as { route: string; state: string }[];
+    expect(circuits.find(({ route }) => route === "GET /fails")?.state).toBe("open");
+    expect(machine.program.report().match(/the circuit of GET \/fails is open/g)).toHaveLength(1);
+  });
+
+  it("forget the failures of a circuit after a success in any of them", async () => {
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 2; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+      expect((await machine.get("/mends")).status).toBe(200);
+    }
+    for (let i = 0; i < 3; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+    expect((await machine.get("/mends")).status).toBe(503);
+  });
+
+  it("share the sessions of a memory store", async () => {
+    const response = await fetch(`${machine.url}/visits`);
+    const cookie = response.headers.getSetCookie()[0]!.split(";", 1)[0]!;
+    const visits = [];
+    for (let i = 0; i < 4; i++) {
+      const { text } = await machine.get("/visits", { cookie });
+      visits.push((JSON.parse(text) as { visits: number }).visits);
+    }
+    expect(visits).toEqual([2, 3, 4, 5]);
+  });
+
+  it("send a room's messages to the clients of all of them, in one order, and again to one that comes back", async () => {
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(`${machine.url}/ws/lobby`)));
+    const pids = await Promise.all(sockets.map(async (socket) => (await socket.recv())?.text));
+    expect(new Set(pids).size).toBe(3);
+    const first = await Events.open(`${machine.url}/events/lobby`);
+    await until(async () => JSON.parse((await machine.get("/members/lobby")).text).count === 7);
+    for (const socket of sockets) for (const n of [1, 2, 3]) void socket.sendText(`${n}`);
+    const heard = await Promise.all(
+      sockets.map(async (socket) => {
+        const texts = [];
+        for (let i = 0; i < 18; i++) texts.push((await socket.recv())?.text);
+        return texts.join();
+      }),
+    );
+    expect(new Set(heard).size).toBe(1);
+    expect((await first.take(17)).join()).toBe(heard[0]!.slice(0, 33));
+    const { id } = (await first.next())!;
+    first.leave();
+    await machine.get("/say/lobby/missed");
+    const second = await Events.open(`${machine.url}/events/lobby`, id);
+    expect(await second.take(1)).toEqual(["missed"]);
+  });
+
+  it("refuse a revoked token", async () => {
+    for (let round = 0; round < 5; round++) {
+      const authorization = `Bearer ${(await machine.get("/login")).text}`;
+      expect(count(await machine.fromAll("/me", { authorization }), 200)).toBe(12);
+      expect((await machine.get("/logout", { authorization })).status).toBe(200);
+      expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(12);
+    }
+  });
+});
+
+describe("a worker that is killed", patient, () => {
+  let machine: Machine;
+  beforeAll(async () => {
+    machine = await Machine.start();
+  }, 60_000);
+  afterAll(() => machine.kill());
+
+  it("changes neither limits nor revoked tokens nor members of rooms, and the one in its place knows them", async () => {
+    const authorization = `Bearer ${(await machine.get("/login")).text}`;
+    expect((await machine.get("/logout", { authorization })).status).toBe(200);
+    const sockets = await Promise.all([1, 2].map(() => openSocket(`${machine.url}/ws/lobby`)));
+    const [first, second] = await Promise.all(sockets.map(async (socket) => (await socket.recv())?.text));
+    expect(first).not.toBe(second);
+    const before = await machine.load("/few", 3, 1);
+    process.kill(Number(first), "SIGKILL");
+    await until(async () => JSON.parse((await machine.get("/members/lobby")).text).count === 1);
+    await until(async () => !(await machine.pids()).includes(first!));
+    expect(count(before, 200) + count(await machine.load("/few", 20), 200)).toBe(5);
+    expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(8);
+    await machine.get("/say/lobby/hello");
+    expect((await sockets[1]!.recv())?.text).toBe("hello");
+  });
+
+  it("under load allows no more than the limit with those that are left", async () => {
+    const [first] = await machine.pids();
+    const loading = machine.load("/killed", 900);
+    process.kill(Number(first), "SIGKILL");
+    const replies = await loading;
+    // Requests of the worker's last turn, one for each connection at most, may not have been reported. Requests that were
+    // counted and whose response died with the worker are not seen here.
+    expect(count(replies, 200)).toBeLessThanOrEqual(400 + 32);
+    expect(count(replies, 200)).toBeGreaterThan(400 - (900 - replies.length) - 1);
+    expect(count(replies, 429)).toBeGreaterThan(0);
+  });
+
+  it("leaves the others without a warning of state of their own, and the server ends well", async () => {
+    await machine.pids();
+    machine.program.child.kill("SIGTERM");
+    expect(await machine.program.exited).toEqual({ code: 0, signal: null });
+    expect(machine.program.report()).not.toMatch(/has its own|"level":"error"/);
+  });
+});

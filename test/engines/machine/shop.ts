@@ -1,0 +1,76 @@
+import { fileURLToPath } from "node:url";
+import { get, Program, until } from "../../server/process/program.js";
+
+const file = fileURLToPath(new URL("./fixtures/shop.ts", import.meta.url));
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A server with several worker processes: a machine of its own as far as the others know. */
+export class Machine {
+  readonly program: Program;
+  readonly url: string;
+  readonly workers: number;
+
+  constructor(program: Program, url: string, workers: number) {
+    this.program = program;
+    this.url = url;
+    this.workers = workers;
+  }
+
+  /** It lives until it is killed: tests share it. */
+  static async start(env: Readonly<Record<string, string>> = {}, workers = 2): Promise<Machine> {
+    const program = new Program({ file, args: ["--workers", String(workers)], env, shared: true });
+    return new Machine(program, await program.url(), workers);
+  }
+
+  /** Kills the supervisor; its workers end by themselves. */
+  kill(): void {
+    this.program.child.kill("SIGKILL");
+  }
+
+  /** Each request has a connection of its own: the workers get them in turn. */
+  get(path: string, headers: Record<string, string> = {}): Promise<Reply> {
+    return get(this.url + path, { headers });
+  }
+
+  post(path: string): Promise<Reply> {
+    return get(this.url + path, { method: "POST" });
+  }
+
+  /** So many requests, `width` at a time. Those whose connection broke are left out. */
+  async load(path: string, count: number, width = 32): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    let begun = 0;
+    const one = async (): Promise<void> => {
+      while (begun++ < count) {
+        const reply = await this.get(path).catch(() => null);
+        if (reply !== null) replies.push(reply);
+      }
+    };
+    await Promise.all(Array.from({ length: width }, one));
+    return replies;
+  }
+
+  /** The process ids of all workers. */
+  async pids(): Promise<string[]> {
+    const pids = new Set<string>();
+    await until(async () => pids.add((await this.get("/pid")).text).size >= this.workers);
+    return [...pids];
+  }
+
+  /** Repeats a request until each worker has replied. */
+  async fromAll(path: string, headers: Record<string, string> = {}): Promise<Reply[]> {
+    const pids = await this.pids();
+    const replies: Reply[] = [];
+    // In turn, so twice as many as there are workers reach all of them, unless one was slow to take a connection.
+    for (let i = 0; i < 4 * pids.length; i++) replies.push(await this.get(path, headers));
+    return replies;
+  }
+}
+
+export function count(replies: readonly Reply[], status: number): number {
+  return replies.filter((reply) => reply.status === status).length;
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Events } from "../../batteries/rooms/events.js";
+import { openSocket } from "../../batteries/rooms/socket.js";
+import { patient, until } from "../../server/process/program.js";
+import { service } from "../../support/service.js";
+import { testStore } from "../kvstore/store.js";
+import { count, Machine } from "./shop.js";
+
+const redis = service("redis");
+
+/** Two servers, each with a supervisor and two workers of its own. They have nothing in common but the store. */
+describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
+  const prefix = `test:${randomUUID()}:`;
+  let one: Machine;
+  let two: Machine;
+  beforeAll(async () => {
+    const env = { STORE: redis!, PREFIX: prefix };
+    [one, two] = await Promise.all([Machine.start(env), Machine.start(env)]);
+  }, 60_000);
+  afterAll(() => {
+    one.kill();
+    two.kill();
+  });
+
+  it("allow exactly the limit together", async () => {
+    const loads = [one, two].flatMap((machine) => [machine.load("/many", 450), machine.load("/window", 300)]);
+    const [many1, window1, many2, window2] = await Promise.all(loads);
+    expect(count([...many1!, ...many2!], 200)).toBe(500);
+    expect(count([...many1!, ...many2!], 429)).toBe(400);
+    expect(count([...window1!, ...window2!], 200)).toBe(300);
+  });
+
+  it("serve one another's cached responses, and none of them after an invalidation was seen", async () => {
+    // The port of the server would be part of the key.
+    const headers = { host: "localhost" };
+    const { text: old } = await one.get("/cached", headers);
+    for (const machine of [one, two]) {
+      for (const { text } of await machine.fromAll("/cached", headers)) expect(text).toBe(old);
+    }
+    await one.get("/invalidate");
+    const seen = async (machine: Machine): Promise<boolean> =>
+      (await machine.fromAll("/cached", headers)).every(({ text }) => text !== old);
+    await until(async () => (await seen(one)) && (await seen(two)));
+  });
+
+  it("refuse a revoked token", async () => {
+    for (let round = 0; round < 3; round++) {
+      const authorization = `Bearer ${(await one.get("/login")).text}`;
+      expect(count(await two.fromAll("/me", { authorization }), 200)).toBe(8);
+      expect((await one.get("/logout", { authorization })).status).toBe(200);
+      expect(count(await one.fromAll("/me", { authorization }), 401)).toBe(8);
+      expect(count(await two.fromAll("/me", { authorization }), 401)).toBe(8);
+    }
+  });
+
+  it("send a room's messages to the clients of both, in one order, and again to one that comes back", async () => {
+    const machines = [one, two, one, two];
+    const sockets = await Promise.all(machines.map((machine) => openSocket(`${machine.url}/ws/lobby`)));
+    for (const socket of sockets) await socket.recv();
+    const first = await Events.open(`${two.url}/events/lobby`);
+    await until(async () => JSON.parse((await one.get("/members/lobby")).text).count === 5);
+    for (const socket of sockets) for (const n of [1, 2, 3]) void socket.sendText(`${n}`);
+    const heard = await Promise.all(
+      sockets.map(async (socket) => {
+        const texts = [];
+        for (let i = 0; i < 12; i++) texts.push((await socket.recv())?.text);
+        return texts.join();
+      }),
+    );
+    expect(new Set(heard).size).toBe(1);
+    await first.take(11);
+    const { id } = (await first.next())!;
+    first.leave();
+    await one.get("/say/lobby/missed");
+    const second = await Events.open(`${one.url}/events/lobby`, id);
+    expect(await second.take(1)).toEqual(["missed"]);
+  });
+
+  it("open a circuit for both", async () => {
+    await until(async () => (await one.get("/fails")).status === 503);
+    await until(async () => (await two.fromAll("/fails")).every(({ status }) => status === 503));
+  });
+
+  it("keep all that when one of them is killed, its supervisor included", async () => {
+    await testStore({ prefix });
+    const authorization = `Bearer ${(await one.get("/login")).text}`;
+    await one.get("/logout", { authorization });
+    for (let i = 0; i < 3; i++) await one.get("/few-more");
+    one.kill();
+    expect(count(await two.load("/few-more", 10), 200)).toBe(2);
+    expect(count(await two.fromAll("/me", { authorization }), 401)).toBe(8);
+  });
+});
