@@ -13,13 +13,16 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
+import elasticmq from "./elasticmq.mjs";
+import kafka from "./kafka.mjs";
 import pgbouncer from "./pgbouncer.mjs";
 import postgres from "./postgres.mjs";
 import promtool from "./promtool.mjs";
+import rabbitmq from "./rabbitmq.mjs";
 import redis from "./redis.mjs";
 
 /** @type {Service[]} */
-export const services = [chromium, postgres, pgbouncer, promtool, redis];
+export const services = [chromium, postgres, pgbouncer, promtool, redis, rabbitmq, kafka, elasticmq];
 
 /**
  * @typedef {{ folder: string, port: number, log: (line: string) => void, env: Record<string, string> }} Place
