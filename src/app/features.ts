@@ -22,6 +22,8 @@ import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
+import { messagingFeature } from "../engines/messaging/feature.js";
+import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -32,6 +34,8 @@ import { plannedFeatures } from "./planned.js";
 export const features = [
   databaseFeature,
   kvstoreFeature,
+  memoryBrokerFeature,
+  messagingFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

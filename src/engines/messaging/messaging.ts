@@ -3,6 +3,7 @@ import type { Logger } from "../../internal/logger.js";
 import { isPlainObject, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Broker, BrokerName } from "./broker.js";
+import type { Outcome } from "./consume/attempt.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, type HandlerHome, handlerRun } from "./consume/handler.js";
 import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
@@ -26,6 +27,14 @@ export interface BatchEntry<Value> extends PublishOptions {
 /** The result of a publish. */
 export interface Published {
   readonly id: string;
+}
+
+/** A message for a handler, in a test. */
+export interface DeliverOptions extends Omit<PublishOptions, "delay"> {
+  /** The number of the attempt. Default 1. */
+  readonly attempt?: number;
+  /** The group of the consumer, where the topic has several. */
+  readonly group?: string;
 }
 
 /** Counts the work of messaging. */
@@ -142,6 +151,20 @@ export class Messaging {
   /** Messages that the brokers have not confirmed yet. */
   get waiting(): number {
     return [...this.#brokers.values()].reduce((sum, { publisher }) => sum + publisher.waiting, 0);
+  }
+
+  /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
+  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<Outcome> {
+    const { attempt = 1, group, ...rest } = options;
+    const fitting = [...this.#consumers].filter(
+      (consumer) => consumer.topic === topic.name && (group === undefined || consumer.group === group),
+    );
+    if (fitting.length !== 1) {
+      const found = fitting.length === 0 ? "no consumer" : "several consumers: name the group";
+      throw new ValueError(`the topic '${topic.name}' has ${found}`);
+    }
+    // The value may be wrong on purpose: a consumer must stand what others publish.
+    return fitting[0]!.handleOnce(await outgoing({ ...topic, schema: null }, value, rest, null), attempt);
   }
 
   /** @internal */

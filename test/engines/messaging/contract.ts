@@ -498,3 +498,119 @@ export function groupsContract(name: string, backend: Backend): void {
     });
   });
 }
+
+/** Cases for brokers that keep messages and can go back to them. */
+export function logContract(name: string, backend: Backend): void {
+  describe(`older messages on ${name}`, () => {
+    const open = clients(backend);
+    const fresh = async (): Promise<string> => {
+      const chosen = uniqueTopic();
+      await backend.prepare?.(chosen);
+      return chosen;
+    };
+
+    it("a new group begins with the oldest message, or at the end if it says so", async () => {
+      const client = await open();
+      const name = await fresh();
+      await client.publish(name, "old");
+      const all: unknown[] = [];
+      const fromEnd: unknown[] = [];
+      await client.subscribe(name, { group: "all" }, (message) => {
+        all.push(message.value);
+      });
+      await client.subscribe(name, { group: "late", from: "end" }, (message) => {
+        fromEnd.push(message.value);
+      });
+      await client.publish(name, "new");
+      await until(() => all.length === 2 && fromEnd.length === 1);
+      expect({ all, fromEnd }).toEqual({ all: ["old", "new"], fromEnd: ["new"] });
+    });
+
+    it("a consumer that goes back to the start handles all messages again", async () => {
+      const client = await open();
+      const name = await fresh();
+      const seen: unknown[] = [];
+      const consumer = await client.subscribe(name, { concurrency: 1 }, (message) => {
+        seen.push(message.value);
+      });
+      for (const value of [1, 2, 3]) await client.publish(name, value, { key: "k" });
+      await until(() => seen.length === 3);
+      await consumer.seek("start");
+      await until(() => seen.length === 6);
+      expect(seen).toEqual([1, 2, 3, 1, 2, 3]);
+    });
+  });
+}
+
+export interface FaultyBackend extends Backend {
+  /** Ends the server at once. */
+  stop(): Promise<void>;
+  /** Starts it again, with its data. */
+  start(): Promise<void>;
+}
+
+/** Cases for a server that goes away and comes back. */
+export function faultsContract(name: string, backend: FaultyBackend): void {
+  describe(`faults of ${name}`, () => {
+    const open = clients(backend);
+
+    it("messages published while the broker is away are held, and handled when it is back, in their order", async () => {
+      const client = await open({ timeout: 120_000 });
+      const name = uniqueTopic();
+      await backend.prepare?.(name);
+      const seen: number[] = [];
+      const consumer = await client.subscribe(name, {}, (message) => {
+        seen.push(message.value as number);
+      });
+      await client.publish(name, 0, { key: "k" });
+      await until(() => seen.length === 1);
+      await backend.stop();
+      await until(() => !consumer.connected);
+      const published = Promise.all([1, 2, 3].map((value) => client.publish(name, value, { key: "k" })));
+      await backend.start();
+      await published;
+      await until(() => new Set(seen).size === 4);
+      expect([...new Set(seen)]).toEqual([0, 1, 2, 3]);
+      expect(consumer.connected).toBe(true);
+    }, 120_000);
+
+    it("a message that was being handled when the connection broke is handled again, and its late result does not count", async () => {
+      const client = await open({ timeout: 120_000 });
+      const name = uniqueTopic();
+      await backend.prepare?.(name);
+      const begun = gate();
+      const finish = gate();
+      const attempts: number[] = [];
+      const aborted: boolean[] = [];
+      const consumer = await client.subscribe(name, {}, async (message) => {
+        attempts.push(message.attempt);
+        begun.open();
+        await finish.opened;
+        aborted.push(message.signal.aborted);
+      });
+      await client.publish(name, 1);
+      await begun.opened;
+      await backend.stop();
+      await until(() => !consumer.connected);
+      await backend.start();
+      finish.open();
+      await until(() => aborted.length === 2);
+      expect(aborted).toEqual([true, false]);
+      // The first attempt had no result: it does not count.
+      expect(attempts).toEqual([1, 1]);
+      await until(() => consumer.stats().results.done === 1);
+      expect(consumer.stats().results.lost).toBe(1);
+    }, 120_000);
+
+    it("a publish that the broker does not confirm in time rejects", async () => {
+      const client = await open({ timeout: 300 });
+      const name = uniqueTopic();
+      await backend.prepare?.(name);
+      await client.subscribe(name, {}, () => {});
+      await backend.stop();
+      const failure = await client.publish(name, 1).catch((error: MessagingError) => error);
+      await backend.start();
+      expect((failure as MessagingError).code).toMatch(/^(TIMEOUT|UNREACHABLE)$/);
+    }, 120_000);
+  });
+}

@@ -1,17 +1,18 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "../../../internal/logger.js";
-import type { Broker, BrokerConsumer, Delivery, DeliverySink } from "../broker.js";
+import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
 import type { CarryingTracer } from "../trace.js";
+import type { Outcome } from "./attempt.js";
 import type { HandlerRun } from "./handler.js";
 import { Held } from "./held.js";
 import { Lanes } from "./lanes.js";
 import type { ConsumerSettings } from "./options.js";
 import type { ProcessedStore } from "./processed.js";
 import { sleep } from "./sleep.js";
-import { type WorkPlace, type WorkResult, work } from "./work.js";
+import { handle, type WorkPlace, type WorkResult, work } from "./work.js";
 
 /** A running consumer. */
 export interface Subscription {
@@ -135,6 +136,12 @@ export class Consumer implements Subscription {
 
   close(): Promise<void> {
     return this.drain(20_000);
+  }
+
+  /** Runs the handler once with a record that no broker has delivered: for tests. */
+  handleOnce(record: IncomingRecord, attempt: number): Promise<Outcome> {
+    const nothing = async () => {};
+    return handle(new Held({ record, earlier: 0, ack: nothing, release: nothing }), this.#place, attempt);
   }
 
   /**

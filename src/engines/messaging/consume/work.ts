@@ -118,7 +118,8 @@ async function renew(held: Held, claim: Claim): Promise<void> {
   if (!kept) held.lose();
 }
 
-async function handle(held: Held, place: WorkPlace, number: number): Promise<Outcome> {
+/** Checks the value and runs the handler, once. */
+export async function handle(held: Held, place: WorkPlace, number: number): Promise<Outcome> {
   const { settings, topic } = place;
   const { record } = held.delivery;
   held.renew();

@@ -2,6 +2,7 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
+  BrokerName,
   ConsumeRequest,
   DeliverySink,
   IncomingRecord,
@@ -14,6 +15,8 @@ import { MemoryHub } from "./memory-hub.js";
 export interface MemoryBrokerOptions {
   /** The hub to connect to; several brokers can share one. Default: one of its own. */
   readonly hub?: MemoryHub;
+  /** The broker that it stands for. Default "memory". */
+  readonly name?: BrokerName;
   /** The group of consumers that name none. Default "stoa". */
   readonly groupId?: string;
   /** The largest message in bytes. Default 1 MiB. */
@@ -24,7 +27,7 @@ const year = 31_536_000_000;
 
 /** A broker in the memory of the process, for development and tests. Its messages end with the process. */
 export class MemoryBroker implements Broker {
-  readonly name = "memory";
+  readonly name: BrokerName;
   readonly abilities: BrokerAbilities;
   readonly defaultGroup: string;
   readonly defaultPrefetch = null;
@@ -32,8 +35,10 @@ export class MemoryBroker implements Broker {
   readonly #consumers = new Set<MemoryConsumer>();
   #open = false;
 
-  constructor({ hub = new MemoryHub(), groupId = "stoa", maxBytes = 1024 * 1024 }: MemoryBrokerOptions = {}) {
+  constructor(options: MemoryBrokerOptions = {}) {
+    const { hub = new MemoryHub(), name = "memory", groupId = "stoa", maxBytes = 1024 * 1024 } = options;
     this.hub = hub;
+    this.name = name;
     this.defaultGroup = groupId;
     // Timers of Node cannot wait longer than 24 days.
     this.abilities = { delay: Math.min(year, 2_147_483_647), broadcast: true, seek: true, maxBytes };

@@ -92,6 +92,13 @@ export class MemoryHub {
     this.#down = false;
   }
 
+  /** True if nothing waits, nothing is being handled, and nothing will come later. */
+  get idle(): boolean {
+    if (this.#timers.size > 0) return false;
+    const groups = [...this.#topics.values()].flatMap((topic) => [...topic.groups.values()]);
+    return groups.every((group) => group.consumers.length === 0 || group.waiting + group.unsettled === 0);
+  }
+
   /** Forgets everything. */
   clear(): void {
     for (const timer of this.#timers) clearTimeout(timer);
