@@ -22,6 +22,7 @@ import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
+import { amqpFeature } from "../engines/messaging/amqp/feature.js";
 import { messagingFeature } from "../engines/messaging/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { plannedFeatures } from "./planned.js";
@@ -35,6 +36,7 @@ export const features = [
   databaseFeature,
   kvstoreFeature,
   memoryBrokerFeature,
+  amqpFeature,
   messagingFeature,
   trustProxyFeature,
   requestContextFeature,

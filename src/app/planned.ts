@@ -17,8 +17,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   enableMessaging(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableAmqp(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableCloudQueue(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableEventSourcing(...given: unknown[]): this;
@@ -40,7 +38,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
     enableMessaging: missing("enableMessaging()"),
-    enableAmqp: missing("enableAmqp()"),
     enableCloudQueue: missing("enableCloudQueue()"),
     enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
@@ -62,8 +59,6 @@ export class GraphQLConfig extends PlannedConfig {}
 export class GrpcConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class LogBrokerConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class AmqpConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -1,4 +1,5 @@
 /** Messages: topics, the client that publishes and consumes, and the contract of brokers. */
+export { type AmqpBroker, createAmqpBroker } from "./amqp/amqp-broker.js";
 export type {
   Broker,
   BrokerAbilities,

@@ -24,6 +24,11 @@ export function clients(backend: Backend): (options?: OpenMessagingOptions) => P
   };
 }
 
+/** A client that the test closes itself. */
+export async function connected(backend: Backend, options?: OpenMessagingOptions): Promise<Messaging> {
+  return openMessaging(await backend.connect(), { logger: silent(), ...options });
+}
+
 let count = 0;
 
 /** A name that no other test, and no earlier run against the same server, has used. */
