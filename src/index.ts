@@ -6,7 +6,6 @@ export {
   EventSourcingConfig,
   GraphQLConfig,
   GrpcConfig,
-  LogBrokerConfig,
   OpenTelemetryConfig,
   SagaConfig,
 } from "./app/planned.js";
@@ -133,6 +132,12 @@ export {
   type AmqpTlsOptions,
   type AmqpTopicOptions,
 } from "./engines/messaging/amqp/config.js";
+export {
+  type KafkaSaslOptions,
+  type KafkaTlsOptions,
+  LogBrokerConfig,
+  type LogBrokerOptions,
+} from "./engines/messaging/kafka/config.js";
 export { ForbiddenError, GuardError, HttpError, type HttpErrorInit, UnauthorizedError } from "./errors/http-error.js";
 export { And, Authenticated, Not, Or, Permission, Role, Scope } from "./guards/catalogue.js";
 export type { Guard, GuardFunction, GuardObject } from "./guards/guard.js";

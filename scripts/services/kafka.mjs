@@ -17,14 +17,21 @@ export default {
   start: ({ folder, port, log }) => startKafka(folder, port, { log }),
 };
 
-/** Starts a broker with its data in the folder; with `restart` it finds the data of the last time. */
-export async function startKafka(folder, port, { log = () => {}, controller = 0, restart = false } = {}) {
+/**
+ * Starts a broker with its data in the folder; with `restart` it finds the data of the last time. Clients are sent to the
+ * port `advertised`, where a test may listen itself.
+ */
+export async function startKafka(
+  folder,
+  port,
+  { log = () => {}, controller = 0, restart = false, advertised = port } = {},
+) {
   const lib = await jars(`kafka-${version}`, artifacts, log);
   const classes = ["-cp", `${lib}/*`];
   const other = controller || (await freePort());
   const file = join(folder, "server.properties");
   if (!restart) {
-    await writeFile(file, properties(folder, port, other));
+    await writeFile(file, properties(folder, port, other, advertised));
     const format = ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
     const { code, output } = await run("java", [...java, quiet, ...classes, ...format], { timeout: 120_000 });
     if (code !== 0) throw new Error(`Kafka's storage cannot be formatted: ${output.trim().split("\n").at(-1)}`);
@@ -36,13 +43,13 @@ export async function startKafka(folder, port, { log = () => {}, controller = 0,
   return { value: `127.0.0.1:${port}`, stop: child.stop, controller: other };
 }
 
-function properties(folder, port, controller) {
+function properties(folder, port, controller, advertised) {
   const settings = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.quorum.voters": `1@127.0.0.1:${controller}`,
     listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
-    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${advertised}`,
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "log.dirs": join(folder, "data"),

@@ -24,6 +24,7 @@ import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
 import { amqpFeature } from "../engines/messaging/amqp/feature.js";
 import { messagingFeature } from "../engines/messaging/feature.js";
+import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { plannedFeatures } from "./planned.js";
 
@@ -36,6 +37,7 @@ export const features = [
   databaseFeature,
   kvstoreFeature,
   memoryBrokerFeature,
+  logBrokerFeature,
   amqpFeature,
   messagingFeature,
   trustProxyFeature,

@@ -15,8 +15,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableMessaging(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableCloudQueue(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableEventSourcing(...given: unknown[]): this;
@@ -37,7 +35,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
-    enableMessaging: missing("enableMessaging()"),
     enableCloudQueue: missing("enableCloudQueue()"),
     enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
@@ -57,8 +54,6 @@ export class OpenTelemetryConfig extends PlannedConfig {}
 export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class LogBrokerConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -19,6 +19,7 @@ export type { RetryOptions } from "./consume/retry.js";
 export type { WorkResult } from "./consume/work.js";
 export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetters } from "./dead-letters.js";
 export { MessagingError, type MessagingErrorCode } from "./errors.js";
+export { createKafkaBroker, type KafkaBroker } from "./kafka/kafka-broker.js";
 export { MemoryBroker, type MemoryBrokerOptions } from "./memory/memory-broker.js";
 export { MemoryHub } from "./memory/memory-hub.js";
 export { Message } from "./message.js";
