@@ -21,6 +21,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^stoa$/, replacement: source("index.ts") },
+      { find: /^stoa\/messaging$/, replacement: source("engines/messaging/index.ts") },
       { find: /^stoa\/migrations$/, replacement: source("migrations/index.ts") },
       { find: /^stoa\/(.+)$/, replacement: source("$1/index.ts") },
     ],

@@ -1,13 +1,11 @@
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
-  AmqpConfig,
   CloudQueueConfig,
   CqrsConfig,
   EventSourcingConfig,
   GraphQLConfig,
   GrpcConfig,
-  LogBrokerConfig,
   SagaConfig,
 } from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
@@ -134,6 +132,18 @@ export { openKvStore } from "./engines/kvstore/open-kvstore.js";
 export type { ScanOptions } from "./engines/kvstore/scan.js";
 export type { KvScript } from "./engines/kvstore/script.js";
 export type { KvSubscription, MessageHandler, SubscribeOptions } from "./engines/kvstore/subscriptions.js";
+export {
+  AmqpConfig,
+  type AmqpOptions,
+  type AmqpTlsOptions,
+  type AmqpTopicOptions,
+} from "./engines/messaging/amqp/config.js";
+export {
+  type KafkaSaslOptions,
+  type KafkaTlsOptions,
+  LogBrokerConfig,
+  type LogBrokerOptions,
+} from "./engines/messaging/kafka/config.js";
 export { ForbiddenError, GuardError, HttpError, type HttpErrorInit, UnauthorizedError } from "./errors/http-error.js";
 export { And, Authenticated, Not, Or, Permission, Role, Scope } from "./guards/catalogue.js";
 export type { Guard, GuardFunction, GuardObject } from "./guards/guard.js";

@@ -13,15 +13,18 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
+import elasticmq from "./elasticmq.mjs";
+import kafka from "./kafka.mjs";
 import otlp from "./otlp.mjs";
 import pgbouncer from "./pgbouncer.mjs";
 import postgres from "./postgres.mjs";
 import promtool from "./promtool.mjs";
+import rabbitmq from "./rabbitmq.mjs";
 import redis from "./redis.mjs";
 import rotel from "./rotel.mjs";
 
 /** @type {Service[]} */
-export const services = [chromium, otlp, postgres, pgbouncer, promtool, redis, rotel];
+export const services = [chromium, otlp, postgres, pgbouncer, promtool, redis, rotel, rabbitmq, kafka, elasticmq];
 
 /**
  * @typedef {{ folder: string, port: number, log: (line: string) => void, env: Record<string, string> }} Place

@@ -25,6 +25,10 @@ import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
 import { machineFeature } from "../engines/machine/feature.js";
+import { amqpFeature } from "../engines/messaging/amqp/feature.js";
+import { messagingFeature } from "../engines/messaging/feature.js";
+import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
+import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -37,6 +41,10 @@ export const features = [
   databaseFeature,
   machineFeature,
   kvstoreFeature,
+  memoryBrokerFeature,
+  logBrokerFeature,
+  amqpFeature,
+  messagingFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

@@ -7,7 +7,7 @@ export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
 
 /**
- * The order of start and stop. At start features open, then the startup hooks run. At stop the shutdown hooks run in
+ * The order of start and stop. At start features open, then the startup hooks run, then features begin their work. At stop the shutdown hooks run in
  * reverse, then the opened features close in reverse.
  */
 export class Lifecycle {
@@ -80,6 +80,10 @@ export class Lifecycle {
         if (opening) await opening;
       }
       if (this.#hooks.startup.length > 0) await this.#runStartupHooks();
+      for (const feature of this.#features) {
+        const beginning = feature.ready?.(host);
+        if (beginning) await beginning;
+      }
     } catch (error) {
       await this.#close(host);
       throw error;

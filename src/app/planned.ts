@@ -13,10 +13,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableMessaging(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableAmqp(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableCloudQueue(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableEventSourcing(...given: unknown[]): this;
@@ -36,8 +32,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
-    enableMessaging: missing("enableMessaging()"),
-    enableAmqp: missing("enableAmqp()"),
     enableCloudQueue: missing("enableCloudQueue()"),
     enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
@@ -55,10 +49,6 @@ class PlannedConfig {
 export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class LogBrokerConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class AmqpConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -59,7 +59,7 @@ export interface Engine<Config, Client> {
   enable(host: Host, config: Config): void;
   /** The client; `needs` names the member that was read, for the error where the engine is not enabled. */
   of(host: Host, needs: string): Client;
-  readonly stages: Required<FeatureStages>;
+  readonly stages: Required<Omit<FeatureStages, "ready">>;
 }
 
 interface Enabled<Config, Client> {

@@ -30,6 +30,8 @@ export interface FeatureStages {
   prepare?(host: Host): void | Promise<void>;
   /** Connects, before the first startup hook. What it throws ends the start. */
   open?(host: Host): void | Promise<void>;
+  /** Begins work that comes from outside, after the last startup hook. What it throws ends the start. */
+  ready?(host: Host): void | Promise<void>;
   /** The server drains: take no new work, finish what is under way. */
   drain?(host: Host): void | Promise<void>;
   /** Ends what `open` began, after the last shutdown hook; features close in reverse order. */
@@ -95,11 +97,12 @@ export type FacesOf<List> = List extends readonly [Feature<infer Face>, ...infer
 type HostFunction = (host: Host, ...args: unknown[]) => unknown;
 
 export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face> {
-  const { name, prepare, open, drain, close } = definition;
+  const { name, prepare, open, ready, drain, close } = definition;
   const middlewareOf = perHost(() => new Map<string, Middleware>());
   return {
     name,
     ...(open && { open }),
+    ...(ready && { ready }),
     ...(drain && { drain }),
     ...(close && { close }),
     prepare(host) {

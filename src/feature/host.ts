@@ -1,3 +1,4 @@
+import type { Container } from "../di/container.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Logger } from "../internal/logger.js";
@@ -26,6 +27,8 @@ export interface Host extends StoreSource {
   originOf: ((request: Request) => string) | null;
   /** The middleware and guards that the application itself uses. */
   readonly scope: Scope;
+  /** The dependencies of the application. */
+  readonly container: Container;
   /** All guards of the application. */
   readonly guards: readonly Guard[];
   /** All middleware: that of features, then that of the application. */

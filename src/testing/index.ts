@@ -8,6 +8,7 @@ export type { TestRequestInit } from "./request.js";
 export { serve, type TestServer, type TestServerOptions } from "./serve.js";
 export type { TestSettings } from "./test-app.js";
 export { TestClient, type TestClientOptions, type TestSocketInit } from "./test-client.js";
+export { type DeliveredResult, type PublishedMessage, TestMessages, testMessages } from "./test-messages.js";
 export { TestSocket, WebSocketRefusedError } from "./test-socket.js";
 
 /** An application under test. */

@@ -1,0 +1,52 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { run } from "../process.mjs";
+
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "stoa");
+
+/**
+ * The folder with a Java program and everything it needs, from Maven Central. It is kept between runs. Throws with the
+ * reason where Java or Maven is missing.
+ *
+ * @param {string} name of the folder, with the version
+ * @param {string[]} artifacts as group:artifact:version
+ * @param {(line: string) => void} log
+ */
+export async function jars(name, artifacts, log) {
+  await requireProgram("java", ["-version"]);
+  const folder = join(cache, name);
+  if (existsSync(folder)) return folder;
+  await requireProgram("mvn", ["-v"]);
+  log(`fetching ${name} from Maven Central ...`);
+  await mkdir(cache, { recursive: true });
+  const work = await mkdtemp(join(cache, "fetch-"));
+  try {
+    await writeFile(join(work, "pom.xml"), pom(artifacts));
+    const command = ["-q", "-B", "dependency:copy-dependencies", `-DoutputDirectory=${join(work, "lib")}`];
+    const { code, output } = await run("mvn", command, { cwd: work, timeout: 600_000 });
+    if (code !== 0) throw new Error(`mvn failed: ${output.trim().split("\n").at(0)}`);
+    // Under its name it is there whole or not at all.
+    await rename(join(work, "lib"), folder).catch((error) => {
+      if (!existsSync(folder)) throw error;
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+async function requireProgram(program, args) {
+  const { code } = await run(program, args);
+  if (code !== 0) throw new Error(`${program} is not installed`);
+}
+
+function pom(artifacts) {
+  const dependencies = artifacts.map((artifact) => {
+    const [group, id, version] = artifact.split(":");
+    return `<dependency><groupId>${group}</groupId><artifactId>${id}</artifactId><version>${version}</version></dependency>`;
+  });
+  const own = "<groupId>stoa</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>";
+  return `<project><modelVersion>4.0.0</modelVersion>${own}<dependencies>${dependencies.join("")}</dependencies></project>\n`;
+}

@@ -1,0 +1,73 @@
+import { missingPackage } from "../../db/missing-package.js";
+
+/*
+ * The part of amqplib that is used. Its own types are not named: the declarations of Stoa must compile where it is not
+ * installed.
+ */
+
+export interface Amqplib {
+  connect(url: string, options: object): Promise<AmqpModel>;
+}
+
+interface Emitter {
+  on(event: string, listener: (value: never) => void): unknown;
+}
+
+export interface AmqpModel extends Emitter {
+  createChannel(): Promise<AmqpChannel>;
+  createConfirmChannel(): Promise<ConfirmChannel>;
+  close(): Promise<void>;
+}
+
+export interface AmqpChannel extends Emitter {
+  prefetch(count: number): Promise<unknown>;
+  assertExchange(name: string, type: string, options?: object): Promise<unknown>;
+  assertQueue(name: string, options?: object): Promise<{ readonly queue: string; readonly messageCount: number }>;
+  checkQueue(name: string): Promise<{ readonly messageCount: number }>;
+  bindQueue(queue: string, exchange: string, pattern: string, args?: object): Promise<unknown>;
+  consume(
+    queue: string,
+    onMessage: (message: AmqpMessage | null) => void,
+    options?: object,
+  ): Promise<{ readonly consumerTag: string }>;
+  cancel(tag: string): Promise<unknown>;
+  get(queue: string, options?: object): Promise<AmqpMessage | false>;
+  ack(message: AmqpMessage): void;
+  nack(message: AmqpMessage, allUpTo: boolean, requeue: boolean): void;
+  close(): Promise<void>;
+}
+
+export interface ConfirmChannel extends AmqpChannel {
+  publish(
+    exchange: string,
+    routingKey: string,
+    content: Buffer,
+    options: object,
+    confirmed: (error: unknown) => void,
+  ): boolean;
+}
+
+export interface AmqpMessage {
+  readonly content: Buffer;
+  readonly fields: { readonly redelivered?: boolean; readonly routingKey?: string };
+  readonly properties: {
+    readonly messageId?: string | undefined;
+    readonly timestamp?: number | undefined;
+    readonly contentType?: string | undefined;
+    readonly headers?: Readonly<Record<string, unknown>> | undefined;
+  };
+}
+
+/** Loads the client library, which applications without an AMQP broker do not need. */
+export async function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib): Promise<Amqplib> {
+  try {
+    return await load();
+  } catch (error) {
+    throw missingPackage("amqplib", "enableAmqp", error);
+  }
+}
+
+async function importAmqplib(): Promise<Amqplib> {
+  const { connect } = await import("amqplib");
+  return { connect: connect as unknown as Amqplib["connect"] };
+}

@@ -1,0 +1,32 @@
+import { feature } from "../../../feature/feature.js";
+import type { EitherSpelling } from "../../../internal/names.js";
+import { brokerEngine } from "../broker-engine.js";
+import { AmqpConfig, type AmqpOptions } from "./config.js";
+
+export interface AmqpFeature {
+  /** Connects to RabbitMQ at the start: `app.publish`, `app.onMessage`. */
+  enableAmqp(
+    ...given:
+      | [config?: AmqpConfig | EitherSpelling<AmqpOptions> | null]
+      | [url: string | null, prefetchCount?: number | null]
+  ): this;
+}
+
+const amqp = brokerEngine<AmqpConfig>({
+  name: "amqp",
+  enabledBy: "enableAmqp",
+  broker: "amqp",
+  openWithin: (config) => config.connectTimeout / 1000,
+  load: async (config) => (await import("./amqp-broker.js")).createAmqpBroker(config),
+});
+
+export const amqpFeature = feature<AmqpFeature>({
+  name: "AMQP broker",
+  setup: {
+    enableAmqp(host, ...given) {
+      const [first] = given;
+      amqp.enable(host, first instanceof AmqpConfig ? first : new AmqpConfig(...(given as [string])));
+    },
+  },
+  ...amqp.stages,
+});

@@ -1,0 +1,120 @@
+import { MessagingError } from "../errors.js";
+import type { AmqpChannel, Amqplib, AmqpMessage, AmqpModel, ConfirmChannel } from "./amqplib.js";
+import type { AmqpConfig } from "./config.js";
+import { amqpError } from "./translate-error.js";
+
+/** A channel for publishes, with the messages that the broker has returned because no queue would have received them. */
+export interface PublishChannel {
+  readonly channel: ConfirmChannel;
+  readonly returned: Set<string>;
+  /** Delays and exchanges that were declared, with the time; forgotten with the connection. */
+  readonly declared: Map<string, number>;
+}
+
+/**
+ * The connection to the broker. It is opened when it is needed, and opened again when it is needed after it was lost: those
+ * who need it, publishers and consumers, come again with growing pauses.
+ */
+export class AmqpLink {
+  readonly #lib: Amqplib;
+  readonly #config: AmqpConfig;
+  #model: Promise<AmqpModel> | null = null;
+  #publishing: Promise<PublishChannel> | null = null;
+  #closed = false;
+
+  constructor(lib: Amqplib, config: AmqpConfig) {
+    this.#lib = lib;
+    this.#config = config;
+  }
+
+  /** A channel of its own. `lost` is called once when it ends without being closed by us. */
+  async channel(lost: (error: unknown) => void): Promise<AmqpChannel> {
+    const channel = await (await this.#connected()).createChannel().catch((error: unknown) => {
+      throw this.translate(error);
+    });
+    watch(channel, (error) => lost(this.translate(error)));
+    return channel;
+  }
+
+  /** Runs something on a channel for this alone: an error of the broker ends the channel it happened on. */
+  async onChannel<T>(use: (channel: AmqpChannel) => Promise<T>): Promise<T> {
+    const channel = await this.channel(() => {});
+    try {
+      return await use(channel);
+    } catch (error) {
+      throw this.translate(error);
+    } finally {
+      await channel.close().catch(() => {});
+    }
+  }
+
+  /** The channel that all publishes share. */
+  publishing(): Promise<PublishChannel> {
+    this.#publishing ??= this.#openPublishing().catch((error: unknown) => {
+      this.#publishing = null;
+      throw this.translate(error);
+    });
+    return this.#publishing;
+  }
+
+  translate(error: unknown): MessagingError {
+    return amqpError(error, this.#config.address);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const model = this.#model;
+    this.#model = null;
+    await (await model?.catch(() => null))?.close().catch(() => {});
+  }
+
+  #connected(): Promise<AmqpModel> {
+    if (this.#closed) return Promise.reject(new MessagingError("CLOSED", "the AMQP broker has been closed"));
+    this.#model ??= this.#connect().catch((error: unknown) => {
+      this.#model = null;
+      throw this.translate(error);
+    });
+    return this.#model;
+  }
+
+  async #connect(): Promise<AmqpModel> {
+    const { url, heartbeat, connectTimeout, tls } = this.#config;
+    const address = new URL(url);
+    if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
+    const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
+    const model = await this.#lib.connect(address.href, options);
+    const gone = () => {
+      this.#model = null;
+      this.#publishing = null;
+    };
+    // Without a listener an `error` would end the process. The channels report the loss.
+    model.on("error", () => {});
+    model.on("close", gone);
+    return model;
+  }
+
+  async #openPublishing(): Promise<PublishChannel> {
+    const channel = await (await this.#connected()).createConfirmChannel();
+    const publishing = { channel, returned: new Set<string>(), declared: new Map<string, number>() };
+    watch(channel, () => {
+      this.#publishing = null;
+    });
+    channel.on("return", (message: AmqpMessage) => {
+      if (message.properties.messageId !== undefined) publishing.returned.add(message.properties.messageId);
+    });
+    return publishing;
+  }
+}
+
+function watch(channel: AmqpChannel, lost: (error: unknown) => void): void {
+  let reason: unknown = new Error("the channel was closed");
+  let over = false;
+  channel.on("error", (error: unknown) => {
+    reason = error;
+  });
+  channel.on("close", () => {
+    if (over) return;
+    over = true;
+    lost(reason);
+  });
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingRecord, OutgoingRecord } from "../broker.js";
+import { own } from "../headers.js";
+import type { AmqpMessage } from "./amqplib.js";
+
+const keyHeader = "stoa-key";
+/** AMQP has whole seconds only. */
+const timeHeader = "stoa-time";
+const internal = /^(?:x-death|x-first-death-.+|x-last-death-.+|x-delivery-count|x-acquired-count|stoa-key|stoa-time)$/;
+const longestHeader = 8192;
+
+/** The properties of a message for a record. */
+export function propertiesOf(record: Omit<OutgoingRecord, "topic" | "delay">): object {
+  const { id, key, headers, timestamp } = record;
+  return {
+    messageId: id,
+    persistent: true,
+    timestamp: Math.floor(timestamp / 1000),
+    contentType: headers[own.contentType],
+    headers: { ...headers, [timeHeader]: String(timestamp), ...(key !== null && { [keyHeader]: key }) },
+  };
+}
+
+/** A record from a message of any publisher. */
+export function recordOf(message: AmqpMessage): IncomingRecord {
+  const { properties, content } = message;
+  const given = properties.headers ?? {};
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (!internal.test(name)) headers[name.toLowerCase()] = textOf(value);
+  }
+  if (properties.contentType !== undefined) headers[own.contentType] ??= properties.contentType;
+  return {
+    // A foreign message without an id has none that would survive another delivery.
+    id: properties.messageId ?? randomUUID(),
+    key: typeof given[keyHeader] === "string" ? given[keyHeader] : null,
+    headers,
+    body: content,
+    timestamp: Number(given[timeHeader]) || (properties.timestamp ?? 0) * 1000 || Date.now(),
+  };
+}
+
+/** A dead letter. One that the broker made itself gets the reason from the broker's headers. */
+export function deadRecordOf(message: AmqpMessage, topic: string): IncomingRecord {
+  const record = recordOf(message);
+  const given = message.properties.headers ?? {};
+  if (record.headers[own.reason] !== undefined || given["x-first-death-reason"] === undefined) return record;
+  const queue = textOf(given["x-first-death-queue"]);
+  const headers = {
+    ...record.headers,
+    [own.reason]: "undeliverable",
+    [own.error]: `dead-lettered by the broker: ${textOf(given["x-first-death-reason"])}`,
+    [own.deadTopic]: topic,
+    [own.deadGroup]: queue.startsWith(`${topic}.`) ? queue.slice(topic.length + 1) : queue,
+  };
+  return { ...record, headers };
+}
+
+/** Times that a queue has delivered the message before without a result. Only quorum queues count them. */
+export function earlierOf({ properties, fields }: AmqpMessage): number {
+  const count = properties.headers?.["x-delivery-count"];
+  return typeof count === "number" ? count : fields.redelivered ? 1 : 0;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8").slice(0, longestHeader);
+  return typeof value === "object" ? JSON.stringify(value).slice(0, longestHeader) : String(value);
+}

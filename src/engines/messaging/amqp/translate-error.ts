@@ -1,0 +1,29 @@
+import { MessagingError } from "../errors.js";
+
+/** An error of amqplib in our words. */
+export function amqpError(error: unknown, address: string): MessagingError {
+  if (error instanceof MessagingError) return error;
+  const text = reasonOf(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  // 403 access refused, 404 not found, 405 locked, 406 the queue or exchange exists with other settings.
+  if (code === 404)
+    return new MessagingError("UNKNOWN_TOPIC", `the AMQP broker at ${address}: ${text}`, { cause: error });
+  if ((typeof code === "number" && code >= 400) || /ACCESS.REFUSED/.test(text)) {
+    return new MessagingError("REFUSED", `the AMQP broker at ${address} refused: ${text}`, { cause: error });
+  }
+  return new MessagingError("UNREACHABLE", `the AMQP broker at ${address} is unreachable: ${text}`, { cause: error });
+}
+
+/** The innermost cause. A failed connection to several addresses of one name has a cause for each. */
+function reasonOf(error: unknown): string {
+  let inner = error;
+  for (let depth = 0; depth < 8; depth++) {
+    const next: unknown =
+      inner instanceof AggregateError ? inner.errors[0] : (inner as { cause?: unknown } | null)?.cause;
+    if (next === undefined || next === null) break;
+    inner = next;
+  }
+  if (!(inner instanceof Error)) return String(inner);
+  const { code } = inner as { code?: unknown };
+  return inner.message === "" ? String(code ?? inner.name) : inner.message;
+}

@@ -1,0 +1,122 @@
+import type { MessagingError } from "./errors.js";
+
+/**
+ * The contract of brokers. A broker moves records and knows nothing of handlers: concurrency, order, retries, dead
+ * letters, validation, idempotency, metrics and traces are written once, above this interface (consume/, publish/).
+ */
+export interface Broker {
+  /** `memory`, `kafka`, `amqp`, `sqs`. */
+  readonly name: BrokerName;
+  readonly abilities: BrokerAbilities;
+  /** The group of consumers that name none. */
+  readonly defaultGroup: string;
+  /** Unsettled deliveries of a consumer that names no number; null for twice its concurrency. */
+  readonly defaultPrefetch: number | null;
+  /** Connects. Rejects with a clear error if that is not possible. */
+  open(): Promise<void>;
+  /** Asks the broker for a sign of life. */
+  ping(signal?: AbortSignal): Promise<unknown>;
+  /**
+   * Sends records, in this order. Resolves when the broker has confirmed or refused each: one entry for each record, null
+   * for one that is safe. Rejects only if the fate of all is the same.
+   */
+  publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
+  /** Opens a consumer. It delivers until it is stopped or reports a failure; then it is closed and opened again. */
+  consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer>;
+  /**
+   * Shows the stored records of a topic, oldest first and at most `limit`, without consuming them: for dead letters. A
+   * record is removed if the visitor resolves to "remove".
+   */
+  browse(topic: string, limit: number, visit: (record: IncomingRecord) => Promise<"keep" | "remove">): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type BrokerName = "memory" | "kafka" | "amqp" | "sqs";
+
+export interface BrokerAbilities {
+  /** The longest delay of a publish in milliseconds; 0 for a broker that cannot delay. */
+  readonly delay: number;
+  /** True if every process can have its own copy of each message. */
+  readonly broadcast: boolean;
+  /** True if a consumer can go back to older messages. */
+  readonly seek: boolean;
+  /** The largest message in bytes, headers included. */
+  readonly maxBytes: number;
+}
+
+export interface OutgoingRecord {
+  readonly topic: string;
+  /** Never used twice: a UUID. */
+  readonly id: string;
+  /** Records of one key keep their order. */
+  readonly key: string | null;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  /** Milliseconds until it may be delivered. */
+  readonly delay: number;
+}
+
+export interface IncomingRecord {
+  /** The id given at the publish; for foreign records one that stays the same when the record is delivered again. */
+  readonly id: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly timestamp: number;
+}
+
+/** One record, lent to a consumer until it is settled. Each is settled once, by one of the functions. */
+export interface Delivery {
+  readonly record: IncomingRecord;
+  /** Times that the broker has delivered the record before without a result; 0 where it does not count. */
+  readonly earlier: number;
+  /** The record is done. Rejects with LOST if it belongs to another consumer by now. */
+  ack(): Promise<void>;
+  /** Gives the record back as it is, for any consumer of the group. */
+  release(): Promise<void>;
+  /**
+   * Gives the record back with other headers, for this group alone, and not before the delay has passed. Absent where the
+   * broker cannot: the consumer then waits itself.
+   */
+  retry?(headers: Readonly<Record<string, string>>, delay: number): Promise<void>;
+}
+
+export interface ConsumeRequest {
+  readonly topic: string;
+  readonly group: string;
+  /** The most deliveries that are unsettled at a time. */
+  readonly prefetch: number;
+  /** Where a group that is new to the topic begins. */
+  readonly from: "start" | "end";
+  /** True if the group is that of this process alone and ends with it. */
+  readonly broadcast: boolean;
+  /** Created with the consumer, so that it is there when it is needed. */
+  readonly deadLetterTopic: string | null;
+  /** Deliveries without a result after which the record is a dead letter. */
+  readonly maxDeliveries: number;
+}
+
+/** The receiver of deliveries. */
+export interface DeliverySink {
+  deliver(delivery: Delivery): void;
+  /** The delivery belongs to another consumer by now: its result does not count. */
+  lost(delivery: Delivery): void;
+  /** The consumer has ended with an error. All its deliveries are lost. */
+  failed(error: unknown): void;
+}
+
+export interface BrokerConsumer {
+  pause(): void;
+  resume(): void;
+  /** Stops the deliveries. Those under way can still be settled. */
+  stop(): Promise<void>;
+  /** Leaves the group. Unsettled deliveries go to others. */
+  close(): Promise<void>;
+  /** Records of the topic that the group has not handled yet; null if unknown. */
+  lag(): Promise<number | null>;
+  /** Goes to the oldest record, the end, or the first record of that time on. */
+  seek?(to: "start" | "end" | Date): Promise<void>;
+}

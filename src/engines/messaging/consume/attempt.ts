@@ -1,0 +1,104 @@
+import { MessagingError } from "../errors.js";
+import { type Decision, decisionOf, type Message } from "../message.js";
+import { InvalidValueError, UndecodableError } from "../values.js";
+import { type HandlerRun, RefusedError } from "./handler.js";
+
+/**
+ * Reasons of dead letters.
+ * - failed: the last attempt failed.
+ * - invalid: the value does not fit its schema, or is not JSON.
+ * - refused: a guard refused the message.
+ * - handler: the handler called `deadLetter()`.
+ * - undeliverable: it was delivered again and again without a result, as to processes that were killed.
+ */
+export type DeadReason = "failed" | "invalid" | "refused" | "handler" | "undeliverable";
+
+/** The result of one attempt. Delays are in milliseconds; null for the pause of the retry options. */
+export type Outcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "retry"; readonly error: unknown; readonly delay: number | null }
+  | { readonly kind: "requeue"; readonly delay: number | null }
+  | { readonly kind: "reject"; readonly reason: string }
+  | { readonly kind: "dead"; readonly reason: DeadReason; readonly error: unknown };
+
+/** Runs a handler once, within its time. Never rejects. */
+export async function attempt(
+  message: Message,
+  run: HandlerRun,
+  timeout: number,
+  abort: (reason: unknown) => void,
+): Promise<Outcome> {
+  let failure: { readonly error: unknown } | null = null;
+  try {
+    const result = run(message);
+    if (result instanceof Promise) await (timeout === 0 ? result : within(timeout, result, abort));
+    else await result;
+  } catch (error) {
+    failure = { error };
+  }
+  const decision = decisionOf(message);
+  if (decision !== null) {
+    if (failure !== null) {
+      message.log.warn("a handler failed after it had chosen the result of its message", {
+        error: failure.error,
+        result: decision.kind,
+      });
+    }
+    return decided(decision);
+  }
+  return failure === null ? { kind: "done" } : failed(failure.error);
+}
+
+/** The outcome of an error. */
+export function failed(error: unknown): Outcome {
+  if (error instanceof UndecodableError || isInvalidInput(error)) return { kind: "dead", reason: "invalid", error };
+  if (error instanceof RefusedError) return { kind: "dead", reason: "refused", error };
+  return { kind: "retry", error, delay: null };
+}
+
+/** Marks the errors of received values: a handler that publishes a wrong value itself gives the same class. */
+const received = new WeakSet<InvalidValueError>();
+
+export function markReceived(error: unknown): unknown {
+  if (error instanceof InvalidValueError) received.add(error);
+  return error;
+}
+
+function isInvalidInput(error: unknown): boolean {
+  return error instanceof InvalidValueError && received.has(error);
+}
+
+function decided(decision: Decision): Outcome {
+  switch (decision.kind) {
+    case "ack":
+      return { kind: "done" };
+    case "nack":
+      return { kind: "retry", error: new Error(decision.reason), delay: milliseconds(decision.delay) };
+    case "requeue":
+      return { kind: "requeue", delay: milliseconds(decision.delay) };
+    case "reject":
+      return { kind: "reject", reason: decision.reason };
+    case "deadLetter":
+      return { kind: "dead", reason: "handler", error: new Error(decision.reason) };
+  }
+}
+
+function milliseconds(seconds: number | null): number | null {
+  return seconds === null || !Number.isFinite(seconds) ? null : Math.min(Math.max(0, seconds * 1000), 86_400_000);
+}
+
+async function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
+      abort(error);
+      reject(error);
+    }, timeout);
+  });
+  try {
+    await Promise.race([running, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Delivery } from "../broker.js";
+import { MessagingError } from "../errors.js";
+
+/** A delivery that a consumer has and has not settled. */
+export class Held {
+  readonly delivery: Delivery;
+  #abort: AbortController | null = null;
+  #reason: unknown = undefined;
+  #lost = false;
+  #settled = false;
+
+  constructor(delivery: Delivery) {
+    this.delivery = delivery;
+  }
+
+  /** True if the delivery belongs to another consumer by now: nothing may be settled. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** Made when it is read: most handlers do not. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    }
+    return this.#abort.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#reason ??= reason;
+    this.#abort?.abort(reason);
+  }
+
+  lose(): void {
+    if (this.#lost) return;
+    this.#lost = true;
+    this.abort(new MessagingError("LOST", "the message belongs to another consumer by now"));
+  }
+
+  /** Begins the next attempt: a signal that was aborted because time was up does not count for it. */
+  renew(): void {
+    if (this.#lost) return;
+    this.#abort = null;
+    this.#reason = undefined;
+  }
+
+  /** Settles once. False if there is nothing to settle, because the delivery is lost or settled. */
+  async settle(how: (delivery: Delivery) => Promise<void>): Promise<boolean> {
+    if (this.#lost || this.#settled) return false;
+    this.#settled = true;
+    try {
+      await how(this.delivery);
+      return true;
+    } catch (error) {
+      // The broker knows best: a delivery that is unsettled there comes again.
+      if (error instanceof MessagingError && error.code === "LOST") {
+        this.lose();
+        return false;
+      }
+      this.#settled = false;
+      throw error;
+    }
+  }
+}

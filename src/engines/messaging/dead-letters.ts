@@ -1,0 +1,175 @@
+import type { Broker, IncomingRecord } from "./broker.js";
+import { countIn, own, withoutOwn } from "./headers.js";
+import type { Publisher } from "./publish/publisher.js";
+import { asTopic, type Topic } from "./topic.js";
+
+/** A message that could not be handled. */
+export interface DeadLetter {
+  readonly id: string;
+  /** The topic that it was published to. */
+  readonly topic: string;
+  readonly group: string;
+  readonly key: string | null;
+  /** Headers of the publisher. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+  /** The value as text. */
+  readonly text: string;
+  readonly reason: string;
+  readonly error: string;
+  /** The mistakes of a value that does not fit its schema. */
+  readonly issues: readonly unknown[];
+  readonly attempts: number;
+  /** Times that it was sent back. */
+  readonly replays: number;
+  readonly publishedAt: Date;
+  readonly diedAt: Date;
+  /** Equal for dead letters of the same failure: the reason and the error without its numbers. */
+  readonly failure: string;
+}
+
+/** Dead letters of one failure. */
+export interface DeadLetterGroup {
+  readonly failure: string;
+  readonly reason: string;
+  readonly error: string;
+  readonly count: number;
+  readonly first: Date;
+  readonly last: Date;
+}
+
+/** A choice of dead letters; all fields given must fit. */
+export interface DeadLetterFilter {
+  readonly ids?: readonly string[];
+  readonly failure?: string;
+  readonly group?: string;
+  /** The most that are looked at. Default 1000. */
+  readonly limit?: number;
+}
+
+/** Finds the broker of a topic, and the publisher to it. */
+export interface DeadLetterHome {
+  brokerOf(topic: Topic): { readonly broker: Broker; readonly publisher: Publisher };
+}
+
+const defaultLimit = 1000;
+
+/** Looks into the dead letters of a topic, sends them back or discards them. */
+export class DeadLetters {
+  readonly #home: DeadLetterHome;
+
+  /** @internal */
+  constructor(home: DeadLetterHome) {
+    this.#home = home;
+  }
+
+  /** The dead letters of a topic, oldest first: `await app.deadLetters.list("orders")`. */
+  async list(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<DeadLetter[]> {
+    const found: DeadLetter[] = [];
+    await this.#visit(topic, filter, async (letter) => {
+      found.push(letter);
+      return "keep";
+    });
+    return found;
+  }
+
+  /** The failures of a topic with the number of their dead letters, most frequent first. */
+  async failures(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<DeadLetterGroup[]> {
+    const groups = new Map<string, DeadLetter[]>();
+    for (const letter of await this.list(topic, filter)) {
+      const known = groups.get(letter.failure);
+      if (known === undefined) groups.set(letter.failure, [letter]);
+      else known.push(letter);
+    }
+    const summaries = [...groups.values()].map((letters): DeadLetterGroup => {
+      const { failure, reason, error } = letters[0]!;
+      const times = letters.map(({ diedAt }) => diedAt.getTime());
+      const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
+      return { failure, reason, error, count: letters.length, first, last };
+    });
+    return summaries.sort((a, b) => b.count - a.count);
+  }
+
+  /**
+   * Sends dead letters back to their topic, for the group that failed, with all attempts before them. Resolves to the
+   * number. A dead letter is removed when the broker has the message.
+   */
+  replay(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<number> {
+    const { publisher } = this.#home.brokerOf(asTopic(topic));
+    return this.#visit(topic, filter, async (letter, { id, key, body, headers, timestamp }) => {
+      const again = {
+        ...withoutOwn(headers),
+        [own.group]: letter.group,
+        [own.replays]: String(letter.replays + 1),
+      };
+      await publisher.publish({ topic: letter.topic, id, key, body, headers: again, timestamp, delay: 0 });
+      return "remove";
+    });
+  }
+
+  /** Removes dead letters for good. Resolves to the number. */
+  discard(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<number> {
+    return this.#visit(topic, filter, async () => "remove");
+  }
+
+  async #visit(
+    given: Topic<never, unknown> | string,
+    filter: DeadLetterFilter,
+    visit: (letter: DeadLetter, record: IncomingRecord) => Promise<"keep" | "remove">,
+  ): Promise<number> {
+    const topic = asTopic(given);
+    const { broker } = this.#home.brokerOf(topic);
+    let visited = 0;
+    await broker.browse(deadTopicOf(topic.name), filter.limit ?? defaultLimit, async (record) => {
+      const letter = letterOf(record, topic.name);
+      if (!fits(letter, filter)) return "keep";
+      visited++;
+      return visit(letter, record);
+    });
+    return visited;
+  }
+}
+
+/** Dead letters may be asked for by the name of the topic or by that of its dead letters. */
+function deadTopicOf(name: string): string {
+  return name.endsWith(".dead") ? name : `${name}.dead`;
+}
+
+function fits(letter: DeadLetter, { ids, failure, group }: DeadLetterFilter): boolean {
+  if (ids !== undefined && !ids.includes(letter.id)) return false;
+  if (failure !== undefined && letter.failure !== failure) return false;
+  return group === undefined || letter.group === group;
+}
+
+function letterOf({ id, key, headers, body, timestamp }: IncomingRecord, topic: string): DeadLetter {
+  const reason = headers[own.reason] ?? "unknown";
+  const error = headers[own.error] ?? "";
+  return {
+    id,
+    topic: headers[own.deadTopic] ?? topic.replace(/\.dead$/, ""),
+    group: headers[own.deadGroup] ?? "",
+    key,
+    headers: withoutOwn(headers),
+    bytes: body,
+    get text() {
+      return new TextDecoder().decode(body);
+    },
+    reason,
+    error,
+    issues: issuesIn(headers[own.issues]),
+    attempts: countIn(headers, own.attempt),
+    replays: countIn(headers, own.replays),
+    publishedAt: new Date(timestamp),
+    diedAt: new Date(headers[own.deadAt] ?? timestamp),
+    failure: `${reason}: ${error.replace(/\d+/g, "#").slice(0, 200)}`,
+  };
+}
+
+function issuesIn(text: string | undefined): readonly unknown[] {
+  try {
+    const issues: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(issues) ? issues : [];
+  } catch {
+    return [];
+  }
+}

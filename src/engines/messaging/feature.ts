@@ -1,0 +1,129 @@
+import { registerHealthCheck } from "../../batteries/health/feature.js";
+import { meterOf } from "../../batteries/metrics/feature.js";
+import { feature } from "../../feature/feature.js";
+import type { Host } from "../../feature/host.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { OnlyKnown } from "../../route/handler.js";
+import type { Subscription } from "./consume/consumer.js";
+import type { AnyMessageHandler } from "./consume/handler.js";
+import { messageOf } from "./consume/message-request.js";
+import { type ConsumerOptions, type MessageHandler, readConsumerOptions } from "./consume/options.js";
+import type { DeadLetters } from "./dead-letters.js";
+import type { Message } from "./message.js";
+import type { BatchEntry, Messaging, Published, PublishedValue } from "./messaging.js";
+import type { PublishOptions } from "./publish/outgoing.js";
+import { messagingState } from "./state.js";
+import { asTopic, type Topic } from "./topic.js";
+
+type AnyTopic = Topic<never, unknown> | string;
+
+export interface MessagingFeature {
+  /**
+   * Handles the messages of a topic, from the start of the application to its end. A handler that returns has handled its
+   * message; one that throws gets it again later.
+   */
+  onMessage<const T extends AnyTopic>(topic: T, handler: MessageHandler<T, Record<never, never>>): this;
+  onMessage<const T extends AnyTopic, const O extends ConsumerOptions>(
+    topic: T,
+    options: O & OnlyKnown<O, ConsumerOptions>,
+    handler: MessageHandler<T, O>,
+  ): this;
+  /** Publishes a message. Resolves when the broker has it. */
+  publish<const T extends AnyTopic>(topic: T, value: PublishedValue<T>, options?: PublishOptions): Promise<Published>;
+  /** Publishes messages together, in their order. */
+  publishBatch<const T extends AnyTopic>(
+    topic: T,
+    entries: readonly BatchEntry<PublishedValue<T>>[],
+  ): Promise<Published[]>;
+  /** Starts a consumer while the application runs; `onMessage` declares one before. */
+  subscribe<const T extends AnyTopic, const O extends ConsumerOptions>(
+    topic: T,
+    options: O & OnlyKnown<O, ConsumerOptions>,
+    handler: MessageHandler<T, O>,
+  ): Promise<Subscription>;
+  /** The client of all brokers, once the application has started. */
+  readonly messaging: Messaging;
+  /** Messages that could not be handled: to look at, to send back, to discard. */
+  readonly deadLetters: DeadLetters;
+}
+
+declare module "../../http/request.js" {
+  interface RequestSlots {
+    /** The client of all brokers. */
+    readonly messaging: Messaging;
+    /** In guards and dependencies of a message handler: the message. Undefined in those of routes. */
+    readonly message: Message | undefined;
+  }
+}
+
+export const messagingFeature = feature<MessagingFeature>({
+  name: "messaging",
+  setup: {
+    onMessage(host: Host, topic: AnyTopic, ...rest: readonly unknown[]) {
+      const declared = asTopic(topic);
+      const owner = `onMessage('${declared.name}')`;
+      const [options, handler] = rest.length > 1 ? rest : [{}, rest[0]];
+      if (typeof handler !== "function") throw new ValueError(`${owner} needs a handler: a function of the message`);
+      const read = readConsumerOptions(owner, options);
+      messagingState(host).definitions.push({ topic: declared, options: read, handler: handler as AnyMessageHandler });
+    },
+  },
+  methods: {
+    publish: (host, topic, value, options) => clientOf(host, "publish()").publish(topic, value as never, options),
+    publishBatch: (host, topic, entries) => clientOf(host, "publishBatch()").publishBatch(topic, entries as never),
+    subscribe: (host, topic, options, handler) =>
+      clientOf(host, "subscribe()").subscribe(topic, options, handler as never),
+  },
+  values: {
+    messaging: (host) => clientOf(host, "app.messaging"),
+    deadLetters: (host) => clientOf(host, "app.deadLetters").deadLetters,
+  },
+  requestMembers: {
+    messaging: (host) => clientOf(host, "request.messaging"),
+    message: (_host, request) => messageOf(request),
+  },
+  async prepare(host) {
+    const { messaging, definitions } = messagingState(host);
+    if (messaging === null) {
+      if (definitions.length === 0) return;
+      throw new ValueError(
+        `onMessage('${definitions[0]!.topic.name}') needs a broker: enableMemoryBroker(), enableAmqp() or another`,
+      );
+    }
+    registerHealthCheck(host, "consumers", () => {
+      const down = messaging.consumers.filter(({ connected }) => !connected);
+      if (down.length > 0) throw new Error(`not connected: ${down.map(({ topic }) => topic).join(", ")}`);
+    });
+    const meter = meterOf(host);
+    if (meter === null) return;
+    const { messagingMeter } = await import("./metrics.js");
+    messaging.meter = messagingMeter(meter, messaging);
+  },
+  open(host) {
+    const { messaging } = messagingState(host);
+    if (messaging !== null) messaging.tracer = host.tracer;
+  },
+  async ready(host) {
+    const { messaging, definitions } = messagingState(host);
+    if (messaging === null) return;
+    await Promise.all(
+      definitions.map(({ topic, options, handler }) => messaging.subscribe(topic, options, handler as never)),
+    );
+  },
+  async drain(host) {
+    await messagingState(host).messaging?.drain();
+  },
+  // A start that fails is closed without a drain.
+  async close(host) {
+    await messagingState(host).messaging?.drain();
+  },
+});
+
+function clientOf(host: Host, needs: string): Messaging {
+  const { messaging } = messagingState(host);
+  if (messaging !== null) return messaging;
+  if (host.phase !== "new" && host.phase !== "starting") {
+    throw new Error(`${needs} needs a broker: app.enableMemoryBroker(), app.enableAmqp() or another`);
+  }
+  throw new Error(`${needs} can be used once the application has started, and needs a broker`);
+}

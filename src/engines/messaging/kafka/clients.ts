@@ -1,0 +1,126 @@
+import { MessagingError } from "../errors.js";
+import { assignPartitions } from "./assigner.js";
+import type { LogBrokerConfig } from "./config.js";
+import type { KafkaAdmin, KafkaClientConsumer, KafkaLibrary, KafkaProducer } from "./library.js";
+import { kafkaError } from "./translate-error.js";
+
+const noop = (value: Buffer | undefined) => value;
+const text = (value: Buffer | undefined) => value?.toString("utf8");
+const bytes = (value: string | undefined) => (value === undefined ? undefined : Buffer.from(value));
+
+/** Makes the clients of the library, with one set of settings. */
+export class KafkaClients {
+  readonly #library: KafkaLibrary;
+  readonly #config: LogBrokerConfig;
+  readonly #known = new Set<string>();
+  #admin: KafkaAdmin | null = null;
+
+  constructor(library: KafkaLibrary, config: LogBrokerConfig) {
+    this.#library = library;
+    this.#config = config;
+  }
+
+  get config(): LogBrokerConfig {
+    return this.#config;
+  }
+
+  get admin(): KafkaAdmin {
+    if (this.#admin === null) {
+      this.#admin = new this.#library.Admin(this.#base());
+      this.#admin.on("error", () => {});
+    }
+    return this.#admin;
+  }
+
+  producer(): KafkaProducer {
+    const serializers = { key: bytes, value: noop, headerKey: bytes, headerValue: bytes };
+    const { idempotent } = this.#config;
+    const producer = new this.#library.Producer({ ...this.#base(), serializers, idempotent });
+    producer.on("error", () => {});
+    return producer;
+  }
+
+  consumer(groupId: string): KafkaClientConsumer {
+    const { sessionTimeout } = this.#config;
+    return new this.#library.Consumer({
+      ...this.#base(),
+      groupId,
+      autocommit: false,
+      sessionTimeout,
+      rebalanceTimeout: Math.max(sessionTimeout, 60_000),
+      heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
+      maxWaitTime: 500,
+      highWaterMark: 1024,
+      deserializers: { key: text, value: noop, headerKey: text, headerValue: text },
+      partitionAssigner: assignPartitions,
+    });
+  }
+
+  /** Creates topics that do not exist, where that is allowed. Returns once they can be used. */
+  async ensureTopics(topics: readonly string[]): Promise<void> {
+    const missing = topics.filter((topic) => !this.#known.has(topic));
+    for (const topic of missing) {
+      if (!(await this.#exists(topic))) await this.#create(topic);
+      if (this.#known.size > 10_000) this.#known.clear();
+      this.#known.add(topic);
+    }
+  }
+
+  /** The number of partitions of a topic. */
+  async partitionsOf(topic: string): Promise<number> {
+    const { topics } = await this.admin.metadata({ topics: [topic], forceUpdate: true });
+    return topics.get(topic)?.partitionsCount ?? 0;
+  }
+
+  translate(error: unknown): MessagingError {
+    return kafkaError(error, this.#config.address);
+  }
+
+  async close(): Promise<void> {
+    await this.#admin?.close().catch(() => {});
+    this.#admin = null;
+  }
+
+  async #exists(topic: string): Promise<boolean> {
+    try {
+      return (await this.partitionsOf(topic)) > 0;
+    } catch (error) {
+      const failure = this.translate(error);
+      if (failure.code === "UNKNOWN_TOPIC") return false;
+      throw failure;
+    }
+  }
+
+  async #create(topic: string): Promise<void> {
+    const { createTopics, partitions, replicas, address } = this.#config;
+    if (!createTopics) {
+      const text = `the Kafka broker at ${address} does not know the topic '${topic}', and 'createTopics' is false`;
+      throw new MessagingError("UNKNOWN_TOPIC", text);
+    }
+    try {
+      await this.admin.createTopics({ topics: [topic], partitions, replicas });
+    } catch (error) {
+      // Another process was faster.
+      if (!/TOPIC_ALREADY_EXISTS|already exists/.test(String(this.translate(error).message)))
+        throw this.translate(error);
+    }
+    // Brokers learn of a new topic one after the other.
+    for (let tries = 0; tries < 50 && !(await this.#exists(topic)); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  #base(): object {
+    const { brokers, clientId, connectTimeout, sasl, tls } = this.#config;
+    return {
+      clientId,
+      bootstrapBrokers: [...brokers],
+      connectTimeout,
+      requestTimeout: 30_000,
+      retries: 3,
+      retryDelay: 250,
+      ...(sasl && { sasl }),
+      ...(tls && { tls }),
+    };
+  }
+}

@@ -1,0 +1,33 @@
+import { feature } from "../../../feature/feature.js";
+import type { EitherSpelling } from "../../../internal/names.js";
+import { brokerEngine } from "../broker-engine.js";
+import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
+
+export interface LogBrokerFeature {
+  /** Connects to Kafka at the start: `app.publish`, `app.onMessage`. */
+  enableMessaging(
+    ...given:
+      | [config?: LogBrokerConfig | EitherSpelling<LogBrokerOptions> | null]
+      | [brokers: readonly string[] | null, groupId?: string | null]
+  ): this;
+}
+
+const kafka = brokerEngine<LogBrokerConfig>({
+  name: "kafka",
+  enabledBy: "enableMessaging",
+  broker: "kafka",
+  // The client tries each broker several times.
+  openWithin: (config) => (config.connectTimeout / 1000) * 4,
+  load: async (config) => (await import("./kafka-broker.js")).createKafkaBroker(config),
+});
+
+export const logBrokerFeature = feature<LogBrokerFeature>({
+  name: "log broker",
+  setup: {
+    enableMessaging(host, ...given) {
+      const [first] = given;
+      kafka.enable(host, first instanceof LogBrokerConfig ? first : new LogBrokerConfig(...(given as [string[]])));
+    },
+  },
+  ...kafka.stages,
+});

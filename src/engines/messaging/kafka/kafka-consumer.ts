@@ -1,0 +1,295 @@
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import { MessagingError } from "../errors.js";
+import type { KafkaClients } from "./clients.js";
+import type { KafkaClientConsumer, KafkaIncoming, KafkaOffset, KafkaStream } from "./library.js";
+import { Partition } from "./partition.js";
+import { recordOf } from "./records.js";
+
+/** Timestamps that stand for the two ends of a partition. */
+const ends = { start: -2n, end: -1n } as const;
+/** Messages that are done but cannot be committed, because one before them is not: as many times the prefetch. */
+const aheadFactor = 20;
+
+/**
+ * A member of a consumer group. Whenever the group shares its partitions anew, the stream is opened anew at the group's
+ * offsets: messages under way in partitions that are still ours go on, those of others are lost.
+ */
+export class KafkaConsumer implements BrokerConsumer {
+  readonly #clients: KafkaClients;
+  readonly #request: ConsumeRequest;
+  readonly #sink: DeliverySink;
+  readonly #consumer: KafkaClientConsumer;
+  readonly #partitions = new Map<number, Partition>();
+  #stream: KafkaStream | null = null;
+  #opening: Promise<void> = Promise.resolve();
+  #joins = 0;
+  #unsettled = 0;
+  #paused = false;
+  #stopped = false;
+  #ended = false;
+  #committing: Promise<void> | null = null;
+
+  constructor(clients: KafkaClients, request: ConsumeRequest, sink: DeliverySink) {
+    this.#clients = clients;
+    this.#request = request;
+    this.#sink = sink;
+    this.#consumer = clients.consumer(request.group);
+    // Without a listener the error of a failed return to the group would end the process.
+    this.#consumer.on("error", (error: unknown) => this.#fail(error));
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#openStream();
+    } catch (error) {
+      await this.close();
+      throw this.#clients.translate(error);
+    }
+    this.#consumer.on("consumer:group:join", () => {
+      this.#joins++;
+      this.#opening = this.#opening.then(() => this.#reopenStream());
+    });
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#flow();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#flow();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#flow();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#ended) await this.#flushCommits();
+    this.#ended = true;
+    this.#dropStream();
+    await this.#consumer.close(true).catch(() => {});
+  }
+
+  async lag(): Promise<number | null> {
+    if (this.#ended) return null;
+    const { topic } = this.#request;
+    const last = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
+    const partitions = last.map((_, partition) => partition);
+    const committed = (await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions }] })).get(topic) ?? [];
+    const first = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.start })).get(topic) ?? [];
+    return last.reduce((sum, end, partition) => {
+      const done = committed[partition] ?? -1n;
+      return sum + Number(end - (done >= 0n ? done : (first[partition] ?? end)));
+    }, 0);
+  }
+
+  async seek(to: "start" | "end" | Date): Promise<void> {
+    const { topic } = this.#request;
+    const timestamp = to instanceof Date ? BigInt(to.getTime()) : ends[to];
+    const found = (await this.#consumer.listOffsets({ topics: [topic], timestamp })).get(topic) ?? [];
+    const last = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
+    await this.#flushCommits();
+    for (const partition of this.#partitions.values()) {
+      for (const delivery of partition.deliveries) this.#lose(delivery);
+    }
+    const assigned = [...this.#partitions.keys()];
+    this.#partitions.clear();
+    // -1: there is no message of that time or later.
+    const target = (partition: number) =>
+      (found[partition] ?? -1n) >= 0n ? found[partition]! : (last[partition] ?? 0n);
+    const offsets = assigned.map((partition) => this.#offset(partition, target(partition)));
+    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+    this.#opening = this.#opening.then(() => this.#reopenStream());
+    await this.#opening;
+  }
+
+  /** Opens a stream at the offsets of the group, and waits until they are known. */
+  async #openStream(): Promise<void> {
+    const { topic, from, broadcast } = this.#request;
+    const stream = await this.#consumer.consume({
+      topics: [topic],
+      autocommit: false,
+      mode: broadcast ? "latest" : "committed",
+      fallbackMode: from === "start" ? "earliest" : "latest",
+    });
+    const joins = this.#joins;
+    let fail: (error: unknown) => void = () => {};
+    const ready = new Promise<void>((resolve, reject) => {
+      fail = reject;
+      stream.on("offsets", () => resolve());
+    });
+    stream.on("error", (error: unknown) => fail(error));
+    this.#stream = stream;
+    await ready;
+    // From here on an error is the end of the consumer.
+    fail = (error) => this.#fail(error);
+    if (this.#stream !== stream || this.#ended) return;
+    this.#assign(stream);
+    if (!broadcast) await this.#commitStart(stream);
+    // The group has changed meanwhile: this stream is about to be replaced.
+    if (joins !== this.#joins || this.#stream !== stream) return;
+    stream.on("data", (message: KafkaIncoming) => {
+      if (this.#stream === stream) this.#receive(message);
+    });
+    this.#flow();
+  }
+
+  async #reopenStream(): Promise<void> {
+    if (this.#ended) return;
+    this.#dropStream();
+    try {
+      await this.#openStream();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Takes over the partitions that are ours now, and gives up the others. */
+  #assign(stream: KafkaStream): void {
+    const { topic } = this.#request;
+    const assigned = new Set(this.#consumer.assignments?.find((share) => share.topic === topic)?.partitions ?? []);
+    for (const [number, partition] of this.#partitions) {
+      if (assigned.has(number)) continue;
+      for (const delivery of partition.deliveries) this.#lose(delivery);
+      this.#partitions.delete(number);
+    }
+    for (const number of assigned) {
+      const start = stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n;
+      const partition = this.#partitions.get(number);
+      if (partition === undefined) this.#partitions.set(number, new Partition(start));
+      else for (const delivery of partition.startAt(start)) this.#lose(delivery);
+    }
+  }
+
+  /**
+   * Commits the offsets that the stream begins at. A partition without one would begin at the end or the start again when the
+   * group is shared anew, whatever has been read of it.
+   */
+  async #commitStart(stream: KafkaStream): Promise<void> {
+    const { topic } = this.#request;
+    const numbers = [...this.#partitions.keys()];
+    if (numbers.length === 0) return;
+    const committed = (await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] })).get(
+      topic,
+    );
+    const offsets = numbers
+      .filter((number) => (committed?.[number] ?? -1n) < 0n)
+      .map((number) => this.#offset(number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n));
+    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+  }
+
+  #receive(message: KafkaIncoming): void {
+    const partition = this.#partitions.get(message.partition);
+    if (partition === undefined || !partition.isNew(message.offset)) return;
+    const { offset } = message;
+    const record = recordOf(message);
+    const settle = (then: () => void): void => {
+      if (this.#ended || this.#partitions.get(message.partition) !== partition || !partition.has(offset)) {
+        throw new MessagingError("LOST", "the partition belongs to another consumer by now");
+      }
+      this.#unsettled--;
+      then();
+      this.#flow();
+    };
+    const delivery: Delivery = {
+      record,
+      earlier: 0,
+      ack: async () =>
+        settle(() => {
+          partition.done(offset);
+          this.#commitSoon();
+        }),
+      release: async () =>
+        settle(() => {
+          // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
+          if (this.#stopped) return;
+          this.#unsettled++;
+          setImmediate(() => {
+            if (partition.has(offset) && !this.#ended) this.#sink.deliver({ ...delivery });
+          });
+        }),
+    };
+    partition.add(offset, delivery);
+    this.#unsettled++;
+    this.#sink.deliver(delivery);
+    this.#flow();
+  }
+
+  #lose(delivery: Delivery): void {
+    this.#unsettled--;
+    this.#sink.lost(delivery);
+  }
+
+  /** Lets messages come, or stops them: there are enough of them, or somebody has paused or stopped the consumer. */
+  #flow(): void {
+    const { prefetch } = this.#request;
+    const ahead = [...this.#partitions.values()].reduce((sum, partition) => sum + partition.size, 0);
+    const full = this.#unsettled >= prefetch || ahead >= prefetch * aheadFactor;
+    if (this.#paused || this.#stopped || full) this.#stream?.pause();
+    else this.#stream?.resume();
+  }
+
+  #commitSoon(): void {
+    if (this.#request.broadcast) {
+      for (const partition of this.#partitions.values()) partition.takeCommittable();
+      return;
+    }
+    this.#committing ??= this.#commit().finally(() => {
+      this.#committing = null;
+    });
+  }
+
+  async #flushCommits(): Promise<void> {
+    while (this.#committing !== null) await this.#committing;
+  }
+
+  async #commit(): Promise<void> {
+    for (;;) {
+      // One turn, in which others can join.
+      await new Promise((resolve) => setImmediate(resolve));
+      const offsets: KafkaOffset[] = [];
+      for (const [number, partition] of this.#partitions) {
+        const offset = partition.takeCommittable();
+        if (offset !== null) offsets.push(this.#offset(number, offset));
+      }
+      if (offsets.length === 0 || this.#ended) return;
+      try {
+        this.#checkAlive();
+        await this.#consumer.commit({ offsets });
+      } catch (error) {
+        this.#fail(error);
+        return;
+      }
+    }
+  }
+
+  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
+  #checkAlive(): void {
+    const last = this.#consumer.lastHeartbeat;
+    if (last === null || Date.now() - last.getTime() < this.#clients.config.sessionTimeout) return;
+    throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
+  }
+
+  #offset(partition: number, offset: bigint): KafkaOffset {
+    return { topic: this.#request.topic, partition, offset, leaderEpoch: -1 };
+  }
+
+  #dropStream(): void {
+    const stream = this.#stream;
+    this.#stream = null;
+    if (stream === null) return;
+    stream.removeAllListeners("data");
+    stream.on("error", () => {});
+    stream.close().catch(() => {});
+  }
+
+  #fail(error: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#dropStream();
+    this.#sink.failed(this.#clients.translate(error));
+  }
+}

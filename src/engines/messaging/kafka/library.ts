@@ -1,0 +1,119 @@
+import { missingPackage } from "../../db/missing-package.js";
+
+/*
+ * The part of @platformatic/kafka that is used. Its own types are not named: the declarations of Stoa must compile where it
+ * is not installed.
+ */
+
+export interface KafkaLibrary {
+  readonly Producer: new (options: object) => KafkaProducer;
+  readonly Consumer: new (options: object) => KafkaClientConsumer;
+  readonly Admin: new (options: object) => KafkaAdmin;
+}
+
+interface Emitter {
+  on(event: string, listener: (value: never) => void): unknown;
+  removeAllListeners(event?: string): unknown;
+}
+
+interface KafkaClient extends Emitter {
+  metadata(options: object): Promise<KafkaMetadata>;
+  close(force?: boolean): Promise<void>;
+}
+
+export interface KafkaMetadata {
+  readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>;
+}
+
+export interface KafkaProducer extends KafkaClient {
+  send(options: { readonly messages: readonly KafkaOutgoing[]; readonly [option: string]: unknown }): Promise<unknown>;
+}
+
+export interface KafkaOutgoing {
+  readonly topic: string;
+  readonly key?: string;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timestamp: bigint;
+  readonly partition?: number;
+}
+
+export interface KafkaOffset {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly leaderEpoch: number;
+}
+
+/** Offsets of all partitions by topic; the place in the list is the number of the partition. */
+export type KafkaOffsets = ReadonlyMap<string, readonly bigint[]>;
+
+export interface KafkaClientConsumer extends KafkaClient {
+  readonly assignments: readonly { readonly topic: string; readonly partitions: readonly number[] }[] | null;
+  readonly lastHeartbeat: Date | null;
+  consume(options: object): Promise<KafkaStream>;
+  commit(options: { readonly offsets: readonly KafkaOffset[] }): Promise<void>;
+  listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
+  listCommittedOffsets(options: {
+    readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
+  }): Promise<KafkaOffsets>;
+}
+
+export interface KafkaStream extends Emitter {
+  /** By `topic:partition`. */
+  readonly offsetsToFetch: ReadonlyMap<string, bigint>;
+  pause(): unknown;
+  resume(): unknown;
+  close(): Promise<void>;
+  destroy(): unknown;
+}
+
+export interface KafkaIncoming {
+  readonly key: string | undefined;
+  readonly value: Buffer | undefined;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly topic: string;
+  readonly partition: number;
+  readonly timestamp: bigint;
+  readonly offset: bigint;
+}
+
+export interface KafkaAdmin extends KafkaClient {
+  createTopics(options: { topics: string[]; partitions: number; replicas: number }): Promise<unknown>;
+  deleteRecords(options: {
+    topics: { name: string; partitions: { partition: number; offset: bigint }[] }[];
+  }): Promise<unknown>;
+}
+
+/** Loads the client library, which applications without a log broker do not need. */
+export async function loadKafka(load: () => Promise<KafkaLibrary> = importKafka): Promise<KafkaLibrary> {
+  try {
+    return await load();
+  } catch (error) {
+    throw missingPackage("@platformatic/kafka", "enableMessaging", error);
+  }
+}
+
+async function importKafka(): Promise<KafkaLibrary> {
+  const library = await import("@platformatic/kafka");
+  await addZstd(library.compressionsAlgorithms as unknown as Compressions);
+  return library as unknown as KafkaLibrary;
+}
+
+interface Compressions {
+  readonly zstd: { available?: boolean; decompressSync: (data: Buffer) => Buffer };
+}
+
+/**
+ * Lets batches be read that other programs compressed with zstd, which Node has from version 22 on only: one such batch
+ * would end the consumer, again and again, before its messages. Needs the package fzstd; without it nothing changes.
+ */
+async function addZstd({ zstd }: Compressions): Promise<void> {
+  if (zstd.available) return;
+  try {
+    const { decompress } = await import("fzstd");
+    zstd.decompressSync = (data) => Buffer.from(decompress(Buffer.isBuffer(data) ? data : Buffer.from(data)));
+  } catch {
+    // Not installed: a zstd batch is an error that names the compression.
+  }
+}

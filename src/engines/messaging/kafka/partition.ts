@@ -1,0 +1,75 @@
+import type { Delivery } from "../broker.js";
+
+interface Entry {
+  readonly offset: bigint;
+  readonly delivery: Delivery;
+  done: boolean;
+}
+
+/**
+ * The deliveries of one partition. Messages may be done in any order; the group's offset moves only as far as all messages
+ * before it are done.
+ */
+export class Partition {
+  /** In the order of their offsets; those at the beginning that are done have been removed. */
+  #entries: Entry[] = [];
+  /** The first offset that has not been delivered. */
+  #position: bigint;
+  #committable: bigint | null = null;
+
+  constructor(start: bigint) {
+    this.#position = start;
+  }
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** False for a message that was delivered already: a partition that is read again begins at the group's offset. */
+  isNew(offset: bigint): boolean {
+    return offset >= this.#position;
+  }
+
+  add(offset: bigint, delivery: Delivery): void {
+    this.#entries.push({ offset, delivery, done: false });
+    this.#position = offset + 1n;
+  }
+
+  has(offset: bigint): boolean {
+    return this.#entries.some((entry) => entry.offset === offset && !entry.done);
+  }
+
+  /** False if the message is not under way here, or not any more. */
+  done(offset: bigint): boolean {
+    const entry = this.#entries.find((known) => known.offset === offset);
+    if (entry === undefined || entry.done) return false;
+    entry.done = true;
+    let count = 0;
+    while (this.#entries[count]?.done) count++;
+    if (count > 0) {
+      this.#committable = this.#entries[count - 1]!.offset + 1n;
+      this.#entries.splice(0, count);
+    }
+    return true;
+  }
+
+  /** The offset to commit; null if it has not moved since the last call. */
+  takeCommittable(): bigint | null {
+    const offset = this.#committable;
+    this.#committable = null;
+    return offset;
+  }
+
+  /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
+  startAt(start: bigint): Delivery[] {
+    const passed = this.#entries.filter(({ offset, done }) => offset < start && !done);
+    this.#entries = this.#entries.filter(({ offset }) => offset >= start);
+    if (start > this.#position) this.#position = start;
+    return passed.map(({ delivery }) => delivery);
+  }
+
+  /** All deliveries that are under way. */
+  get deliveries(): Delivery[] {
+    return this.#entries.filter(({ done }) => !done).map(({ delivery }) => delivery);
+  }
+}

@@ -1,0 +1,37 @@
+import { MessagingError } from "../errors.js";
+
+/** Errors of the protocol that another try can cure: leaders and coordinators that move, brokers that start. */
+const passing =
+  /^(?:COORDINATOR_|NOT_COORDINATOR|NOT_LEADER|LEADER_NOT_AVAILABLE|NETWORK_|REQUEST_TIMED_OUT|NOT_ENOUGH_REPLICAS|BROKER_NOT_AVAILABLE|NOT_CONTROLLER|REBALANCE_IN_PROGRESS|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION|OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|KAFKA_STORAGE_ERROR|FENCED_)/;
+
+/** An error of the client library in our words. The innermost error is the cause: those around it say "failed 3 times". */
+export function kafkaError(error: unknown, address: string): MessagingError {
+  if (error instanceof MessagingError) return error;
+  const inner = innermost(error);
+  const { message = String(inner), code, apiId } = inner as { message?: string; code?: string; apiId?: string };
+  const text = message === "" ? String(code ?? apiId) : message;
+  const at = `the Kafka broker at ${address}`;
+  if (apiId === "UNKNOWN_TOPIC_OR_PARTITION" || apiId === "UNKNOWN_TOPIC_ID" || text.startsWith("Unknown topic ")) {
+    return new MessagingError("UNKNOWN_TOPIC", `${at} does not know the topic`, { cause: error });
+  }
+  if (apiId === "MESSAGE_TOO_LARGE" || apiId === "RECORD_LIST_TOO_LARGE") {
+    return new MessagingError("TOO_LARGE", `${at}: ${text}`, { cause: error });
+  }
+  if (code === "PLT_KFK_AUTHENTICATION" || (apiId !== undefined && !passing.test(apiId)) || code === "PLT_KFK_USER") {
+    return new MessagingError("REFUSED", `${at} refused: ${text}`, { cause: error });
+  }
+  return new MessagingError("UNREACHABLE", `${at} is unreachable: ${text}`, { cause: error });
+}
+
+function innermost(error: unknown): object {
+  let inner = error;
+  for (let depth = 0; depth < 12; depth++) {
+    const nested: unknown =
+      inner instanceof AggregateError && inner.errors.length > 0
+        ? inner.errors[0]
+        : (inner as { cause?: unknown } | null)?.cause;
+    if (typeof nested !== "object" || nested === null) break;
+    inner = nested;
+  }
+  return typeof inner === "object" && inner !== null ? inner : new Error(String(inner));
+}

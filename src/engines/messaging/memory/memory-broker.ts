@@ -1,0 +1,98 @@
+import type {
+  Broker,
+  BrokerAbilities,
+  BrokerConsumer,
+  BrokerName,
+  ConsumeRequest,
+  DeliverySink,
+  IncomingRecord,
+  OutgoingRecord,
+} from "../broker.js";
+import { asMessagingError, MessagingError } from "../errors.js";
+import { MemoryConsumer } from "./memory-consumer.js";
+import { MemoryHub } from "./memory-hub.js";
+
+export interface MemoryBrokerOptions {
+  /** The hub to connect to; several brokers can share one. Default: one of its own. */
+  readonly hub?: MemoryHub;
+  /** The broker that it stands for. Default "memory". */
+  readonly name?: BrokerName;
+  /** The group of consumers that name none. Default "stoa". */
+  readonly groupId?: string;
+  /** The largest message in bytes. Default 1 MiB. */
+  readonly maxBytes?: number;
+}
+
+const year = 31_536_000_000;
+
+/** A broker in the memory of the process, for development and tests. Its messages end with the process. */
+export class MemoryBroker implements Broker {
+  readonly name: BrokerName;
+  readonly abilities: BrokerAbilities;
+  readonly defaultGroup: string;
+  readonly defaultPrefetch = null;
+  readonly hub: MemoryHub;
+  readonly #consumers = new Set<MemoryConsumer>();
+  #open = false;
+
+  constructor(options: MemoryBrokerOptions = {}) {
+    const { hub = new MemoryHub(), name = "memory", groupId = "stoa", maxBytes = 1024 * 1024 } = options;
+    this.hub = hub;
+    this.name = name;
+    this.defaultGroup = groupId;
+    // Timers of Node cannot wait longer than 24 days.
+    this.abilities = { delay: Math.min(year, 2_147_483_647), broadcast: true, seek: true, maxBytes };
+  }
+
+  async open(): Promise<void> {
+    this.hub.check();
+    this.#open = true;
+  }
+
+  async ping(): Promise<void> {
+    this.#check();
+  }
+
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+    this.#check();
+    return records.map((record) => {
+      try {
+        this.hub.append(record);
+        return null;
+      } catch (error) {
+        return asMessagingError(error);
+      }
+    });
+  }
+
+  async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
+    this.#check();
+    if (request.deadLetterTopic !== null) this.hub.topic(request.deadLetterTopic);
+    for (const old of this.#consumers) if (old.ended) this.#consumers.delete(old);
+    const consumer = new MemoryConsumer(this.hub, request, sink);
+    this.#consumers.add(consumer);
+    return consumer;
+  }
+
+  async browse(
+    topic: string,
+    limit: number,
+    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
+  ): Promise<void> {
+    this.#check();
+    for (const record of this.hub.records(topic).slice(0, limit)) {
+      if ((await visit(record)) === "remove") this.hub.remove(topic, record.offset);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#open = false;
+    await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
+    this.#consumers.clear();
+  }
+
+  #check(): void {
+    if (!this.#open) throw new MessagingError("CLOSED", "the memory broker is not open");
+    this.hub.check();
+  }
+}

@@ -1,0 +1,134 @@
+import { parseJson } from "../../http/json.js";
+import type { Logger } from "../../internal/logger.js";
+import { inspectSymbol } from "../../internal/node-modules.js";
+import type { IncomingRecord } from "./broker.js";
+import { own } from "./headers.js";
+import { decodeValue } from "./values.js";
+
+/** The result that a handler chose for its message. */
+export type Decision =
+  | { readonly kind: "ack" }
+  | { readonly kind: "nack"; readonly reason: string; readonly delay: number | null }
+  | { readonly kind: "requeue"; readonly delay: number | null }
+  | { readonly kind: "reject"; readonly reason: string }
+  | { readonly kind: "deadLetter"; readonly reason: string };
+
+export interface MessageParts {
+  readonly topic: string;
+  readonly record: IncomingRecord;
+  readonly attempt: number;
+  readonly signal: () => AbortSignal;
+  readonly log: () => Logger;
+  /** The value, if it has been decoded and checked. */
+  readonly value?: { readonly value: unknown };
+}
+
+export let decisionOf: (message: Message) => Decision | null;
+
+/**
+ * A message for a handler. A handler that returns has handled it. A handler that throws has failed: the message is handled
+ * again later, and becomes a dead letter after the last attempt. The methods `ack`, `nack`, `requeue`, `reject` and
+ * `deadLetter` choose another result; the first call counts, and takes effect when the handler ends.
+ */
+export class Message<Value = unknown> {
+  /** The id of the message. It stays the same when the message is delivered again. */
+  readonly id: string;
+  readonly topic: string;
+  /** Messages of one key are handled in order; null for a message without. */
+  readonly key: string | null;
+  /** Header fields; names are in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The time of the publish. */
+  readonly timestamp: Date;
+  /** The number of this attempt; 1 for the first. */
+  readonly attempt: number;
+  readonly #parts: MessageParts;
+  #value: { readonly value: unknown } | undefined;
+  #decision: Decision | null = null;
+
+  static {
+    decisionOf = (message) => message.#decision;
+  }
+
+  /** @internal */
+  constructor(parts: MessageParts) {
+    const { record } = parts;
+    this.id = record.id;
+    this.topic = parts.topic;
+    this.key = record.key;
+    this.headers = record.headers;
+    this.timestamp = new Date(record.timestamp);
+    this.attempt = parts.attempt;
+    this.#parts = parts;
+    this.#value = parts.value;
+  }
+
+  /** The value: JSON, or what its schema makes of it. Throws for a value that is not JSON. */
+  get value(): Value {
+    this.#value ??= { value: decodeValue(this.bytes, this.headers[own.contentType]) };
+    return this.#value.value as Value;
+  }
+
+  /** The value as it was received. */
+  get bytes(): Uint8Array {
+    return this.#parts.record.body;
+  }
+
+  /** The value as text. Bytes that are not UTF-8 become U+FFFD. */
+  get text(): string {
+    return new TextDecoder().decode(this.bytes);
+  }
+
+  /** The value parsed as JSON, whatever its schema or type; throws if it is not JSON. */
+  json<T = unknown>(): T {
+    return parseJson(this.bytes) as T;
+  }
+
+  /** A logger that adds the topic, the id and the attempt to each line. */
+  get log(): Logger {
+    return this.#parts.log();
+  }
+
+  /** Aborted when the time of the handler is up, or when the message belongs to another consumer by now. */
+  get signal(): AbortSignal {
+    return this.#parts.signal();
+  }
+
+  /** The message is handled, whatever comes after in the handler. */
+  ack(): void {
+    this.#decide({ kind: "ack" });
+  }
+
+  /** The attempt has failed, like an error: the message is handled again later. `delay` in seconds. */
+  nack(options: { readonly reason?: string; readonly delay?: number } = {}): void {
+    this.#decide({ kind: "nack", reason: options.reason ?? "refused by the handler", delay: options.delay ?? null });
+  }
+
+  /** The message is to be handled again later, and this does not count as an attempt. `delay` in seconds. */
+  requeue(options: { readonly delay?: number } = {}): void {
+    this.#decide({ kind: "requeue", delay: options.delay ?? null });
+  }
+
+  /** The message is dropped: it is not handled again and not kept. */
+  reject(reason = "rejected by the handler"): void {
+    this.#decide({ kind: "reject", reason });
+  }
+
+  /** The message becomes a dead letter at once. */
+  deadLetter(reason = "dead-lettered by the handler"): void {
+    this.#decide({ kind: "deadLetter", reason });
+  }
+
+  /** The message in a log line or in JSON: without headers and value, which may hold secrets. */
+  toJSON(): { id: string; topic: string; key: string | null; attempt: number } {
+    return { id: this.id, topic: this.topic, key: this.key, attempt: this.attempt };
+  }
+
+  [inspectSymbol](): string {
+    return `Message { ${this.topic} ${this.id}, attempt: ${this.attempt} }`;
+  }
+
+  #decide(decision: Decision): void {
+    this.#decision ??= decision;
+  }
+}

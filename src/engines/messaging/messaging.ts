@@ -1,0 +1,226 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "../../internal/logger.js";
+import { isPlainObject, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Broker, BrokerName } from "./broker.js";
+import type { Outcome } from "./consume/attempt.js";
+import { Consumer, type Subscription } from "./consume/consumer.js";
+import { type AnyMessageHandler, type HandlerHome, handlerRun } from "./consume/handler.js";
+import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
+import type { ProcessedStore } from "./consume/processed.js";
+import type { WorkResult } from "./consume/work.js";
+import { DeadLetters } from "./dead-letters.js";
+import { MessagingError } from "./errors.js";
+import { outgoing, type PublishOptions } from "./publish/outgoing.js";
+import { Publisher, type PublisherLimits } from "./publish/publisher.js";
+import { asTopic, type Topic } from "./topic.js";
+import type { CarryingTracer } from "./trace.js";
+
+/** The type of the values that a topic takes. */
+export type PublishedValue<T> = T extends Topic<infer In, infer _Out> ? In : unknown;
+
+/** One message of a batch. */
+export interface BatchEntry<Value> extends PublishOptions {
+  readonly value: Value;
+}
+
+/** The result of a publish. */
+export interface Published {
+  readonly id: string;
+}
+
+/** A message for a handler, in a test. */
+export interface DeliverOptions extends Omit<PublishOptions, "delay"> {
+  /** The number of the attempt. Default 1. */
+  readonly attempt?: number;
+  /** The group of the consumer, where the topic has several. */
+  readonly group?: string;
+}
+
+/** Counts the work of messaging. */
+export interface MessagingMeter {
+  published(topic: string, error: MessagingError | null): void;
+  attempted(topic: string, group: string, seconds: number, ok: boolean): void;
+  ended(topic: string, group: string, result: WorkResult): void;
+}
+
+export interface MessagingParts {
+  readonly logger: Logger;
+  /** The application; null for a program without one. */
+  readonly home: HandlerHome | null;
+  /** The store of message ids for consumers that name none. */
+  readonly processed: () => ProcessedStore;
+  readonly limits?: PublisherLimits;
+}
+
+/** Publishes and consumes messages, on one broker or several. */
+export class Messaging {
+  /** Messages that could not be handled. */
+  readonly deadLetters: DeadLetters;
+  /** @internal */
+  meter: MessagingMeter | null = null;
+  /** @internal */
+  tracer: CarryingTracer | null = null;
+  readonly #parts: MessagingParts;
+  readonly #brokers = new Map<BrokerName, { readonly broker: Broker; readonly publisher: Publisher }>();
+  readonly #consumers = new Set<Consumer>();
+  /** Names this process among all that use the broker. */
+  readonly #processId = randomUUID();
+  #draining = false;
+
+  /** @internal */
+  constructor(parts: MessagingParts) {
+    this.#parts = parts;
+    this.deadLetters = new DeadLetters({ brokerOf: (topic) => this.#of(topic.broker, topic.name) });
+  }
+
+  /** Publishes a message. Resolves when the broker has it. */
+  async publish<const T extends Topic<never, unknown> | string>(
+    topic: T,
+    value: PublishedValue<T>,
+    options?: PublishOptions,
+  ): Promise<Published> {
+    const [published] = await this.#publish(asTopic(topic), [{ value, options }]);
+    return published!;
+  }
+
+  /**
+   * Publishes messages together, in this order. Rejects if one of them does not fit its topic, before any is sent, or with
+   * the first error of the broker; the others may have been published all the same.
+   */
+  publishBatch<const T extends Topic<never, unknown> | string>(
+    topic: T,
+    entries: readonly BatchEntry<PublishedValue<T>>[],
+  ): Promise<Published[]> {
+    if (!Array.isArray(entries)) throw new ValueError(`publishBatch() takes a list of entries, not ${show(entries)}`);
+    const read = (entries as readonly BatchEntry<unknown>[]).map((entry) => {
+      if (!isPlainObject(entry) || !("value" in entry)) {
+        throw new ValueError(`an entry of publishBatch() is { value, key?, headers? }, not ${show(entry)}`);
+      }
+      const { value, ...options } = entry;
+      return { value, options };
+    });
+    return this.#publish(asTopic(topic), read);
+  }
+
+  /** Starts a consumer. `app.onMessage` does the same when the application starts. */
+  async subscribe<const T extends Topic<never, unknown> | string, const O extends ConsumerOptions>(
+    topic: T,
+    options: O,
+    handler: MessageHandler<T, O>,
+  ): Promise<Subscription> {
+    const declared = asTopic(topic);
+    const owner = `the consumer of '${declared.name}'`;
+    const read = readConsumerOptions(owner, options);
+    if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
+    const { broker, publisher } = this.#of(read.broker ?? declared.broker, declared.name);
+    const settings = consumerSettings(declared, read, broker, this.#processId);
+    if (settings.broadcast && !broker.abilities.broadcast) {
+      throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
+    }
+    const { logger, home, processed } = this.#parts;
+    const { name } = declared;
+    const consumer = new Consumer({
+      topic: name,
+      broker,
+      publisher,
+      settings,
+      run: handlerRun(handler as AnyMessageHandler, settings, owner, home),
+      store: settings.idempotent === null ? null : (settings.idempotent.store ?? processed()),
+      logger,
+      tracer: () => this.tracer,
+      onAttempt: (seconds, ok) => this.meter?.attempted(name, settings.group, seconds, ok),
+      onResult: (result) => this.meter?.ended(name, settings.group, result),
+      onClosed: (closed) => this.#consumers.delete(closed),
+    });
+    this.#consumers.add(consumer);
+    try {
+      await consumer.open();
+    } catch (error) {
+      this.#consumers.delete(consumer);
+      throw error;
+    }
+    return consumer;
+  }
+
+  /** The consumers that run. */
+  get consumers(): readonly Subscription[] {
+    return [...this.#consumers];
+  }
+
+  /** Messages that the brokers have not confirmed yet. */
+  get waiting(): number {
+    return [...this.#brokers.values()].reduce((sum, { publisher }) => sum + publisher.waiting, 0);
+  }
+
+  /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
+  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<Outcome> {
+    const { attempt = 1, group, ...rest } = options;
+    const fitting = [...this.#consumers].filter(
+      (consumer) => consumer.topic === topic.name && (group === undefined || consumer.group === group),
+    );
+    if (fitting.length !== 1) {
+      const found = fitting.length === 0 ? "no consumer" : "several consumers: name the group";
+      throw new ValueError(`the topic '${topic.name}' has ${found}`);
+    }
+    // The value may be wrong on purpose: a consumer must stand what others publish.
+    return fitting[0]!.handleOnce(await outgoing({ ...topic, schema: null }, value, rest, null), attempt);
+  }
+
+  /** @internal */
+  add(broker: Broker): void {
+    const { limits } = this.#parts;
+    this.#brokers.set(broker.name, { broker, publisher: new Publisher(broker, limits) });
+  }
+
+  /** @internal The process takes no further messages, and finishes those under way. */
+  async drain(timeout = 20_000): Promise<void> {
+    this.#draining = true;
+    await Promise.all([...this.#consumers].map((consumer) => consumer.drain(timeout)));
+  }
+
+  /** @internal Sends what waits and takes nothing more. */
+  async flush(broker: Broker): Promise<void> {
+    await this.#brokers.get(broker.name)?.publisher.close();
+  }
+
+  /** Finishes the messages under way, leaves the groups and closes the brokers. */
+  async close(): Promise<void> {
+    await this.drain();
+    for (const { broker, publisher } of this.#brokers.values()) {
+      await publisher.close();
+      await broker.close();
+    }
+  }
+
+  async #publish(topic: Topic, entries: readonly { value: unknown; options: unknown }[]): Promise<Published[]> {
+    const { publisher } = this.#of(topic.broker, topic.name);
+    // The trace context is that of the caller: read before anything is awaited.
+    const records = await Promise.all(
+      entries.map(({ value, options }) => outgoing(topic, value, options, this.tracer)),
+    );
+    const span = this.tracer?.start(`${topic.name} publish`, { "messaging.destination.name": topic.name });
+    const results = await Promise.allSettled(records.map((record) => publisher.publish(record)));
+    let failure: MessagingError | null = null;
+    for (const result of results) {
+      const error = result.status === "rejected" ? (result.reason as MessagingError) : null;
+      this.meter?.published(topic.name, error);
+      failure ??= error;
+    }
+    span?.end(failure);
+    if (failure !== null) throw failure;
+    return records.map(({ id }) => ({ id }));
+  }
+
+  #of(name: BrokerName | null, topic: string): { readonly broker: Broker; readonly publisher: Publisher } {
+    const names = [...this.#brokers.keys()];
+    const chosen = name ?? (names.length === 1 ? names[0]! : null);
+    if (chosen === null) {
+      const why = names.length === 0 ? "no broker is enabled" : `say which of ${names.join(", ")} it belongs to`;
+      throw new ValueError(`the topic '${topic}' has no broker: ${why}`);
+    }
+    const found = this.#brokers.get(chosen);
+    if (found === undefined) throw new ValueError(`the topic '${topic}' belongs to ${chosen}, which is not enabled`);
+    return found;
+  }
+}

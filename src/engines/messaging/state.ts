@@ -1,0 +1,37 @@
+import { type Host, perHost } from "../../feature/host.js";
+import type { Broker, BrokerName } from "./broker.js";
+import type { AnyMessageHandler } from "./consume/handler.js";
+import type { ConsumerOptions } from "./consume/options.js";
+import type { Messaging } from "./messaging.js";
+import type { Topic } from "./topic.js";
+
+/** A consumer that starts with the application. */
+export interface ConsumerDefinition {
+  readonly topic: Topic;
+  readonly options: Partial<ConsumerOptions>;
+  readonly handler: AnyMessageHandler;
+}
+
+interface State {
+  readonly definitions: ConsumerDefinition[];
+  /** Null before the start. */
+  messaging: Messaging | null;
+  /** Makes a broker in place of a real one, in tests; null elsewhere. */
+  replacement: ((name: BrokerName) => Broker) | null;
+}
+
+export const messagingState = perHost((): State => ({ definitions: [], messaging: null, replacement: null }));
+
+/** The client of an application, made at its start. Its code is loaded then: applications without messages do not need it. */
+export async function prepareMessaging(host: Host): Promise<Messaging> {
+  const state = messagingState(host);
+  if (state.messaging !== null) return state.messaging;
+  const [{ Messaging }, { MemoryProcessedStore }] = await Promise.all([
+    import("./messaging.js"),
+    import("./consume/processed.js"),
+  ]);
+  const processed = () =>
+    host.store("processedMessages", { holds: "ids of handled messages", local: () => new MemoryProcessedStore() });
+  state.messaging = new Messaging({ logger: host.logger, home: { host, container: host.container }, processed });
+  return state.messaging;
+}

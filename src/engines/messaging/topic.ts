@@ -1,0 +1,89 @@
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { type BodyOutput, type BodyValidator, isBodyValidator } from "../../validation/body-validator.js";
+import {
+  isStandardSchema,
+  type SchemaInput,
+  type SchemaOutput,
+  type StandardSchema,
+} from "../../validation/standard-schema.js";
+import type { BrokerName } from "./broker.js";
+
+/** A schema of values: of zod, valibot, arktype and the like, or a model. */
+export type ValueSchema = StandardSchema | BodyValidator;
+
+declare const types: unique symbol;
+
+/** A topic with the type of its values, for publishers and consumers. Made by `topic()`. */
+export interface Topic<In = unknown, Out = In> {
+  readonly name: string;
+  /** Null if values are not checked. */
+  readonly schema: ValueSchema | null;
+  /** The key of a value; null if publishers give it. */
+  readonly key: ((value: In) => string | null) | null;
+  /** Null for the only broker of the application. */
+  readonly broker: BrokerName | null;
+  readonly [types]?: { readonly in: (value: In) => void; readonly out: Out };
+}
+
+export interface TopicOptions<In> {
+  /** Schema or model of the values. Checked when a message is published and when it is received. */
+  readonly schema?: ValueSchema;
+  /** The key of a value: messages of one key are handled in order. */
+  readonly key?: (value: In) => string | null;
+  /** The broker, in an application that has several. */
+  readonly broker?: BrokerName;
+}
+
+/** The type of the values that a schema accepts. */
+export type InputOf<S> = S extends StandardSchema ? SchemaInput<S> : BodyOutput<S>;
+/** The type of the values that a schema produces. */
+export type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
+
+const checks: Checks<TopicOptions<never>> = {
+  schema: (value) => (isSchema(value) ? undefined : "a schema (zod, valibot, arktype ...) or a model"),
+  key: is.function,
+  broker: is.oneOf("memory", "kafka", "amqp", "sqs"),
+};
+
+/**
+ * Declares a topic once, for those who publish and those who consume: `const orders = topic("orders", { schema: Order, key:
+ * (order) => order.id })`. Without a schema the type is given: `topic<Order>("orders")`.
+ */
+export function topic<const S extends ValueSchema>(
+  name: string,
+  options: Omit<TopicOptions<InputOf<S>>, "schema"> & { readonly schema: S },
+): Topic<InputOf<S>, OutputOf<S>>;
+export function topic<Value = unknown>(name: string, options?: Omit<TopicOptions<Value>, "schema">): Topic<Value>;
+export function topic(name: string, options?: object): Topic {
+  checkTopicName(name);
+  const { schema, key, broker } = readOptions<TopicOptions<never>>(`topic '${name}'`, options, checks);
+  return Object.freeze({
+    name,
+    schema: schema ?? null,
+    key: (key as Topic["key"] | undefined) ?? null,
+    broker: broker ?? null,
+  });
+}
+
+/** The names that all brokers can have. */
+const namePattern = /^[A-Za-z0-9._-]{1,200}$/;
+
+export function checkTopicName(name: unknown): asserts name is string {
+  if (typeof name === "string" && namePattern.test(name)) return;
+  throw new ValueError(`a topic's name has 1 to 200 letters, digits, '.', '_' and '-', not ${show(name)}`);
+}
+
+/** A topic that was given as itself or by its name. */
+export function asTopic(given: Topic<never, unknown> | string): Topic {
+  if (typeof given !== "string") {
+    checkTopicName((given as { name?: unknown } | null)?.name);
+    return given as unknown as Topic;
+  }
+  checkTopicName(given);
+  return { name: given, schema: null, key: null, broker: null };
+}
+
+function isSchema(value: unknown): boolean {
+  return isStandardSchema(value) || isBodyValidator(value);
+}

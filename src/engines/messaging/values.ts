@@ -1,0 +1,79 @@
+import { parseJson } from "../../http/json.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { bodyValidatorSymbol, isBodyValidator } from "../../validation/body-validator.js";
+import { type Issue, toIssues } from "../../validation/issues.js";
+import { MessagingError } from "./errors.js";
+import type { ValueSchema } from "./topic.js";
+
+export interface EncodedValue {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+}
+
+const encoder = new TextEncoder();
+
+/** A value as bytes: JSON, or bytes as they are. */
+export function encodeValue(value: unknown): EncodedValue {
+  if (value instanceof Uint8Array) return { body: value, contentType: "application/octet-stream" };
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new ValueError(`a message needs a value that JSON can hold, not ${show(value)}`);
+  return { body: encoder.encode(text), contentType: "application/json" };
+}
+
+/** A value from its bytes. Everything that does not say that it is something else is JSON. */
+export function decodeValue(body: Uint8Array, contentType: string | undefined): unknown {
+  if (contentType === "application/octet-stream") return body;
+  if (contentType?.startsWith("text/")) return new TextDecoder().decode(body);
+  try {
+    return parseJson(body);
+  } catch (error) {
+    throw new UndecodableError(error);
+  }
+}
+
+/** A received value that is not JSON. Another attempt cannot cure it. */
+export class UndecodableError extends MessagingError {
+  constructor(cause: unknown) {
+    super("INVALID", "the value is not JSON", { cause });
+  }
+}
+
+/** A value that does not fit the schema of its topic. The issues never hold the value. */
+export class InvalidValueError extends MessagingError {
+  readonly issues: readonly Issue[];
+
+  constructor(topic: string, issues: readonly Issue[]) {
+    const [first] = issues;
+    const more = issues.length > 1 ? ` and ${issues.length - 1} more` : "";
+    const reason = first === undefined ? "" : `: ${first.loc.join(".")}: ${first.msg}${more}`;
+    super("INVALID", `the value does not fit the schema of '${topic}'${reason}`);
+    this.issues = issues;
+  }
+}
+
+/** Checks a value that is about to be published. It is sent as given: consumers apply the schema's changes. */
+export async function checkOutgoing(
+  topic: string,
+  schema: ValueSchema,
+  value: unknown,
+  body: Uint8Array,
+): Promise<void> {
+  await validate(topic, schema, value, body);
+}
+
+/** The value of a received message as its schema produces it. */
+export function checkIncoming(topic: string, schema: ValueSchema, value: unknown, body: Uint8Array): Promise<unknown> {
+  return validate(topic, schema, value, body);
+}
+
+async function validate(topic: string, schema: ValueSchema, value: unknown, body: Uint8Array): Promise<unknown> {
+  if (isBodyValidator(schema)) {
+    const result = await schema[bodyValidatorSymbol](body);
+    if (result.issues) throw new InvalidValueError(topic, result.issues);
+    return result.value;
+  }
+  const result = await schema["~standard"].validate(value);
+  if (result.issues) throw new InvalidValueError(topic, toIssues("value", result.issues, value));
+  return result.value;
+}

@@ -1,0 +1,103 @@
+import { type App, hostOf } from "../app/app.js";
+import type { DeadLetter } from "../engines/messaging/dead-letters.js";
+import { own } from "../engines/messaging/headers.js";
+import { MemoryBroker } from "../engines/messaging/memory/memory-broker.js";
+import { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
+import type { DeliverOptions, Published, PublishedValue } from "../engines/messaging/messaging.js";
+import type { PublishOptions } from "../engines/messaging/publish/outgoing.js";
+import { messagingState } from "../engines/messaging/state.js";
+import { asTopic, type Topic } from "../engines/messaging/topic.js";
+import { decodeValue } from "../engines/messaging/values.js";
+import { ValueError } from "../internal/value-error.js";
+
+type AnyTopic = Topic<never, unknown> | string;
+
+/** A message that was published. */
+export interface PublishedMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly value: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The result of a handler. */
+export interface DeliveredResult {
+  /** `done`, or `retry`, `requeue`, `reject`, `dead`: what would become of the message. */
+  readonly result: "done" | "retry" | "requeue" | "reject" | "dead";
+  /** The error of the handler; undefined without one. */
+  readonly error: unknown;
+}
+
+/** Milliseconds that `idle` waits. */
+const patience = 20_000;
+
+/** The messages of an application under test. */
+export class TestMessages {
+  readonly #app: App;
+  readonly #hub: MemoryHub;
+
+  /** @internal */
+  constructor(app: App, hub: MemoryHub) {
+    this.#app = app;
+    this.#hub = hub;
+  }
+
+  /** Publishes a message, as another program would; starts the application if it has not been started. */
+  async publish<const T extends AnyTopic>(
+    topic: T,
+    value: PublishedValue<T>,
+    options?: PublishOptions,
+  ): Promise<Published> {
+    await this.#app.start();
+    return this.#app.publish(topic, value, options);
+  }
+
+  /** The messages that were published to a topic so far, oldest first. */
+  published(topic: AnyTopic): PublishedMessage[] {
+    return this.#hub.records(asTopic(topic).name).map(({ id, topic, key, headers, body }) => ({
+      id,
+      topic,
+      key,
+      value: decodeValue(body, headers[own.contentType]),
+      headers,
+    }));
+  }
+
+  /** Has the handler of a topic handle one message, once, without a broker and without further attempts. */
+  async deliver(topic: AnyTopic, value: unknown, options: DeliverOptions = {}): Promise<DeliveredResult> {
+    await this.#app.start();
+    const outcome = await this.#app.messaging.handleOnce(asTopic(topic), value, options);
+    return { result: outcome.kind, error: "error" in outcome ? outcome.error : undefined };
+  }
+
+  /** Waits until all messages are handled, further attempts included. */
+  async idle(): Promise<void> {
+    const deadline = Date.now() + patience;
+    // A handler that has just ended publishes in the next turn.
+    for (let quiet = 0; quiet < 3; ) {
+      if (Date.now() > deadline) throw new Error(`messages are still being handled after ${patience / 1000} s`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      quiet = this.#hub.idle && this.#app.messaging.waiting === 0 ? quiet + 1 : 0;
+    }
+  }
+
+  /** The dead letters of a topic. */
+  deadLetters(topic: AnyTopic): Promise<DeadLetter[]> {
+    return this.#app.deadLetters.list(topic);
+  }
+
+  /** Forgets all messages. */
+  clear(): void {
+    this.#hub.clear();
+  }
+}
+
+/** Puts brokers in memory in place of those that an application has enabled. Call it before the application starts. */
+export function testMessages(app: App): TestMessages {
+  const host = hostOf(app);
+  if (host.phase !== "new") throw new ValueError("testMessages() comes too late: the application has been started");
+  const hub = new MemoryHub();
+  messagingState(host).replacement = (name) => new MemoryBroker({ hub, name });
+  return new TestMessages(app, hub);
+}

@@ -1,0 +1,238 @@
+import { connect } from "amqplib";
+import { AmqpConfig, App } from "stoa";
+import { createAmqpBroker, type MessagingError } from "stoa/messaging";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { service } from "../../support/service.js";
+import { contract, faultsContract, groupsContract } from "./contract.js";
+import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
+import { startTunnel, type Tunnel } from "./tunnel.js";
+
+const url = service("rabbitmq");
+
+describe.skipIf(!url)("RabbitMQ", () => {
+  const backend = { connect: () => createAmqpBroker(url) };
+  const open = clients(backend);
+  contract("RabbitMQ", backend);
+  groupsContract("RabbitMQ", backend);
+
+  describe("behind a connection that breaks", () => {
+    let tunnel: Tunnel;
+    beforeAll(async () => {
+      tunnel = await startTunnel(Number(new URL(url!).port));
+    });
+    afterAll(() => tunnel.close());
+    faultsContract("RabbitMQ", {
+      connect: () => createAmqpBroker(`amqp://guest:guest@127.0.0.1:${tunnel.port}`),
+      stop: () => tunnel.cut(),
+      start: () => tunnel.mend(),
+    });
+  });
+
+  it("a message that no queue would receive is refused", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const failure = await client.publish(name, 1).catch((error: MessagingError) => error);
+    expect(failure).toMatchObject({
+      code: "UNKNOWN_TOPIC",
+      message: `no queue takes messages of '${name}': start a consumer of it first`,
+    });
+  });
+
+  it("a delayed message comes after one without delay that was published later", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, (message) => {
+      seen.push(message.value);
+    });
+    await client.publish(name, "long", { delay: 0.4 });
+    await client.publish(name, "short", { delay: 0.1 });
+    await client.publish(name, "now");
+    await until(() => seen.length === 3);
+    expect(seen).toEqual(["now", "short", "long"]);
+  });
+
+  it("a topic exchange delivers to the groups whose pattern fits the key", async () => {
+    const name = uniqueTopic();
+    const config = { topics: { [name]: { type: "topic" as const, bindings: { eu: ["order.eu.*"] } } } };
+    const client = await connected({ connect: () => createAmqpBroker({ url: url!, ...config }) });
+    const seen: string[] = [];
+    for (const group of ["eu", "all"]) {
+      await client.subscribe(name, { group }, (message) => {
+        seen.push(`${group}:${message.value}`);
+      });
+    }
+    await client.publish(name, 1, { key: "order.us.1" });
+    await client.publish(name, 2, { key: "order.eu.2" });
+    await until(() => seen.length === 3);
+    expect(seen.toSorted()).toEqual(["all:1", "all:2", "eu:2"]);
+    await client.close();
+  });
+
+  it("direct and headers exchanges route by key and by header", async () => {
+    const [direct, byHeader] = [uniqueTopic("direct"), uniqueTopic("headers")];
+    const topics = {
+      [direct]: { type: "direct" as const, bindings: { mail: ["mail"] } },
+      [byHeader]: { type: "headers" as const, bindings: { vip: { tier: "gold" } } },
+    };
+    const client = await connected({ connect: () => createAmqpBroker({ url: url!, topics, mandatory: false }) });
+    const seen: unknown[] = [];
+    const note = (message: { value: unknown }) => {
+      seen.push(message.value);
+    };
+    await client.subscribe(direct, { group: "mail" }, note);
+    await client.subscribe(byHeader, { group: "vip" }, note);
+    await expect(client.subscribe(direct, { group: "other" }, note)).rejects.toThrow("has a direct exchange");
+    await client.publish(direct, "sms", { key: "sms" });
+    await client.publish(direct, "mail", { key: "mail" });
+    await client.publish(byHeader, "silver", { headers: { tier: "silver" } });
+    await client.publish(byHeader, "gold", { headers: { tier: "gold" } });
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(["mail", "gold"]);
+    await client.close();
+  });
+
+  it("a message from a foreign publisher without id, time and type is handled", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, (message) => {
+      seen.push([message.text, message.headers.count, message.key, message.id.length]);
+    });
+    const foreign = await connect(url!);
+    const channel = await foreign.createConfirmChannel();
+    channel.publish(name, "", Buffer.from("plain text"), { headers: { Count: 3, list: ["a"] } });
+    await channel.waitForConfirms();
+    await foreign.close();
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([["plain text", "3", null, 36]]);
+  });
+
+  it("a message that was delivered too often without a result is a dead letter", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const declared = await client.subscribe(name, { maxDeliveries: 3 }, () => {});
+    await declared.close();
+    await client.publish(name, 1);
+    const doomed = await createAmqpBroker(url);
+    const request = {
+      topic: name,
+      group: "stoa",
+      prefetch: 1,
+      from: "start" as const,
+      broadcast: false,
+      deadLetterTopic: `${name}.dead`,
+      maxDeliveries: 3,
+    };
+    for (let time = 0; time < 3; time++) {
+      const delivered = gate();
+      const consumer = await doomed.consume(request, { deliver: delivered.open, lost: () => {}, failed: () => {} });
+      await delivered.opened;
+      // As when the process is killed: nothing was settled.
+      await consumer.close();
+    }
+    await doomed.close();
+    await client.subscribe(name, { maxDeliveries: 3 }, () => {
+      throw new Error("must not run");
+    });
+    await until(async () => (await client.deadLetters.list(name)).length === 1);
+    const [letter] = await client.deadLetters.list(name);
+    expect(letter).toMatchObject({ reason: "undeliverable", error: "delivered 3 times without a result" });
+  });
+
+  it("the broker itself makes a dead letter of a message that no consumer settles, and it can be looked at", async () => {
+    const strict = { connect: () => createAmqpBroker({ url: url!, deliveryLimit: 1 }) };
+    const client = await connected(strict);
+    const name = uniqueTopic();
+    const request = {
+      topic: name,
+      group: "billing",
+      prefetch: 1,
+      from: "start" as const,
+      broadcast: false,
+      deadLetterTopic: `${name}.dead`,
+      maxDeliveries: 20,
+    };
+    const broker = await strict.connect();
+    const consumer = await broker.consume(request, {
+      deliver: (delivery) => void delivery.release(),
+      lost: () => {},
+      failed: () => {},
+    });
+    await client.publish(name, 1);
+    await until(async () => (await client.deadLetters.list(name)).length === 1);
+    const [letter] = await client.deadLetters.list(name);
+    expect(letter).toMatchObject({
+      reason: "undeliverable",
+      error: "dead-lettered by the broker: delivery_limit",
+      group: "billing",
+      topic: name,
+    });
+    await consumer.close();
+    await broker.close();
+    await client.close();
+  });
+
+  it("an unreachable broker, a wrong password and another kind of queue are clear errors", async () => {
+    const closed = await createAmqpBroker({ url: "amqp://guest:secret@127.0.0.1:1", connectTimeout: 500 });
+    await expect(closed.open()).rejects.toThrow(
+      "the AMQP broker at 127.0.0.1:1 is unreachable: connect ECONNREFUSED 127.0.0.1:1",
+    );
+    const wrong = new URL(url!);
+    wrong.password = "wrong";
+    const refused = await (await createAmqpBroker(wrong.href)).open().catch((error: MessagingError) => error);
+    expect(refused).toMatchObject({ code: "REFUSED", message: expect.stringContaining("ACCESS_REFUSED") });
+    expect((refused as MessagingError).message).not.toContain("wrong");
+    const name = uniqueTopic();
+    const client = await open();
+    await client.subscribe(name, {}, () => {});
+    const other = await connected({ connect: () => createAmqpBroker({ url: url!, queueType: "classic" }) });
+    await expect(other.subscribe(name, {}, () => {})).rejects.toThrow("PRECONDITION_FAILED");
+    await other.close();
+  });
+
+  it("an application whose broker is away at the start fails with the reason, and in bounded time", async () => {
+    const app = new App();
+    app.logger = silent();
+    app.enableAmqp({ url: "amqp://127.0.0.1:1", connectTimeout: 500 });
+    await expect(app.start()).rejects.toThrow("is unreachable");
+  });
+
+  it("an application publishes, handles and drains", async () => {
+    const app = new App();
+    app.logger = silent();
+    app.enable_amqp(new AmqpConfig(url!, 5));
+    app.enableHealthChecks();
+    const name = uniqueTopic();
+    const begun = gate();
+    let handled = 0;
+    app.onMessage(name, async () => {
+      begun.open();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      handled++;
+    });
+    await app.start();
+    const report = (await (await app.request("/health/ready")).json()) as { status: string };
+    expect(report.status).toBe("UP");
+    await app.publish(name, 1);
+    await begun.opened;
+    await app.stop();
+    expect(handled).toBe(1);
+  });
+});
+
+describe("AmqpConfig", () => {
+  it("takes fields in both spellings, or url and prefetch count, and has defaults", () => {
+    expect(new AmqpConfig().prefetch_count).toBe(20);
+    expect(new AmqpConfig("amqp://broker/prod", 7)).toMatchObject({ prefetchCount: 7, address: "broker/prod" });
+    expect(new AmqpConfig({ prefetch_count: 9 }).prefetchCount).toBe(9);
+  });
+
+  it("refuses what is wrong, and never shows the password", () => {
+    expect(() => new AmqpConfig("http://guest:secret@host")).toThrow("option 'url' in AmqpConfig must be a URL");
+    expect(() => new AmqpConfig({ prefetchCount: 0 })).toThrow("option 'prefetchCount' in AmqpConfig must be");
+    expect(() => new AmqpConfig({ prefetch: 3 } as object)).toThrow("unknown option 'prefetch' in AmqpConfig");
+    const config = new AmqpConfig("amqp://user:secret@host");
+    expect(JSON.stringify(config)).not.toContain("secret");
+  });
+});

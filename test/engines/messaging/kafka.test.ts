@@ -1,0 +1,124 @@
+import { App, LogBrokerConfig } from "stoa";
+import { createKafkaBroker, type MessagingError } from "stoa/messaging";
+import { describe, expect, it } from "vitest";
+import { service } from "../../support/service.js";
+import { contract, groupsContract, logContract } from "./contract.js";
+import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
+
+const address = service("kafka");
+
+describe.skipIf(!address)("Kafka", () => {
+  // The shortest session that brokers allow: members of a group learn of each other in half a second.
+  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6000 };
+  const backend = { connect: () => createKafkaBroker(settings) };
+  const open = clients(backend);
+  contract("Kafka", backend);
+  groupsContract("Kafka", backend);
+  logContract("Kafka", backend);
+
+  it("messages under way go on when the group is shared anew, and none is handled twice or lost", async () => {
+    const [first, second] = [await open(), await open()];
+    const name = uniqueTopic();
+    const seen: number[] = [];
+    const options = { concurrency: 4, prefetch: 8 };
+    const slow = async (message: { readonly value: unknown }) => {
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      seen.push(message.value as number);
+    };
+    await first.subscribe(name, options, slow);
+    const total = 300;
+    const publishing = (async () => {
+      for (let value = 0; value < total; value += 10) {
+        const entries = Array.from({ length: 10 }, (_, i) => ({ value: value + i, key: `k${(value + i) % 20}` }));
+        await first.publishBatch(name, entries);
+      }
+    })();
+    const joined = await second.subscribe(name, options, slow);
+    await publishing;
+    await joined.close();
+    await until(() => new Set(seen).size === total);
+    // Messages under way in partitions that changed hands may be handled by both.
+    expect(seen.length).toBeLessThanOrEqual(total + 2 * options.prefetch);
+  });
+
+  it("consumers of different topics can be in one group", async () => {
+    const client = await open();
+    const [one, two] = [uniqueTopic("one"), uniqueTopic("two")];
+    const seen: unknown[] = [];
+    const note = (message: { readonly value: unknown }) => {
+      seen.push(message.value);
+    };
+    await Promise.all([client.subscribe(one, {}, note), client.subscribe(two, {}, note)]);
+    await Promise.all([1, 2, 3, 4, 5, 6].map((value) => client.publish(value % 2 ? one : two, value)));
+    await until(() => seen.length === 6);
+  });
+
+  it.each(["gzip", "snappy", "lz4"] as const)("batches compressed with %s arrive", async (compression) => {
+    const client = await connected({ connect: () => createKafkaBroker({ ...settings, compression }) });
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, (message) => {
+      seen.push((message.value as { text: string }).text.length);
+    });
+    await client.publish(name, { text: "abc".repeat(1000) });
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([3000]);
+    await client.close();
+  });
+
+  it("an unknown topic is a clear error where topics are not created", async () => {
+    const client = await connected({ connect: () => createKafkaBroker({ ...settings, createTopics: false }) });
+    const name = uniqueTopic();
+    const text = `does not know the topic '${name}', and 'createTopics' is false`;
+    await expect(client.publish(name, 1)).rejects.toThrow(text);
+    await expect(client.subscribe(name, {}, () => {})).rejects.toThrow(text);
+    await client.close();
+  });
+
+  it("a delay is refused, since Kafka has none", async () => {
+    const client = await open();
+    await expect(client.publish(uniqueTopic(), 1, { delay: 1 })).rejects.toThrow(
+      "the kafka broker cannot delay messages",
+    );
+  });
+
+  it("an unreachable broker is a clear error in bounded time", async () => {
+    const broker = await createKafkaBroker({ brokers: ["127.0.0.1:1"], connectTimeout: 500 });
+    const failure = await broker.open().catch((error: MessagingError) => error);
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      message: expect.stringMatching(/^the Kafka broker at 127\.0\.0\.1:1 is unreachable: .*ECONNREFUSED/),
+    });
+    await broker.close();
+  });
+
+  it("an application publishes, handles and drains", async () => {
+    const app = new App();
+    app.logger = silent();
+    app.enable_messaging(new LogBrokerConfig([address!], settings.groupId));
+    const name = uniqueTopic();
+    let handled = 0;
+    app.onMessage(name, () => void handled++);
+    await app.start();
+    await app.publish(name, 1);
+    await until(() => handled === 1);
+    await app.stop();
+  });
+});
+
+describe("LogBrokerConfig", () => {
+  it("takes fields in both spellings, or brokers and group, and has defaults", () => {
+    expect(new LogBrokerConfig()).toMatchObject({ brokers: ["127.0.0.1:9092"], group_id: "stoa" });
+    expect(new LogBrokerConfig(["a:1", "b:2"], "shop")).toMatchObject({ address: "a:1, b:2", groupId: "shop" });
+    expect(new LogBrokerConfig({ group_id: "shop" }).groupId).toBe("shop");
+  });
+
+  it("refuses what is wrong, and never shows the password", () => {
+    expect(() => new LogBrokerConfig({ brokers: ["a"] })).toThrow("an address: host:port");
+    expect(() => new LogBrokerConfig({ brokers: [] })).toThrow("must name a broker");
+    expect(() => new LogBrokerConfig({ broker: ["a:1"] } as object)).toThrow("did you mean 'brokers'?");
+    const sasl = { mechanism: "PLAIN" as const, username: "u", password: "secret" };
+    expect(JSON.stringify(new LogBrokerConfig({ sasl }))).not.toContain("secret");
+    expect(() => new LogBrokerConfig({ sasl: { ...sasl, password: "" } })).toThrow("needs a password");
+  });
+});

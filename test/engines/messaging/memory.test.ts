@@ -1,0 +1,14 @@
+import { MemoryBroker, MemoryHub } from "stoa/messaging";
+import { contract, faultsContract, groupsContract, logContract } from "./contract.js";
+
+const hub = new MemoryHub();
+const backend = { connect: () => new MemoryBroker({ hub }) };
+
+contract("the memory broker", backend);
+groupsContract("the memory broker", backend);
+logContract("the memory broker", backend);
+faultsContract("the memory broker", {
+  ...backend,
+  stop: async () => hub.stop(),
+  start: async () => hub.start(),
+});
