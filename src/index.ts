@@ -1,3 +1,4 @@
+export { GraphQLConfig, type GraphqlOptions } from "./apis/graphql/config.js";
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
@@ -5,7 +6,6 @@ export {
   CloudQueueConfig,
   CqrsConfig,
   EventSourcingConfig,
-  GraphQLConfig,
   GrpcConfig,
   LogBrokerConfig,
   OpenTelemetryConfig,

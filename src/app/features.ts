@@ -1,3 +1,4 @@
+import { graphqlFeature } from "../apis/graphql/feature.js";
 import { bodyLimitFeature } from "../batteries/body-limit/feature.js";
 import { cachingFeature } from "../batteries/cache/feature.js";
 import { circuitBreakerFeature } from "../batteries/circuit-breaker/feature.js";
@@ -52,6 +53,7 @@ export const features = [
   circuitBreakerFeature,
   staticFilesFeature,
   webSocketsFeature,
+  graphqlFeature,
   livePageFeature,
   openapiFeature,
   plannedFeatures,

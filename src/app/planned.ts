@@ -9,8 +9,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   enableTelemetry(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableGraphql(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableGrpc(...given: unknown[]): this;
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
@@ -36,7 +34,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
   name: "planned features",
   setup: {
     enableTelemetry: missing("enableTelemetry()"),
-    enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
     enableMessaging: missing("enableMessaging()"),
@@ -56,8 +53,6 @@ class PlannedConfig {
 
 /** Not built yet: throws. */
 export class OpenTelemetryConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
 /** Not built yet: throws. */

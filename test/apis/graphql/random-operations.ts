@@ -2,12 +2,14 @@ import {
   GraphQLBoolean,
   GraphQLEnumType,
   type GraphQLFieldConfig,
+  type GraphQLFieldConfigArgumentMap,
   GraphQLFloat,
   GraphQLID,
   GraphQLInputObjectType,
   GraphQLInt,
   GraphQLInterfaceType,
   GraphQLList,
+  type GraphQLNamedType,
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
@@ -67,7 +69,7 @@ export function randomSchema(seed: number): GraphQLSchema {
     const named = composite ? dice.pick([...objects, ...objects, ...abstracts]) : dice.pick(leaves);
     const type = wrapped(named);
     const kind = dice.below(4);
-    const args = dice.chance(0.3)
+    const args: GraphQLFieldConfigArgumentMap = dice.chance(0.3)
       ? { n: { type: dice.chance(0.3) ? new GraphQLNonNull(GraphQLInt) : GraphQLInt }, filter: { type: filter } }
       : {};
     if (kind === 0) return { type, args };
@@ -118,7 +120,12 @@ function runtimeName(value: unknown, later: boolean): string | undefined | Promi
   return later ? Promise.resolve(name) : name;
 }
 
-function randomValue(dice: Dice, type: GraphQLOutputType, objects: readonly GraphQLObjectType[], depth: number): unknown {
+function randomValue(
+  dice: Dice,
+  type: GraphQLOutputType,
+  objects: readonly GraphQLObjectType[],
+  depth: number,
+): unknown {
   const bare = isNonNullType(type) ? (type.ofType as GraphQLOutputType) : type;
   const roll = dice.below(100);
   if (roll < 6) throw new Error(`thrown ${roll}`);
@@ -132,7 +139,8 @@ function randomValue(dice: Dice, type: GraphQLOutputType, objects: readonly Grap
     return dice.chance(0.2) ? new Set(items) : items;
   }
   if (!isCompositeType(getNamedType(bare))) return dice.pick(values);
-  const target = isObjectType(bare) && !dice.chance(0.05) ? bare.name : dice.pick([...objects, { name: "Missing" }]).name;
+  const target =
+    isObjectType(bare) && !dice.chance(0.05) ? bare.name : dice.pick([...objects, { name: "Missing" }]).name;
   const source: Record<string, unknown> = { __typename: target };
   for (const [i, name] of ["common", "f0", "f1", "f2", "f3", "f4"].entries()) {
     const field = objects.find((object) => object.name === target)?.getFields()[name];
@@ -167,16 +175,21 @@ function hash(text: string): number {
 }
 
 /** An operation on the schema, with fragments, aliases, directives and variables. */
-export function randomOperation(schema: GraphQLSchema, seed: number): { text: string; variables: object } {
+export function randomOperation(
+  schema: GraphQLSchema,
+  seed: number,
+): { text: string; variables: Record<string, unknown> } {
   const dice = new Dice(seed);
   const fragments: string[] = [];
   let aliases = 0;
   const argument = (): string => dice.pick(["1", "$n", "null", "2147483647", "$m"]);
-  const selection = (type: ReturnType<typeof getNamedType>, depth: number): string => {
+  const selection = (type: GraphQLNamedType, depth: number): string => {
     const parts: string[] = [];
     for (let i = 0; i < 1 + dice.below(4); i++) {
       const roll = dice.below(10);
-      const condition = dice.chance(0.15) ? dice.pick([" @skip(if: $yes)", " @include(if: $no)", " @include(if: true)"]) : "";
+      const condition = dice.chance(0.15)
+        ? dice.pick([" @skip(if: $yes)", " @include(if: $no)", " @include(if: true)"])
+        : "";
       if (roll === 0) parts.push(`__typename${condition}`);
       else if (roll === 1 && depth < 3) {
         const target = isUnionType(type) || isInterfaceType(type) ? dice.pick(schema.getPossibleTypes(type)) : type;
@@ -192,7 +205,8 @@ export function randomOperation(schema: GraphQLSchema, seed: number): { text: st
         const alias = dice.chance(0.1) ? "__proto__" : `a${aliases++}`;
         const given = field.args.length > 0 ? `(n: ${argument()}, filter: { text: "x", limit: $m })` : "";
         if (!isCompositeType(inner)) parts.push(`${alias}: ${field.name}${given}${condition}`);
-        else if (depth < 4) parts.push(`${alias}: ${field.name}${given}${condition} { ${selection(inner, depth + 1)} }`);
+        else if (depth < 4)
+          parts.push(`${alias}: ${field.name}${given}${condition} { ${selection(inner, depth + 1)} }`);
       }
     }
     return parts.length > 0 ? parts.join(" ") : "__typename";
@@ -201,6 +215,10 @@ export function randomOperation(schema: GraphQLSchema, seed: number): { text: st
   const root = kind === "mutation" ? schema.getMutationType()! : schema.getQueryType()!;
   const body = selection(root, 0);
   const text = `${kind} Op($n: Int, $m: Int, $yes: Boolean!, $no: Boolean = false) { ${body} } ${fragments.join(" ")}`;
-  const variables = { ...(dice.chance(0.7) && { n: dice.below(5) }), yes: dice.chance(0.5), no: dice.pick([true, false, null]) };
+  const variables = {
+    ...(dice.chance(0.7) && { n: dice.below(5) }),
+    yes: dice.chance(0.5),
+    no: dice.pick([true, false, null]),
+  };
   return { text, variables };
 }

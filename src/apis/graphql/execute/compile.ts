@@ -1,6 +1,5 @@
 import {
   type DocumentNode,
-  type ExecutionResult,
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
@@ -23,8 +22,17 @@ import {
   type ValueNode,
 } from "graphql";
 import { completionOf, needsInfo } from "./complete.js";
+import { executeFields, executeSerially, isFlat, isThenable } from "./execute-fields.js";
 import type { FieldPlan, Selection } from "./plan.js";
-import { executeFields, executeSerially, isFlat, isThenable, Run } from "./run.js";
+import { Run } from "./run.js";
+
+/** The result of an operation. */
+export interface TextResult {
+  /** The data as JSON; null if an error has taken its place. */
+  readonly data: string | null;
+  /** Null without errors. */
+  readonly errors: readonly GraphQLError[] | null;
+}
 
 /** A valid operation, ready to be executed often. */
 export class CompiledOperation {
@@ -43,11 +51,7 @@ export class CompiledOperation {
   }
 
   /** Executes the operation with variables that have been coerced. Never throws, never rejects. */
-  execute(
-    variables: Record<string, unknown>,
-    context: unknown,
-    rootValue?: unknown,
-  ): ExecutionResult | Promise<ExecutionResult> {
+  execute(variables: Record<string, unknown>, context: unknown, rootValue?: unknown): TextResult | Promise<TextResult> {
     const run = new Run(this.#schema, this.#fragments, this.operation, variables, rootValue, context);
     try {
       const rootType = this.#schema.getRootType(this.operation.operation);
@@ -91,11 +95,11 @@ export class CompiledOperation {
 
 const maxPlans = 16;
 
-function resultOf({ errors }: Run, data: Record<string, unknown> | null): ExecutionResult {
-  return errors === null ? { data } : { errors, data };
+function resultOf({ errors }: Run, data: string | null): TextResult {
+  return { data, errors };
 }
 
-function failure(run: Run, error: GraphQLError): ExecutionResult {
+function failure(run: Run, error: GraphQLError): TextResult {
   run.add(error, undefined);
   return resultOf(run, null);
 }
@@ -160,6 +164,7 @@ class Plan {
     const constantArguments = hasArguments ? constantArgumentsOf(definition, nodes[0]!) : null;
     return {
       key,
+      prefix: `${JSON.stringify(key)}:`,
       name: definition.name,
       definition,
       nodes,
@@ -201,8 +206,7 @@ class Plan {
           if (visited.has(name) || !this.#isIncluded(selection)) break;
           visited.add(name);
           const fragment = this.#fragments[name];
-          if (fragment && this.#applies(fragment, type))
-            this.#collect(type, fragment.selectionSet, fields, visited);
+          if (fragment && this.#applies(fragment, type)) this.#collect(type, fragment.selectionSet, fields, visited);
         }
       }
     }
@@ -214,7 +218,12 @@ class Plan {
     return getDirectiveValues(GraphQLIncludeDirective, node, this.#conditions)?.["if"] !== false;
   }
 
-  #applies({ typeCondition }: Pick<FragmentDefinitionNode, never> & { typeCondition?: FragmentDefinitionNode["typeCondition"] | undefined }, type: GraphQLObjectType): boolean {
+  #applies(
+    {
+      typeCondition,
+    }: Pick<FragmentDefinitionNode, never> & { typeCondition?: FragmentDefinitionNode["typeCondition"] | undefined },
+    type: GraphQLObjectType,
+  ): boolean {
     if (!typeCondition) return true;
     const condition = typeFromAST(this.#schema, typeCondition);
     return condition === type || (isAbstractType(condition) && this.#schema.isSubType(condition, type));

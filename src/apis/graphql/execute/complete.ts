@@ -18,8 +18,11 @@ import {
 } from "graphql";
 import { inspect } from "graphql/jsutils/inspect.js";
 import { markInternal } from "../internal-errors.js";
-import type { Complete, FieldPlan, Path, Selection } from "./plan.js";
-import { executeFields, fieldError, isThenable, type Run } from "./run.js";
+import { executeFields, fieldError, isThenable, type Text } from "./execute-fields.js";
+import type { Path } from "./path.js";
+import type { Complete, FieldPlan, Selection } from "./plan.js";
+import { quoted } from "./quoted.js";
+import type { Run } from "./run.js";
 
 /**
  * The completion of values of a type. The steps, their order and their messages are those of `execute` of graphql: the
@@ -50,9 +53,10 @@ function nonNull(inner: Complete): Complete {
 }
 
 function leaf(type: GraphQLLeafType): Complete {
-  const isItself = identities.get(type);
+  const plain = plainTexts.get(type);
   return (_run, _field, _path, _info, value) => {
-    if (isItself?.(value)) return value;
+    const text = plain?.(value);
+    if (text !== undefined) return text;
     if (value === null || value === undefined) return null;
     if (value instanceof Error) throw value;
     let serialized: unknown;
@@ -67,17 +71,19 @@ function leaf(type: GraphQLLeafType): Complete {
         `Expected \`${inspect(type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(serialized)}`,
       );
     }
-    return serialized;
+    return typeof serialized === "string" ? quoted(serialized) : JSON.stringify(serialized);
   };
 }
 
-/** Values that `serialize` of the built-in scalars returns unchanged. */
-const identities = new Map<GraphQLLeafType, (value: unknown) => boolean>([
-  [GraphQLString, (value) => typeof value === "string"],
-  [GraphQLID, (value) => typeof value === "string"],
-  [GraphQLBoolean, (value) => typeof value === "boolean"],
-  [GraphQLInt, (value) => typeof value === "number" && (value | 0) === value && !Object.is(value, -0)],
-  [GraphQLFloat, (value) => typeof value === "number" && Number.isFinite(value)],
+const textOfString = (value: unknown): string | undefined => (typeof value === "string" ? quoted(value) : undefined);
+
+/** The texts of values that `serialize` of the built-in scalars returns unchanged. */
+const plainTexts = new Map<GraphQLLeafType, (value: unknown) => string | undefined>([
+  [GraphQLString, textOfString],
+  [GraphQLID, textOfString],
+  [GraphQLBoolean, (value) => (value === true ? "true" : value === false ? "false" : undefined)],
+  [GraphQLInt, (value) => (typeof value === "number" && (value | 0) === value ? `${value}` : undefined)],
+  [GraphQLFloat, (value) => (typeof value === "number" && Number.isFinite(value) ? `${value}` : undefined)],
 ]);
 
 function list(itemType: GraphQLOutputType, complete: Complete): Complete {
@@ -107,20 +113,26 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
     const items = itemsOf(value, field);
-    const results = new Array<unknown>(items.length);
-    let waits = false;
+    let text = "";
+    let pending: unknown[] | null = null;
     try {
       for (let i = 0; i < items.length; i++) {
         const result = completeItem(run, field, path, info, items[i], i);
-        if (isThenable(result)) waits = true;
-        results[i] = result;
+        if (pending !== null) pending.push(result);
+        else if (isThenable(result)) pending = [result];
+        else text += i === 0 ? ((result as Text) ?? "null") : `,${(result as Text) ?? "null"}`;
       }
     } catch (error) {
       // The items before this one may be rejected later; nobody awaits them then.
-      if (waits) Promise.all(results).catch(() => {});
+      if (pending !== null) Promise.all(pending).catch(() => {});
       throw error;
     }
-    return waits ? Promise.all(results) : results;
+    if (pending === null) return `[${text}]`;
+    const isFirst = pending.length === items.length;
+    return Promise.all(pending).then((results) => {
+      const rest = (results as Text[]).map((result) => result ?? "null").join(",");
+      return isFirst ? `[${rest}]` : `[${text},${rest}]`;
+    });
   };
 }
 

@@ -1,14 +1,8 @@
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLObjectType, GraphQLResolveInfo } from "graphql";
+import type { Path } from "./path.js";
 import type { Run } from "./run.js";
 
-/** A place in a response. Linked like the paths of graphql, which resolvers see as `info.path`. */
-export interface Path {
-  readonly prev: Path | undefined;
-  readonly key: string | number;
-  readonly typename: string | undefined;
-}
-
-/** Turns the value of a resolver into the value of the response. */
+/** Turns the value of a resolver into the JSON text of the response, into null, or into a promise of one of these. */
 export type Complete = (
   run: Run,
   field: FieldPlan,
@@ -21,6 +15,8 @@ export type Complete = (
 export interface FieldPlan {
   /** The key in the response. */
   readonly key: string;
+  /** The key as it stands in JSON: `"title":`. */
+  readonly prefix: string;
   /** The name in the schema. */
   readonly name: string;
   readonly definition: GraphQLField<unknown, unknown>;
