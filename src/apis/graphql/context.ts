@@ -6,10 +6,13 @@ import { LoadedValues, type Loader } from "./loader.js";
 export class GraphqlContext {
   /** The HTTP request, or the request that became the WebSocket. */
   readonly request: Request;
+  readonly #signal: AbortSignal | null;
   #loaders: Map<unknown, LoadedValues<unknown, unknown, GraphqlContext>> | null = null;
 
-  constructor(request: Request) {
+  /** @internal `signal` is that of one subscription; without it, that of the request. */
+  constructor(request: Request, signal: AbortSignal | null = null) {
     this.request = request;
+    this.#signal = signal;
   }
 
   /** Values that middleware passed on, such as `user` and `jwt_claims`. */
@@ -22,9 +25,9 @@ export class GraphqlContext {
     return this.request.db;
   }
 
-  /** Aborted when the client disconnects or the request times out. */
+  /** Aborted when the client disconnects, the request times out, or the subscription ends. */
   get signal(): AbortSignal {
-    return this.request.signal;
+    return this.#signal ?? this.request.signal;
   }
 
   /** Loads a value together with all others that are asked for at the same time. Each key is loaded once per operation. */

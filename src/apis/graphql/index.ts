@@ -11,4 +11,4 @@ export type { PersistedOptions } from "./persisted-options.js";
 export { type GuardedResolver, type ResolverOptions, resolver } from "./resolver.js";
 export type { FieldResolver, Resolvers, SchemaLike } from "./schema-like.js";
 export type { SubscriptionOptions } from "./subscriptions/options.js";
-export { Topic } from "./subscriptions/topic.js";
+export { type SubscribeOptions, Topic, type TopicOptions } from "./subscriptions/topic.js";

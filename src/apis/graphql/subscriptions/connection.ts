@@ -137,8 +137,10 @@ export class Connection {
       const parameters = readParameters(payload);
       const prepared = parameters instanceof Refusal ? parameters : await operations.prepare(parameters);
       if (prepared instanceof Refusal) return await this.#error(id, prepared.errors, request, operation);
+      if (prepared.kind === "subscription") {
+        return await this.#stream(id, prepared, new GraphqlContext(request, operation.signal), operation);
+      }
       const context = new GraphqlContext(request);
-      if (prepared.kind === "subscription") return await this.#stream(id, prepared, context, operation);
       await this.#next(id, await operations.execute(prepared, context), request, operation);
       await this.#complete(id, operation);
     } finally {
@@ -176,6 +178,7 @@ export class Connection {
         if (this.#socket.isOpen) return await this.#error(id, failed(error).errors ?? [], request, operation);
       } finally {
         source.end();
+        operation.abort();
       }
       await this.#complete(id, operation);
     } finally {
@@ -228,11 +231,22 @@ class RunningOperation {
   /** True while its id belongs to it. */
   current = true;
   #end: (() => void) | null = null;
+  #abort: AbortController | null = null;
+
+  /** Aborted when the operation ends. */
+  get signal(): AbortSignal {
+    return (this.#abort ??= new AbortController()).signal;
+  }
+
+  abort(): void {
+    this.#abort?.abort();
+  }
 
   end(): void {
     this.ended = true;
     this.current = false;
     this.#end?.();
+    this.abort();
   }
 
   onEnd(callback: () => void): void {

@@ -35,14 +35,13 @@ export class EventStreams {
 
   async *#events(request: Request, prepared: PreparedOperation, signal: AbortSignal): AsyncIterableIterator<SseEvent> {
     const next = (result: TextResult): SseEvent => ({ event: "next", data: this.#operations.textOf(result, request) });
-    const context = new GraphqlContext(request);
     if (prepared.kind !== "subscription") {
-      yield next(await this.#operations.execute(prepared, context));
+      yield next(await this.#operations.execute(prepared, new GraphqlContext(request)));
     } else if (!this.#count.take()) {
       yield next(this.#tooMany());
     } else {
       try {
-        yield* this.#subscription(request, prepared, context, signal, next);
+        yield* this.#subscription(request, prepared, signal, next);
       } finally {
         this.#count.release();
       }
@@ -53,13 +52,13 @@ export class EventStreams {
   async *#subscription(
     request: Request,
     prepared: PreparedOperation,
-    context: GraphqlContext,
     signal: AbortSignal,
     next: (result: TextResult) => SseEvent,
   ): AsyncIterableIterator<SseEvent> {
+    const ending = new AbortController();
     let result: AsyncIterable<TextResult> | TextResult;
     try {
-      result = await this.#operations.subscribe(prepared, context);
+      result = await this.#operations.subscribe(prepared, new GraphqlContext(request, ending.signal));
     } catch (error) {
       result = failed(error);
     }
@@ -70,9 +69,14 @@ export class EventStreams {
     const source = new EventSource(result, (error) =>
       request.log.error("the source of a subscription failed to end", { error }),
     );
-    const end = (): void => source.end();
+    const end = (): void => {
+      source.end();
+      ending.abort();
+    };
     this.#open.add(end);
     signal.addEventListener("abort", end);
+    // A client that closes its side is known before the stream fails to be written.
+    request.onAbort(end);
     if (this.#draining || signal.aborted) end();
     try {
       for (let item = await source.next(); item !== null; item = await source.next()) yield next(item.value);

@@ -1,12 +1,22 @@
-import { type Checks, is, readOptions, show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { type Checks, is, readOptions } from "../../../internal/options.js";
 
 export interface TopicOptions {
   /** Events that may wait for one subscriber; with more, its subscription ends with an error. Default 1000. */
   maxWaiting?: number;
 }
 
+export interface SubscribeOptions<Event> {
+  /** Leaves out events for which it returns false. */
+  filter?: (event: Event) => boolean;
+  /** Ends the subscription. A generator that waits for an event cannot be ended in another way: give it `context.signal`. */
+  signal?: AbortSignal;
+}
+
 const checks: Checks<TopicOptions> = { maxWaiting: is.integer(1) };
+const subscribeChecks: Checks<SubscribeOptions<unknown>> = {
+  filter: is.function,
+  signal: (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
+};
 
 /**
  * Events within one process, as the source of subscriptions: `topic.publish(book)` in a mutation, `topic.subscribe()` in
@@ -29,13 +39,14 @@ export class Topic<Event> {
     for (const subscriber of this.#subscribers) subscriber.put(event);
   }
 
-  /** The events from now on, those that pass the filter. */
-  subscribe(filter?: (event: Event) => boolean): AsyncIterableIterator<Event> {
-    if (filter !== undefined && typeof filter !== "function") {
-      throw new ValueError(`subscribe takes a function, not ${show(filter)}`);
-    }
+  /** The events from now on. */
+  subscribe(options?: SubscribeOptions<Event>): AsyncIterableIterator<Event> {
+    const given = readOptions<SubscribeOptions<unknown>>("subscribe()", options, subscribeChecks);
+    const { filter, signal } = given as SubscribeOptions<Event>;
     const subscriber = new Subscriber<Event>(this.#maxWaiting, filter, () => this.#subscribers.delete(subscriber));
-    this.#subscribers.add(subscriber);
+    if (signal?.aborted) void subscriber.return();
+    else this.#subscribers.add(subscriber);
+    signal?.addEventListener("abort", () => void subscriber.return(), { once: true });
     return subscriber;
   }
 }
