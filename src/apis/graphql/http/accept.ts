@@ -12,26 +12,28 @@ const forms: Readonly<Record<string, Form>> = {
 };
 
 const known = new Map<string, Form | null>();
+const knownWithPages = new Map<string, Form | null>();
 
-/** The form that a client prefers; null if it accepts none. Without the field it is JSON. */
-export function preferredForm(accept: string | undefined): Form | null {
+/** The form that a client prefers; null if it accepts none. Without the field it is JSON. `pages` allows HTML. */
+export function preferredForm(accept: string | undefined, pages: boolean): Form | null {
   if (accept === undefined || accept === "") return "json";
-  let form = known.get(accept);
+  const forms = pages ? knownWithPages : known;
+  let form = forms.get(accept);
   if (form === undefined) {
-    form = choose(accept);
+    form = choose(accept, pages);
     // Clients send few different values; one that sends many gets each computed.
-    if (known.size < 100) known.set(accept, form);
+    if (forms.size < 100) forms.set(accept, form);
   }
   return form;
 }
 
-function choose(accept: string): Form | null {
+function choose(accept: string, pages: boolean): Form | null {
   let best: Form | null = null;
   let bestQuality = 0;
   for (const range of accept.split(",", 50)) {
     const [type = "", ...parameters] = range.split(";", 10);
     const form = forms[type.trim().toLowerCase()];
-    if (form === undefined) continue;
+    if (form === undefined || (form === "html" && !pages)) continue;
     const quality = qualityOf(parameters);
     if (quality > bestQuality) {
       best = form;

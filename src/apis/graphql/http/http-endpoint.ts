@@ -36,9 +36,9 @@ export class HttpEndpoint {
   }
 
   get(request: Request): Response | Promise<Response> {
-    const form = preferredForm(request.source.header("accept"));
     const { playground } = this.#parts;
-    if (form === "html" && playground !== null && !request.query.has("query")) return playground(request);
+    const form = preferredForm(request.source.header("accept"), playground !== null);
+    if (form === "html" && playground !== null) return playground(request);
     if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
     if (isEmbeddedElsewhere(request)) {
       return this.#bad(request, new BadRequest(403, "The request comes from a page of another site."), form);
@@ -50,7 +50,7 @@ export class HttpEndpoint {
   }
 
   post(request: Request): Response | Promise<Response> {
-    const form = preferredForm(request.source.header("accept"));
+    const form = preferredForm(request.source.header("accept"), false);
     if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
     const body = readBody(request);
     if (body instanceof BadRequest) return this.#bad(request, body, form);
