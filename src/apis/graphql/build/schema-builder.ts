@@ -68,12 +68,14 @@ export class SchemaBuilder {
 
   /** Adds a field of `Query`: `app.graphql.query("hello", "String!", () => "hello")`. */
   readonly query: RootField<this> = (name: string, given: unknown, resolve: unknown): this => {
-    return this.#root("query", this.#query, name, given, resolve);
+    this.#open("query");
+    return this.#root(this.#query, name, given, resolve);
   };
 
   /** Adds a field of `Mutation`. */
   readonly mutation: RootField<this> = (name: string, given: unknown, resolve: unknown): this => {
-    return this.#root("mutation", this.#mutation, name, given, resolve);
+    this.#open("mutation");
+    return this.#root(this.#mutation, name, given, resolve);
   };
 
   /** Adds a field of `Subscription`. */
@@ -156,6 +158,11 @@ export class SchemaBuilder {
     this.#enumValues[name] = { values };
   }
 
+  /** @internal Adds a field of `Query` at the start, when the types of models are completed. */
+  readonly addQuery: RootField<this> = (name: string, given: unknown, resolve: unknown): this => {
+    return this.#root(this.#query, name, given, resolve);
+  };
+
   /** @internal True if anything was defined. */
   get used(): boolean {
     return this.#used;
@@ -192,8 +199,7 @@ export class SchemaBuilder {
     return { ...resolvers, ...this.#enumValues };
   }
 
-  #root(call: string, root: ObjectType<unknown>, name: string, given: unknown, resolve: unknown): this {
-    this.#open(call);
+  #root(root: ObjectType<unknown>, name: string, given: unknown, resolve: unknown): this {
     if (typeof resolve !== "function")
       throw new ValueError(`the field ${root.name}.${name} needs a function as its resolver`);
     const run = resolve as (...given: unknown[]) => unknown;

@@ -120,7 +120,7 @@ class ModelType {
     const rows = this.#rows.get(this.#exposed.model.meta)!;
     const { guards } = options;
     const guarded = guards ? { guards } : {};
-    this.#builder.query(one, { type, args: { id: "ID!" }, ...guarded }, ({ id }, context) => rows.one(context, id));
+    this.#builder.addQuery(one, { type, args: { id: "ID!" }, ...guarded }, ({ id }, context) => rows.one(context, id));
     const filter = this.#addFilter();
     const order = this.#addOrder();
     const connection = this.#addConnection();
@@ -132,7 +132,7 @@ class ModelType {
       after: "String",
       before: "String",
     };
-    this.#builder.query(many, { type: `${connection}!`, args, ...guarded }, (given, context) =>
+    this.#builder.addQuery(many, { type: `${connection}!`, args, ...guarded }, (given, context) =>
       rows.page(context, given as unknown as PageArguments, columns),
     );
   }
