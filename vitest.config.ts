@@ -23,6 +23,7 @@ export default defineConfig({
       { find: /^stoa$/, replacement: source("index.ts") },
       { find: /^stoa\/messaging$/, replacement: source("engines/messaging/index.ts") },
       { find: /^stoa\/migrations$/, replacement: source("migrations/index.ts") },
+      { find: /^stoa\/graphql$/, replacement: source("apis/graphql/index.ts") },
       { find: /^stoa\/(.+)$/, replacement: source("$1/index.ts") },
     ],
   },

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { assetFolder, assetsAreCopied, copyAssets } from "./copy-assets.mjs";
+import { assetFolder, assetsAreCopied, copyAssets, playgroundFolder } from "./copy-assets.mjs";
 import { bin, root, runNode, runNpm } from "./process.mjs";
 
 /** Installs the packages of a folder when they are missing or are not those of its lock file. */
@@ -41,7 +41,7 @@ export async function build() {
   const { bundle } = await import("./bundle.mjs");
   const written = await bundle();
   removeOrphans(written);
-  copyAssets();
+  await copyAssets();
 }
 
 function isBuilt() {
@@ -57,7 +57,7 @@ function isBuilt() {
 function removeOrphans(written) {
   const dist = join(root, "dist");
   for (const name of readdirSync(dist, { recursive: true })) {
-    if (name.startsWith(assetFolder + sep)) continue;
+    if (name.startsWith(assetFolder + sep) || name.startsWith(playgroundFolder + sep)) continue;
     const isCode = /\.js(\.map)?$/.test(name);
     const source = name.replace(/\.d\.ts(\.map)?$/, ".ts");
     const isOrphan = isCode ? !written.has(name) : source !== name && !existsSync(join(root, "src", source));

@@ -1,10 +1,10 @@
+export { GraphQLConfig, type GraphqlOptions } from "./apis/graphql/config.js";
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
   CloudQueueConfig,
   CqrsConfig,
   EventSourcingConfig,
-  GraphQLConfig,
   GrpcConfig,
   SagaConfig,
 } from "./app/planned.js";

@@ -1,3 +1,4 @@
+import { graphqlFeature } from "../apis/graphql/feature.js";
 import { bodyLimitFeature } from "../batteries/body-limit/feature.js";
 import { cachingFeature } from "../batteries/cache/feature.js";
 import { circuitBreakerFeature } from "../batteries/circuit-breaker/feature.js";
@@ -66,6 +67,7 @@ export const features = [
   staticFilesFeature,
   webSocketsFeature,
   roomsFeature,
+  graphqlFeature,
   livePageFeature,
   openapiFeature,
   plannedFeatures,

@@ -1,8 +1,9 @@
 import { openSockets } from "../batteries/websockets/feature.js";
 import { Container } from "../di/container.js";
+import type { Inject } from "../di/depends.js";
 import type { ListedRoute } from "../error-pages/not-found-page.js";
 import type { Feature, OpenHost } from "../feature/feature.js";
-import type { HostRoute, Phase } from "../feature/host.js";
+import type { HostRoute, HostSocketRoute, Phase } from "../feature/host.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
@@ -10,6 +11,7 @@ import type { Logger } from "../internal/logger.js";
 import type { Tracer } from "../internal/tracer.js";
 import { ValueError } from "../internal/value-error.js";
 import { createLogger } from "../logging/create-logger.js";
+import type { Step } from "../pipeline/endpoint.js";
 import { ExceptionHandlers } from "../pipeline/exceptions.js";
 import type { Middleware, Run } from "../pipeline/middleware.js";
 import { createOnError } from "../pipeline/on-error.js";
@@ -17,7 +19,7 @@ import type { SharedStores, StoreExtension, StoreRequest } from "../pipeline/sha
 import type { RouteDefinition } from "../route/definition.js";
 import { emptyScope, type RouteSink } from "../route/router.js";
 import { UnmadeRoutes } from "../route/unmade.js";
-import { RouteTable } from "../routing/table.js";
+import { RouteTable, websocketMethod } from "../routing/table.js";
 import type { HubServices } from "../server/exchange/service.js";
 import type { RunSettings, RunTarget } from "../server/run-target.js";
 import type { SocketOptions } from "../websocket/options.js";
@@ -103,9 +105,18 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     this.#features.push(middleware);
   }
 
-  route({ path, handler, options = {}, internal = false }: HostRoute): void {
+  route({ path, handler, method = "GET", options = {}, internal = false }: HostRoute): void {
     const whole = { hidden: true, ...options };
-    this.accept([{ methods: ["GET"], path, websocket: false, options: whole, handler, scopes: [], internal }]);
+    this.accept([{ methods: [method], path, websocket: false, options: whole, handler, scopes: [], internal }]);
+  }
+
+  websocket({ path, handler, options = {} }: HostSocketRoute): void {
+    const whole = { hidden: true, ...options };
+    this.accept([{ methods: [websocketMethod], path, websocket: true, options: whole, handler, scopes: [] }]);
+  }
+
+  injector(inject: Inject, owner: string): Step {
+    return this.container.step(inject, owner);
   }
 
   link(label: string, path: string): void {

@@ -7,8 +7,6 @@ import { feature } from "../feature/feature.js";
 
 export interface PlannedFeatures {
   /** Not built yet: throws. */
-  enableGraphql(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableGrpc(...given: unknown[]): this;
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
@@ -29,7 +27,6 @@ const missing = (name: string) => (): never => {
 export const plannedFeatures = feature<PlannedFeatures>({
   name: "planned features",
   setup: {
-    enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
     enableCloudQueue: missing("enableCloudQueue()"),
@@ -45,8 +42,6 @@ class PlannedConfig {
   }
 }
 
-/** Not built yet: throws. */
-export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -1,12 +1,16 @@
 import type { Container } from "../di/container.js";
+import type { Inject } from "../di/depends.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Logger } from "../internal/logger.js";
 import type { Tracer } from "../internal/tracer.js";
+import type { Step } from "../pipeline/endpoint.js";
 import type { Middleware } from "../pipeline/middleware.js";
 import type { SharedStores, StoreExtension, StoreSource } from "../pipeline/shared-stores.js";
 import type { RouteDefinition, Scope } from "../route/definition.js";
 import type { RunSettings } from "../server/run-target.js";
+import type { SocketOptions } from "../websocket/options.js";
+import type { WebSocket } from "../websocket/socket.js";
 
 /** The stages of an application between its start and its end. */
 export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
@@ -39,8 +43,12 @@ export interface Host extends StoreSource {
   tracer: Tracer | null;
   /** Adds middleware at its slot. Possible until all features are prepared. */
   use(middleware: Middleware): void;
-  /** Adds a GET route of the framework. Possible until all features are prepared. */
+  /** Adds a route of the framework. Possible until all features are prepared. */
   route(route: HostRoute): void;
+  /** Adds a WebSocket route of the framework. Possible until all features are prepared. */
+  websocket(route: HostSocketRoute): void;
+  /** Provides dependencies by their names. An unknown name is an error that names the owner. */
+  injector(inject: Inject, owner: string): Step;
   /** Lists a page in the banner that is printed when the server listens. */
   link(label: string, path: string): void;
   /** Calls back with the code of each request that the server refuses before the application sees it. */
@@ -51,13 +59,22 @@ export interface Host extends StoreSource {
   extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void;
 }
 
-/** A GET route that a feature adds. It is left out of the API's documentation. */
+/** A route that a feature adds. It is left out of the API's documentation. */
 export interface HostRoute {
   readonly path: string;
+  /** Default GET. */
+  readonly method?: "GET" | "POST";
   readonly handler: (request: Request) => unknown;
   readonly options?: RouteDefinition["options"];
   /** True for a route of operators: neither the application's middleware and guards nor limits apply to it. */
   readonly internal?: boolean;
+}
+
+/** A WebSocket route that a feature adds. */
+export interface HostSocketRoute {
+  readonly path: string;
+  readonly handler: (socket: WebSocket) => unknown;
+  readonly options?: SocketOptions;
 }
 
 declare module "../http/request.js" {

@@ -1,0 +1,156 @@
+import {
+  buildASTSchema,
+  type DocumentNode,
+  GraphQLEnumType,
+  type GraphQLObjectType,
+  type GraphQLScalarType,
+  GraphQLSchema,
+  isAbstractType,
+  isInterfaceType,
+  isObjectType,
+  isScalarType,
+  parse,
+  validateSchema,
+  valueFromASTUntyped,
+} from "graphql";
+import type { Host } from "../../../feature/host.js";
+import { didYouMean } from "../../../internal/suggest.js";
+import { ValueError } from "../../../internal/value-error.js";
+import type { GraphQLConfig } from "../config.js";
+import { addModels } from "../models/add-models.js";
+import { prepareResolver } from "../resolver.js";
+import type { EnumValues, FieldResolver, Resolvers, ScalarResolver, SubscriptionResolver } from "../schema-like.js";
+import { scalars } from "./scalars.js";
+import type { SchemaBuilder } from "./schema-builder.js";
+
+/** The schema of an application, from whichever form it was given in. A mistake in it ends the start. */
+export function buildApplicationSchema(host: Host, config: GraphQLConfig, builder: SchemaBuilder): GraphQLSchema {
+  const schema = config.schema === undefined ? fromDefinitions(config, builder) : given(config.schema, builder);
+  const [error] = validateSchema(schema);
+  if (error) throw new ValueError(`the GraphQL schema is not valid: ${error.message}`, { cause: error });
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      const owner = `the field ${type.name}.${field.name}`;
+      prepareResolver(field.resolve, host, owner);
+      prepareResolver(field.subscribe, host, owner);
+    }
+  }
+  return schema;
+}
+
+function given(schema: unknown, builder: SchemaBuilder): GraphQLSchema {
+  if (!(schema instanceof GraphQLSchema)) {
+    throw new ValueError("the schema was made by another copy of the package 'graphql': npm ls graphql");
+  }
+  if (builder.used) throw new ValueError("definitions of app.graphql go with typeDefs, not with a schema");
+  return schema;
+}
+
+function fromDefinitions({ typeDefs, resolvers }: GraphQLConfig, builder: SchemaBuilder): GraphQLSchema {
+  if (typeDefs.length === 0 && !builder.used) {
+    throw new ValueError("enableGraphql() needs a schema, typeDefs, or definitions with app.graphql");
+  }
+  addModels(builder);
+  const own = parsed("typeDefs", typeDefs.join("\n"));
+  const defined = new Set(
+    own.definitions.flatMap((node) =>
+      "name" in node && node.name && !node.kind.endsWith("Extension") ? [node.name.value] : [],
+    ),
+  );
+  const built = parsed(
+    "the definitions of app.graphql",
+    builder.definitions((name) => defined.has(name)),
+  );
+  const definitions = [...own.definitions, ...built.definitions];
+  const names = new Set(definitions.flatMap((node) => ("name" in node && node.name ? [node.name.value] : [])));
+  const needed = Object.keys(scalars).filter(
+    (name) => !names.has(name) && mentions({ kind: own.kind, definitions }, name),
+  );
+  const extra = parsed("scalars", needed.map((name) => `"${scalars[name]!.description}" scalar ${name}`).join("\n"));
+  let schema: GraphQLSchema;
+  try {
+    schema = buildASTSchema({ kind: own.kind, definitions: [...definitions, ...extra.definitions] });
+  } catch (error) {
+    throw new ValueError(`the GraphQL schema is not valid: ${(error as Error).message}`, { cause: error });
+  }
+  for (const name of needed) attachScalar(schema.getType(name) as GraphQLScalarType, scalars[name]!);
+  attach(schema, builder.resolvers());
+  attach(schema, resolvers);
+  return schema;
+}
+
+function parsed(what: string, text: string): DocumentNode {
+  if (text.trim() === "") return { kind: "Document", definitions: [] } as unknown as DocumentNode;
+  try {
+    return parse(text, { noLocation: true });
+  } catch (error) {
+    throw new ValueError(`${what} cannot be parsed: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** True if a document uses a type of this name. */
+function mentions(document: Pick<DocumentNode, "definitions"> & { kind: unknown }, name: string): boolean {
+  const visit = (value: unknown): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    if (Array.isArray(value)) return value.some(visit);
+    const node = value as { kind?: string; name?: { value?: string } };
+    if (node.kind === "NamedType" && node.name?.value === name) return true;
+    return Object.values(value).some(visit);
+  };
+  return visit(document.definitions);
+}
+
+function attach(schema: GraphQLSchema, resolvers: Resolvers): void {
+  for (const [name, members] of Object.entries(resolvers)) {
+    if (Object.keys(members).length === 0) continue;
+    const type = schema.getType(name);
+    if (!type)
+      throw new ValueError(
+        `resolvers are given for the unknown type '${name}'${didYouMean(name, Object.keys(schema.getTypeMap()))}`,
+      );
+    if (isScalarType(type)) attachScalar(type, members as ScalarResolver);
+    else if (type instanceof GraphQLEnumType) attachValues(type, members as EnumValues);
+    else if (isObjectType(type) || isAbstractType(type))
+      attachFields(type, members as Record<string, FieldResolver | SubscriptionResolver>);
+    else throw new ValueError(`the type '${name}' takes no resolvers`);
+  }
+}
+
+function attachFields(
+  type: GraphQLObjectType | Extract<ReturnType<GraphQLSchema["getType"]>, { resolveType?: unknown }>,
+  members: Readonly<Record<string, FieldResolver | SubscriptionResolver>>,
+): void {
+  const fields = isObjectType(type) || isInterfaceType(type) ? type.getFields() : {};
+  for (const [name, given] of Object.entries(members)) {
+    if (name === "__resolveType" && !isObjectType(type)) type.resolveType = given as never;
+    else if (name === "__isTypeOf" && isObjectType(type)) type.isTypeOf = given as never;
+    else {
+      const field = fields[name];
+      if (!field)
+        throw new ValueError(
+          `a resolver is given for the unknown field '${type.name}.${name}'${didYouMean(name, Object.keys(fields))}`,
+        );
+      if (typeof given === "function") field.resolve = given as never;
+      else if (typeof given?.subscribe === "function") {
+        field.subscribe = given.subscribe as never;
+        if (given.resolve) field.resolve = given.resolve as never;
+      } else throw new ValueError(`the resolver of '${type.name}.${name}' must be a function`);
+    }
+  }
+}
+
+function attachScalar(type: GraphQLScalarType, { serialize, parseValue }: ScalarResolver): void {
+  if (serialize) type.serialize = serialize;
+  if (!parseValue) return;
+  type.parseValue = parseValue;
+  type.parseLiteral = (node, variables) => parseValue(valueFromASTUntyped(node, variables));
+}
+
+function attachValues(type: GraphQLEnumType, { values }: EnumValues): void {
+  for (const [name, value] of Object.entries(values)) {
+    const known = type.getValue(name);
+    if (!known) throw new ValueError(`the enum '${type.name}' has no value '${name}'`);
+    known.value = value;
+  }
+}

@@ -1,0 +1,140 @@
+import type { Inject, Provided } from "../../../di/depends.js";
+import { isGuard } from "../../../guards/guard.js";
+import { type Checks, is, isPlainObject, readOptions } from "../../../internal/options.js";
+import { ValueError } from "../../../internal/value-error.js";
+import type { GraphqlContext } from "../context.js";
+import { type ResolverOptions, resolver } from "../resolver.js";
+import type { FieldResolver } from "../schema-like.js";
+import { checkName, describe, typeText } from "./names.js";
+import type { ArgumentsOf, Result, Shape, TypeGiven, TypeUse } from "./text-types.js";
+
+/** The options of a field with a resolver. */
+export interface FieldOptions<T extends TypeGiven, A extends Shape, I extends Inject> extends ResolverOptions<I> {
+  /** `"String!"`, `"[Int!]"`, or a type that was made here: `Book`, `Book.required`, `Book.list`. */
+  readonly type: T;
+  readonly args?: A;
+  readonly description?: string;
+  /** The reason why clients should use something else. */
+  readonly deprecated?: string;
+}
+
+type NoShape = Record<never, never>;
+
+/** A field of a type, as it stands in the schema. */
+export interface FieldDefinition {
+  readonly text: string;
+  readonly resolve: FieldResolver | null;
+}
+
+/** An object type: its fields are read from values of the type `Source`. */
+export class ObjectType<Source> implements TypeUse<Source | null> {
+  readonly name: string;
+  readonly #description: string | undefined;
+  readonly #fields = new Map<string, FieldDefinition>();
+
+  constructor(name: string, description?: string) {
+    this.name = checkName("a type", name);
+    this.#description = description;
+  }
+
+  /** The type where null is allowed. */
+  get text(): string {
+    return this.name;
+  }
+
+  /** The type where null is not allowed: `Book!`. */
+  get required(): TypeUse<Source> {
+    return { text: `${this.name}!` };
+  }
+
+  /** A list: `[Book!]!`. */
+  get list(): TypeUse<readonly Source[]> {
+    return { text: `[${this.name}!]!` };
+  }
+
+  /** Adds fields that are properties of the source. */
+  fields<const F extends { readonly [K in keyof Source]?: TypeGiven }>(fields: F): this {
+    if (!isPlainObject(fields)) throw new ValueError(`the fields of ${this.name} are an object of types by name`);
+    for (const [name, type] of Object.entries(fields)) {
+      const owner = `the field ${this.name}.${checkName(`a field of ${this.name}`, name)}`;
+      this.add(name, { text: `${name}: ${typeText(owner, type as TypeGiven)}`, resolve: null });
+    }
+    return this;
+  }
+
+  /** Adds a field with a resolver. */
+  field<const T extends TypeGiven>(
+    name: string,
+    type: T,
+    resolve: (parent: Source, args: NoShape, context: GraphqlContext) => Result<T>,
+  ): this;
+  field<const T extends TypeGiven, const A extends Shape = NoShape, const I extends Inject = NoShape>(
+    name: string,
+    options: FieldOptions<T, A, I>,
+    resolve: (parent: Source, args: ArgumentsOf<A>, context: GraphqlContext, injected: Provided<I>) => Result<T>,
+  ): this;
+  field(name: string, given: unknown, resolve: unknown): this {
+    return this.add(name, readField(this.name, name, given, resolve as FieldResolver));
+  }
+
+  /** @internal */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** @internal */
+  add(name: string, definition: FieldDefinition): this {
+    if (this.#fields.has(name)) throw new ValueError(`the field ${this.name}.${name} is defined already`);
+    this.#fields.set(name, definition);
+    return this;
+  }
+
+  /** @internal The definition in GraphQL's language; a root type of which there are no fields has none. */
+  definition(keyword = "type"): string {
+    if (this.#fields.size === 0 && keyword !== "type") return "";
+    const lines = [...this.#fields.values()].map(({ text }) => `  ${text.replaceAll("\n", "\n  ")}`);
+    return `${describe(this.#description)}${keyword} ${this.name} {\n${lines.join("\n")}\n}\n`;
+  }
+
+  /** @internal */
+  resolvers(): Record<string, FieldResolver> {
+    const all = [...this.#fields].flatMap(([name, { resolve }]) => (resolve ? [[name, resolve] as const] : []));
+    return Object.fromEntries(all);
+  }
+}
+
+type AnyFieldOptions = FieldOptions<TypeGiven, Shape, Inject>;
+
+const checks: Checks<AnyFieldOptions> = {
+  type: is.anything,
+  args: (value) => (isPlainObject(value) ? undefined : "an object of types by name"),
+  description: is.string,
+  deprecated: is.text,
+  guards: is.list((value) => (isGuard(value) ? undefined : "a guard")),
+  inject: is.object,
+};
+
+/** Reads a field: a type, or options with one. */
+export function readField(type: string, name: string, given: unknown, resolve: FieldResolver): FieldDefinition {
+  const owner = `the field ${type}.${checkName(`a field of ${type}`, name)}`;
+  if (typeof resolve !== "function") throw new ValueError(`${owner} needs a function as its resolver`);
+  const isOptions = isPlainObject(given) && "type" in given;
+  const options: Partial<AnyFieldOptions> = isOptions
+    ? readOptions<AnyFieldOptions>(owner, given, checks)
+    : { type: given as TypeGiven };
+  const args = Object.entries(options.args ?? {}).map(
+    ([key, value]) =>
+      `${checkName(`an argument of ${owner}`, key)}: ${typeText(`the argument '${key}' of ${owner}`, value, true)}`,
+  );
+  const deprecated =
+    options.deprecated === undefined ? "" : ` @deprecated(reason: ${JSON.stringify(options.deprecated)})`;
+  const signature = `${name}${args.length > 0 ? `(${args.join(", ")})` : ""}`;
+  const text = `${describe(options.description)}${signature}: ${typeText(owner, options.type as TypeGiven)}${deprecated}`;
+  const { guards, inject } = options;
+  if (!guards?.length && !inject) return { text, resolve };
+  const guarded = resolver(
+    { ...(guards && { guards }), ...(inject && { inject }) },
+    resolve as unknown as Parameters<typeof resolver>[1],
+  );
+  return { text, resolve: guarded as FieldResolver };
+}

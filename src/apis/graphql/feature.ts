@@ -1,0 +1,35 @@
+import { feature, type OpenHost } from "../../feature/feature.js";
+import { perHost } from "../../feature/host.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import type { SchemaBuilder } from "./build/schema-builder.js";
+import { GraphQLConfig, type GraphqlOptions } from "./config.js";
+import { GraphqlHandle } from "./graphql-handle.js";
+
+export interface GraphqlFeature {
+  /**
+   * Serves a GraphQL schema at `/graphql`: over HTTP, and subscriptions over WebSocket and server-sent events. The schema is
+   * given as `schema`, as `typeDefs` with `resolvers`, or in code with `app.graphql`.
+   */
+  enableGraphql(
+    ...given:
+      | [config?: GraphQLConfig | EitherSpelling<GraphqlOptions> | null]
+      | [path: string, playground?: boolean, introspection?: boolean]
+  ): this;
+  /** The schema in code: `app.graphql.query("hello", "String!", () => "hello")`. Needs `enableGraphql()`. */
+  readonly graphql: SchemaBuilder;
+}
+
+const handleOf = perHost((host) => new GraphqlHandle((call) => (host as OpenHost).assertOpen(call)));
+
+export const graphqlFeature = feature<GraphqlFeature>({
+  name: "GraphQL endpoint",
+  setup: {
+    enableGraphql(host, ...given) {
+      const [first] = given;
+      handleOf(host).config = first instanceof GraphQLConfig ? first : new GraphQLConfig(...(given as [string]));
+    },
+  },
+  values: { graphql: (host) => handleOf(host).builder },
+  prepare: (host) => handleOf(host).prepare(host),
+  drain: (host) => handleOf(host).running?.drain(),
+});

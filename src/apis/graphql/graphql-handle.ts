@@ -1,0 +1,39 @@
+import { missingPackage } from "../../engines/db/missing-package.js";
+import type { Host } from "../../feature/host.js";
+import { ValueError } from "../../internal/value-error.js";
+import { SchemaBuilder } from "./build/schema-builder.js";
+import type { GraphQLConfig } from "./config.js";
+import type { RunningGraphql, startGraphql } from "./start.js";
+
+/** The GraphQL endpoint of one application, before and after its start. */
+export class GraphqlHandle {
+  readonly builder: SchemaBuilder;
+  config: GraphQLConfig | null = null;
+  #running: RunningGraphql | null = null;
+
+  constructor(assertOpen: (call: string) => void) {
+    this.builder = new SchemaBuilder(assertOpen);
+  }
+
+  get running(): RunningGraphql | null {
+    return this.#running;
+  }
+
+  async prepare(host: Host, load: () => Promise<{ startGraphql: typeof startGraphql }> = loadStart): Promise<void> {
+    if (this.config === null) {
+      if (this.builder.used)
+        throw new ValueError("app.graphql has definitions, but app.enableGraphql() was not called");
+      return;
+    }
+    let start: typeof startGraphql;
+    try {
+      start = (await load()).startGraphql;
+    } catch (error) {
+      throw missingPackage("graphql", "enableGraphql", error);
+    }
+    this.#running = await start(host, this.config, this.builder);
+  }
+}
+
+// Not in feature.ts: the bundler puts everything that features load into one file, and this part needs graphql.
+const loadStart = () => import("./start.js");

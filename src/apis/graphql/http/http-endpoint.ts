@@ -1,0 +1,145 @@
+import { GraphQLError } from "graphql";
+import type { Request } from "../../../http/request.js";
+import { Response } from "../../../http/response.js";
+import { GraphqlContext } from "../context.js";
+import type { TextResult } from "../execute/compile.js";
+import type { Operations, PreparedOperation } from "../operations.js";
+import { type OperationParameters, Refusal, readParameters } from "../parameters.js";
+import type { EventStreams } from "../subscriptions/event-streams.js";
+import { type Form, preferredForm } from "./accept.js";
+import { BadRequest, isEmbeddedElsewhere, readBody, readQuery } from "./read-request.js";
+
+const types = {
+  response: "application/graphql-response+json; charset=utf-8",
+  json: "application/json; charset=utf-8",
+} as const;
+
+type JsonForm = keyof typeof types;
+
+export interface HttpEndpointParts {
+  readonly operations: Operations;
+  /** Operations in one request; 0 for none but the one. */
+  readonly maxBatch: number;
+  readonly streams: EventStreams;
+  /** The page for browsers; null without one. */
+  readonly playground: ((request: Request) => Response | Promise<Response>) | null;
+}
+
+/** GraphQL over HTTP: one operation, or a list of them, in a GET or POST request. */
+export class HttpEndpoint {
+  readonly #parts: HttpEndpointParts;
+  readonly #operations: Operations;
+
+  constructor(parts: HttpEndpointParts) {
+    this.#parts = parts;
+    this.#operations = parts.operations;
+  }
+
+  get(request: Request): Response | Promise<Response> {
+    const { playground } = this.#parts;
+    const form = preferredForm(request.source.header("accept"), playground !== null);
+    if (form === "html" && playground !== null) return playground(request);
+    if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
+    if (isEmbeddedElsewhere(request)) {
+      return this.#bad(request, new BadRequest(403, "The request comes from a page of another site."), form);
+    }
+    const parameters = readQuery(request);
+    if (parameters instanceof Refusal) return this.#refuse(request, parameters, form);
+    const response = this.#run(request, parameters, form, true);
+    return response instanceof Promise ? response.then(varying) : varying(response);
+  }
+
+  post(request: Request): Response | Promise<Response> {
+    const form = preferredForm(request.source.header("accept"), false);
+    if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
+    const body = readBody(request);
+    if (body instanceof BadRequest) return this.#bad(request, body, form);
+    if (Array.isArray(body)) return this.#batch(request, body, form);
+    const parameters = readParameters(body);
+    if (parameters instanceof Refusal) return this.#refuse(request, parameters, form);
+    return this.#run(request, parameters, form, false);
+  }
+
+  #run(request: Request, parameters: OperationParameters, form: Form, readOnly: boolean): Response | Promise<Response> {
+    const prepared = this.#operations.prepare(parameters);
+    if (prepared instanceof Promise) return prepared.then((ready) => this.#start(request, ready, form, readOnly));
+    return this.#start(request, prepared, form, readOnly);
+  }
+
+  #start(
+    request: Request,
+    prepared: PreparedOperation | Refusal,
+    form: Form,
+    readOnly: boolean,
+  ): Response | Promise<Response> {
+    if (prepared instanceof Refusal) return this.#refuse(request, prepared, form);
+    if (readOnly && prepared.kind === "mutation") {
+      const bad = new BadRequest(405, "A mutation is sent with POST.", { Allow: "POST" });
+      return this.#bad(request, bad, form);
+    }
+    if (form === "events") return this.#parts.streams.respond(request, prepared);
+    if (prepared.kind === "subscription") {
+      const message = "A subscription is sent over a WebSocket, or with Accept: text/event-stream.";
+      return this.#bad(request, new BadRequest(406, message), form);
+    }
+    const type = types[form as JsonForm];
+    const result = this.#operations.execute(prepared, new GraphqlContext(request));
+    if (result instanceof Promise) return result.then((done) => this.#respond(request, done, type));
+    return this.#respond(request, result, type);
+  }
+
+  #respond(request: Request, result: TextResult, type: string): Response {
+    return new Response(this.#operations.textOf(result, request), 200, type);
+  }
+
+  /** All operations of a list run at once, as separate requests would. */
+  async #batch(request: Request, list: readonly unknown[], form: Form): Promise<Response> {
+    const { maxBatch } = this.#parts;
+    if (form === "events") return this.#bad(request, notAcceptable, "json");
+    if (maxBatch === 0) return this.#bad(request, new BadRequest(400, "A list of operations is not accepted."), form);
+    if (list.length === 0 || list.length > maxBatch) {
+      return this.#bad(request, new BadRequest(400, `A list has from 1 to ${maxBatch} operations.`), form);
+    }
+    const context = new GraphqlContext(request);
+    const texts = await Promise.all(list.map((item) => this.#item(request, item, context)));
+    return new Response(`[${texts.join(",")}]`, 200, types[form as JsonForm]);
+  }
+
+  async #item(request: Request, item: unknown, context: GraphqlContext): Promise<string> {
+    const parameters = readParameters(item);
+    const prepared = parameters instanceof Refusal ? parameters : await this.#operations.prepare(parameters);
+    if (prepared instanceof Refusal) return `{"errors":${this.#operations.errorsText(prepared.errors, request)}}`;
+    if (prepared.kind === "subscription") {
+      const error = new GraphQLError("A subscription cannot be part of a list.");
+      return `{"errors":${this.#operations.errorsText([error], request)}}`;
+    }
+    return this.#operations.textOf(await this.#operations.execute(prepared, context), request);
+  }
+
+  /**
+   * An operation that is not executed. With `application/json` the status is 200, as GraphQL over HTTP wants it for
+   * clients that take any other status for a failure of the network.
+   */
+  #refuse(request: Request, { errors, malformed }: Refusal, form: Form): Response {
+    const text = `{"errors":${this.#operations.errorsText(errors, request)}}`;
+    const status = form === "json" && !malformed ? 200 : 400;
+    return new Response(text, status, types[form === "json" ? "json" : "response"]);
+  }
+
+  #bad(request: Request, { status, message, headers }: BadRequest, form: Form): Response {
+    const text = `{"errors":${this.#operations.errorsText([new GraphQLError(message)], request)}}`;
+    const response = new Response(text, status, types[form === "response" ? "response" : "json"]);
+    for (const [name, value] of Object.entries(headers)) response.addField(name, value);
+    return response;
+  }
+}
+
+const notAcceptable = new BadRequest(
+  406,
+  "Accept must allow application/graphql-response+json, application/json or text/event-stream.",
+);
+
+function varying(response: Response): Response {
+  response.addField("Vary", "Accept");
+  return response;
+}

@@ -1,0 +1,14 @@
+export type { FieldOptions, ObjectType } from "./build/object-type.js";
+export type { NamedType, SchemaBuilder } from "./build/schema-builder.js";
+export type { Scalars, TypeUse } from "./build/text-types.js";
+export { GraphQLConfig, type GraphqlOptions } from "./config.js";
+export { GraphqlContext } from "./context.js";
+export type { GraphqlLimits } from "./limits.js";
+export type { Loader, LoaderOptions } from "./loader.js";
+export { type BatchFunction, loader } from "./make-loader.js";
+export type { ModelTypeOptions } from "./models/options.js";
+export type { PersistedOptions } from "./persisted-options.js";
+export { type GuardedResolver, type ResolverOptions, resolver } from "./resolver.js";
+export type { FieldResolver, Resolvers, SchemaLike } from "./schema-like.js";
+export type { SubscriptionOptions } from "./subscriptions/options.js";
+export { type SubscribeOptions, Topic, type TopicOptions } from "./subscriptions/topic.js";

@@ -1,0 +1,208 @@
+import { ValueError } from "../../../internal/value-error.js";
+import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
+import type { SchemaBuilder } from "../build/schema-builder.js";
+import type { GraphqlContext } from "../context.js";
+import type { FieldResolver } from "../schema-like.js";
+import { columnReader, columnType } from "./columns.js";
+import type { ExposedModel } from "./exposed-model.js";
+import { filterInput } from "./filters.js";
+import { type PageArguments, Rows } from "./rows.js";
+
+/** Completes the types of models, at start: all of them are known, and each can show its relations to the others. */
+export function addModels(builder: SchemaBuilder): void {
+  const models = builder.models;
+  if (models.length === 0) return;
+  const rows = new Map(models.map((exposed) => [exposed.model.meta, new Rows(exposed)]));
+  const types = new Map(models.map((exposed) => [exposed.model.meta, exposed]));
+  if (!builder.has("PageInfo")) builder.define("PageInfo", pageInfo);
+  for (const exposed of models) new ModelType(builder, exposed, rows, types).add();
+}
+
+const pageInfo = `type PageInfo {
+  hasNextPage: Boolean!
+  hasPreviousPage: Boolean!
+  startCursor: String
+  endCursor: String
+}
+`;
+
+class ModelType {
+  readonly #builder: SchemaBuilder;
+  readonly #exposed: ExposedModel;
+  readonly #rows: ReadonlyMap<unknown, Rows>;
+  readonly #types: ReadonlyMap<unknown, ExposedModel>;
+  /** The types of the columns that are shown, by the names of their fields. */
+  readonly #columns = new Map<
+    string,
+    { readonly column: ColumnMeta; readonly type: string; readonly isEnum: boolean }
+  >();
+
+  constructor(
+    builder: SchemaBuilder,
+    exposed: ExposedModel,
+    rows: ReadonlyMap<unknown, Rows>,
+    types: ReadonlyMap<unknown, ExposedModel>,
+  ) {
+    this.#builder = builder;
+    this.#exposed = exposed;
+    this.#rows = rows;
+    this.#types = types;
+  }
+
+  add(): void {
+    const { model, options } = this.#exposed;
+    if (model.meta.primaryKey.length !== 1) {
+      throw new ValueError(`graphql.model(${model.meta.name}) needs a model with a primary key of one column`);
+    }
+    this.#checkNames();
+    for (const column of model.meta.columns) this.#addColumn(column);
+    for (const relation of model.meta.relations.values()) this.#addRelation(relation);
+    if (options.query !== false) this.#addQueries(...(options.query ?? namesOf(this.#exposed.type.name)));
+  }
+
+  #isShown(name: string): boolean {
+    const { fields } = this.#exposed.options;
+    return fields === undefined || (fields as readonly string[]).includes(name);
+  }
+
+  #addColumn(column: ColumnMeta): void {
+    const { type: object } = this.#exposed;
+    if (column.hidden || !this.#isShown(column.attribute)) return;
+    let isEnum = false;
+    const type = columnType(column, (_column, choices) => {
+      isEnum = true;
+      return this.#enum(column, choices);
+    });
+    if (type === null) return;
+    this.#columns.set(column.attribute, { column, type, isEnum });
+    if (object.has(column.attribute)) return;
+    const read = columnReader(column, type);
+    const resolve: FieldResolver | null =
+      read &&
+      ((row) => {
+        const value: unknown = row[column.attribute];
+        return value === null || value === undefined ? null : read(value);
+      });
+    object.add(column.attribute, { text: `${column.attribute}: ${type}${column.nullable ? "" : "!"}`, resolve });
+  }
+
+  #addRelation(relation: RelationMeta): void {
+    const { type: object } = this.#exposed;
+    const target = this.#types.get(relation.target);
+    if (!target || !this.#isShown(relation.name) || object.has(relation.name)) return;
+    const rows = this.#rows.get(relation.target)!;
+    if (relation.single) {
+      const nullable = relation.nullable || rows.restricted;
+      const resolve = async (
+        row: Record<string, unknown>,
+        _args: unknown,
+        context: GraphqlContext,
+      ): Promise<unknown> => {
+        const related = (await row[relation.name]) as object | null;
+        return related === null ? null : ((await rows.visibleOf(context, [related]))[0] ?? null);
+      };
+      object.add(relation.name, { text: `${relation.name}: ${target.type.name}${nullable ? "" : "!"}`, resolve });
+      return;
+    }
+    const resolve = async (row: Record<string, unknown>, _args: unknown, context: GraphqlContext): Promise<unknown> =>
+      rows.visibleOf(context, (await row[relation.name]) as object[]);
+    object.add(relation.name, { text: `${relation.name}: [${target.type.name}!]!`, resolve });
+  }
+
+  #enum(column: ColumnMeta, choices: readonly string[]): string {
+    const name = `${this.#exposed.type.name}${capitalized(column.name)}`;
+    if (!this.#builder.has(name)) this.#builder.define(name, `enum ${name} {\n  ${choices.join("\n  ")}\n}\n`);
+    return name;
+  }
+
+  #addQueries(one: string, many: string): void {
+    const { type, options } = this.#exposed;
+    const rows = this.#rows.get(this.#exposed.model.meta)!;
+    const { guards } = options;
+    const guarded = guards ? { guards } : {};
+    this.#builder.addQuery(one, { type, args: { id: "ID!" }, ...guarded }, ({ id }, context) => rows.one(context, id));
+    const filter = this.#addFilter();
+    const order = this.#addOrder();
+    const connection = this.#addConnection();
+    const columns = new Map([...this.#columns].map(([name, { column }]) => [name, column]));
+    const args = {
+      ...(filter && { filter }),
+      ...(order && { orderBy: `[${order}!]` }),
+      first: `Int! = ${Math.min(20, options.maxPage ?? 100)}`,
+      after: "String",
+      before: "String",
+    };
+    this.#builder.addQuery(many, { type: `${connection}!`, args, ...guarded }, (given, context) =>
+      rows.page(context, given as unknown as PageArguments, columns),
+    );
+  }
+
+  #addFilter(): string | null {
+    const name = `${this.#exposed.type.name}Filter`;
+    const allowed = this.#exposed.options.filters as readonly string[] | undefined;
+    const lines: string[] = [];
+    for (const [field, { type, isEnum }] of this.#columns) {
+      const input = allowed === undefined || allowed.includes(field) ? filterInput(type, isEnum) : null;
+      if (!input) continue;
+      if (!this.#builder.has(input.name)) this.#builder.define(input.name, input.text);
+      lines.push(`  ${field}: ${input.name}`);
+    }
+    if (lines.length === 0) return null;
+    lines.push(`  and: [${name}!]`, `  or: [${name}!]`, `  not: ${name}`);
+    this.#builder.define(name, `input ${name} {\n${lines.join("\n")}\n}\n`);
+    return name;
+  }
+
+  /** Only columns that cannot be null: pages are found by the values of the order. */
+  #addOrder(): string | null {
+    const name = `${this.#exposed.type.name}Order`;
+    const allowed = this.#exposed.options.orders as readonly string[] | undefined;
+    const values = new Map<string, string>();
+    for (const [field, { column, type }] of this.#columns) {
+      if (column.nullable || type === "JSON" || type.startsWith("[")) continue;
+      if (allowed !== undefined && !allowed.includes(field)) continue;
+      const constant = field.replace(/[A-Z]/g, "_$&").toUpperCase();
+      values.set(constant, field).set(`${constant}_DESC`, `-${field}`);
+    }
+    if (values.size === 0) return null;
+    this.#builder.define(name, `enum ${name} {\n  ${[...values.keys()].join("\n  ")}\n}\n`);
+    this.#builder.enumValues(name, Object.fromEntries(values));
+    return name;
+  }
+
+  #addConnection(): string {
+    const { name } = this.#exposed.type;
+    this.#builder.define(`${name}Edge`, `type ${name}Edge {\n  cursor: String!\n  node: ${name}!\n}\n`);
+    const fields = [`edges: [${name}Edge!]!`, `nodes: [${name}!]!`, "pageInfo: PageInfo!", "totalCount: Int!"];
+    this.#builder.define(`${name}Connection`, `type ${name}Connection {\n  ${fields.join("\n  ")}\n}\n`);
+    return `${name}Connection`;
+  }
+
+  #checkNames(): void {
+    const { model, options } = this.#exposed;
+    const known = new Set([...model.meta.columns.map((column) => column.attribute), ...model.meta.relations.keys()]);
+    for (const list of ["fields", "filters", "orders"] as const) {
+      const unknown = options[list]?.find((name) => !known.has(name));
+      if (unknown !== undefined) {
+        throw new ValueError(
+          `option '${list}' of graphql.model(${model.meta.name}) names the unknown field '${unknown}'`,
+        );
+      }
+    }
+    const nullable = options.orders?.find((name) => model.meta.column(name)?.nullable !== false);
+    if (nullable !== undefined) {
+      throw new ValueError(`graphql.model(${model.meta.name}) cannot be ordered by '${nullable}', which may be null`);
+    }
+  }
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** `Book` gives `book` and `books`, `Category` gives `category` and `categories`. */
+function namesOf(type: string): [one: string, many: string] {
+  const one = type.charAt(0).toLowerCase() + type.slice(1);
+  if (/[^aeiou]y$/.test(one)) return [one, `${one.slice(0, -1)}ies`];
+  return [one, /(?:s|x|z|ch|sh)$/.test(one) ? `${one}es` : `${one}s`];
+}

@@ -1,0 +1,126 @@
+import { createSourceEventStream, GraphQLError, type GraphQLSchema, getVariableValues } from "graphql";
+import type { Request } from "../../http/request.js";
+import { limitError } from "./check-document.js";
+import type { GraphQLConfig } from "./config.js";
+import type { GraphqlContext } from "./context.js";
+import { Documents, ReadyDocument, type ReadyOperation } from "./documents.js";
+import { formatErrors } from "./errors.js";
+import type { TextResult } from "./execute/compile.js";
+import { type OperationParameters, Refusal } from "./parameters.js";
+import { Persisted } from "./persisted.js";
+
+/** An operation with its variables, ready to be executed. */
+export interface PreparedOperation {
+  readonly kind: "query" | "mutation" | "subscription";
+  readonly operation: ReadyOperation;
+  readonly variables: Record<string, unknown>;
+  readonly raw: OperationParameters;
+}
+
+export interface OperationSettings {
+  readonly config: GraphQLConfig;
+  readonly introspection: boolean;
+  readonly maskErrors: boolean;
+}
+
+/** Prepares and executes operations, whatever protocol they came by. */
+export class Operations {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+  readonly #settings: OperationSettings;
+  readonly #persisted: Persisted;
+
+  constructor(schema: GraphQLSchema, settings: OperationSettings) {
+    const { limits, cacheSize, persisted } = settings.config;
+    this.schema = schema;
+    this.#settings = settings;
+    this.#persisted = new Persisted(persisted, limits.characters);
+    this.documents = new Documents(schema, { limits, cacheSize, introspection: settings.introspection });
+  }
+
+  /** Finds, parses and checks an operation. A promise only where a persisted one is looked up. */
+  prepare(parameters: OperationParameters): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal> {
+    const text = this.#persisted.textOf(parameters);
+    if (typeof text === "string") return this.#prepare(text, parameters);
+    if (text instanceof Refusal) return text;
+    return text.then((found) => (found instanceof Refusal ? found : this.#prepare(found, parameters)));
+  }
+
+  execute({ operation, variables }: PreparedOperation, context: GraphqlContext): TextResult | Promise<TextResult> {
+    return operation.compiled.execute(variables, context);
+  }
+
+  /** The events of a subscription, or the result that says why there are none. Rejects with errors of the source. */
+  async subscribe(
+    { operation, raw, variables }: PreparedOperation,
+    context: GraphqlContext,
+  ): Promise<AsyncIterable<TextResult> | TextResult> {
+    const source = await createSourceEventStream({
+      schema: this.schema,
+      document: operation.document,
+      operationName: raw.operationName || null,
+      variableValues: raw.variables,
+      contextValue: context,
+    });
+    if (!(Symbol.asyncIterator in source)) return { data: null, errors: source.errors ?? [] };
+    return mapped(source as AsyncIterable<unknown>, (event) => operation.compiled.execute(variables, context, event));
+  }
+
+  /** The JSON of a result. */
+  textOf({ data, errors }: TextResult, request: Request): string {
+    if (errors === null) return `{"data":${data}}`;
+    return `{"errors":${this.errorsText(errors, request)},"data":${data}}`;
+  }
+
+  /** The JSON of the errors alone: a list. */
+  errorsText(errors: readonly GraphQLError[], request: Request): string {
+    return JSON.stringify(formatErrors(errors, request, this.#settings.maskErrors));
+  }
+
+  #prepare(text: string, parameters: OperationParameters): PreparedOperation | Refusal {
+    const document = this.documents.prepare(text);
+    if (!(document instanceof ReadyDocument)) return new Refusal(document);
+    const operation = document.find(parameters.operationName);
+    if (operation instanceof GraphQLError) return new Refusal([operation]);
+    const definition = operation.compiled.operation;
+    let variables: Record<string, unknown> = noVariables;
+    if (definition.variableDefinitions?.length) {
+      const { coerced, errors } = getVariableValues(
+        this.schema,
+        definition.variableDefinitions,
+        parameters.variables ?? {},
+        { maxErrors: 20, hideSuggestions: !this.#settings.introspection },
+      );
+      if (errors) return new Refusal(errors);
+      variables = coerced;
+    }
+    const { complexity } = this.#settings.config.limits;
+    if (complexity > 0 && operation.complexity.of(variables) > complexity) {
+      return new Refusal([limitError(`The operation is more complex than ${complexity}.`, "complexity")]);
+    }
+    return { kind: definition.operation, operation, variables, raw: parameters };
+  }
+}
+
+const noVariables: Record<string, unknown> = Object.freeze({});
+
+/** Executes the operation for each event. Its `return` ends the source, also while an event is awaited. */
+function mapped(
+  source: AsyncIterable<unknown>,
+  execute: (event: unknown) => TextResult | Promise<TextResult>,
+): AsyncIterable<TextResult> & AsyncIterator<TextResult> {
+  const iterator = source[Symbol.asyncIterator]();
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      const { done, value } = await iterator.next();
+      return done ? { done: true, value: undefined } : { done: false, value: await execute(value) };
+    },
+    async return() {
+      await iterator.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { Host } from "../../../feature/host.js";
+import type { Request } from "../../../http/request.js";
+import { Response } from "../../../http/response.js";
+import { nodeCrypto } from "../../../internal/node-modules.js";
+import { joinPaths } from "../../../routing/pattern.js";
+import { loadPlaygroundAsset, type PlaygroundAsset, playgroundFiles } from "./assets.js";
+
+/** Starts the page. Addresses are relative to it, so that it works behind a proxy that adds a prefix. */
+const start = `const { folder } = document.currentScript.dataset;
+const workers = { editorWorkerService: "editor", json: "json", graphql: "graphql" };
+self.MonacoEnvironment = {
+  globalAPI: false,
+  getWorkerUrl: (_, label) => new URL(folder + "/" + workers[label] + ".worker.js", location.href).href,
+};
+document.currentScript.insertAdjacentElement("beforebegin", document.createElement("div")).id = "root";
+YogaGraphiQL.renderYogaGraphiQL(document.getElementById("root"), {
+  endpoint: location.pathname,
+  subscriptionsProtocol: "WS",
+  title: "GraphQL",
+});
+`;
+
+/** Adds the files of the playground and returns the handler of its page. Nothing is loaded from elsewhere. */
+export function playgroundOf(host: Host, path: string): (request: Request) => Response {
+  const add = (name: string, asset: () => Promise<PlaygroundAsset>): void =>
+    host.route({
+      path: joinPaths(path, `/playground/${name}`),
+      handler: async () => {
+        const { body, type } = await asset();
+        const response = new Response(body, 200, type);
+        response.addField("Cache-Control", "no-cache");
+        response.addField("X-Content-Type-Options", "nosniff");
+        return response;
+      },
+    });
+  for (const name of playgroundFiles) add(name, () => loadPlaygroundAsset(name));
+  add("start.js", async () => ({ body: start, type: "text/javascript; charset=utf-8" }));
+  const folder = `${path.slice(path.lastIndexOf("/") + 1)}/playground`;
+  return () => page(folder);
+}
+
+/**
+ * A fresh nonce for each response lets the scripts of the page run and no others. The editor writes styles of its own
+ * into the page, which no nonce can be given to.
+ */
+function page(folder: string): Response {
+  const nonce = nodeCrypto().randomBytes(16).toString("base64");
+  const response = Response.html(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>GraphQL</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${folder}/graphiql.css">
+</head>
+<body>
+<noscript>This page needs JavaScript.</noscript>
+<script src="${folder}/graphiql.js" nonce="${nonce}"></script>
+<script src="${folder}/start.js" nonce="${nonce}" data-folder="${folder}"></script>
+</body>
+</html>
+`);
+  response.addField(
+    "Content-Security-Policy",
+    [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      "style-src 'self' 'unsafe-inline'",
+      "img-src 'self' data:",
+      "font-src 'self' data:",
+      "connect-src 'self'",
+      "worker-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+  );
+  response.addField("X-Content-Type-Options", "nosniff");
+  response.addField("Referrer-Policy", "no-referrer");
+  response.addField("Cache-Control", "no-store");
+  response.addField("Vary", "Accept");
+  return response;
+}

@@ -1,0 +1,48 @@
+import type { GraphqlContext } from "./context.js";
+
+/**
+ * The part of `GraphQLSchema` that identifies one. The types of graphql are not named: the declarations of Stoa must
+ * compile where it is not installed.
+ */
+export interface SchemaLike {
+  getQueryType(): unknown;
+  getTypeMap(): object;
+  getDirectives(): readonly unknown[];
+}
+
+/** The resolver of one field of a type in `typeDefs`. */
+// biome-ignore lint/suspicious/noExplicitAny: parents and arguments are typed by the schema, which is a text.
+export type FieldResolver = (parent: any, args: any, context: GraphqlContext, info: any) => unknown;
+
+/** A field of `Subscription`: the source of events, and the value of the field for each event. */
+export interface SubscriptionResolver {
+  readonly subscribe: FieldResolver;
+  /** Default: the event itself. */
+  readonly resolve?: FieldResolver;
+}
+
+/** The fields of an object type; `__resolveType` of an interface or union, `__isTypeOf` of an object type. */
+export interface TypeResolvers {
+  readonly [field: string]: FieldResolver | SubscriptionResolver | TypeNameResolver;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: see above.
+export type TypeNameResolver = (value: any, context: GraphqlContext, info: any) => unknown;
+
+/** A scalar of the application's own. */
+export interface ScalarResolver {
+  /** The value of the program as JSON. */
+  readonly serialize?: (value: unknown) => unknown;
+  /** The value of a variable, as the program uses it. */
+  readonly parseValue?: (value: unknown) => unknown;
+}
+
+/** The values of an enum, as the program uses them: `{ RED: "#f00" }`. */
+export interface EnumValues {
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** Resolvers of `typeDefs`, by type. */
+export interface Resolvers {
+  readonly [type: string]: TypeResolvers | ScalarResolver | EnumValues;
+}

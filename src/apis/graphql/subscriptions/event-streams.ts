@@ -1,0 +1,107 @@
+import { GraphQLError } from "graphql";
+import type { Request } from "../../../http/request.js";
+import { Response } from "../../../http/response.js";
+import type { SseEvent } from "../../../http/sse.js";
+import { GraphqlContext } from "../context.js";
+import type { TextResult } from "../execute/compile.js";
+import type { Operations, PreparedOperation } from "../operations.js";
+import { EventSource } from "./event-source.js";
+import type { SubscriptionCount } from "./subscription-count.js";
+
+/**
+ * Operations over server-sent events: the "distinct connections mode" of the GraphQL over SSE protocol. Each event is
+ * made when the client has taken the one before.
+ */
+export class EventStreams {
+  readonly #operations: Operations;
+  readonly #count: SubscriptionCount;
+  readonly #open = new Set<() => void>();
+  #draining = false;
+
+  constructor(operations: Operations, count: SubscriptionCount) {
+    this.#operations = operations;
+    this.#count = count;
+  }
+
+  respond(request: Request, prepared: PreparedOperation): Response {
+    return Response.sse((signal) => this.#events(request, prepared, signal), { heartbeat: 12 });
+  }
+
+  /** Ends all streams: the server drains. */
+  drain(): void {
+    this.#draining = true;
+    for (const end of this.#open) end();
+  }
+
+  async *#events(request: Request, prepared: PreparedOperation, signal: AbortSignal): AsyncIterableIterator<SseEvent> {
+    const next = (result: TextResult): SseEvent => ({ event: "next", data: this.#operations.textOf(result, request) });
+    if (prepared.kind !== "subscription") {
+      yield next(await this.#operations.execute(prepared, new GraphqlContext(request)));
+    } else if (!this.#count.take()) {
+      yield next(this.#tooMany());
+    } else {
+      try {
+        yield* this.#subscription(request, prepared, signal, next);
+      } finally {
+        this.#count.release();
+      }
+    }
+    yield { event: "complete", data: "" };
+  }
+
+  async *#subscription(
+    request: Request,
+    prepared: PreparedOperation,
+    signal: AbortSignal,
+    next: (result: TextResult) => SseEvent,
+  ): AsyncIterableIterator<SseEvent> {
+    const ending = new AbortController();
+    let result: AsyncIterable<TextResult> | TextResult;
+    try {
+      result = await this.#operations.subscribe(prepared, new GraphqlContext(request, ending.signal));
+    } catch (error) {
+      result = failed(error);
+    }
+    if (!(Symbol.asyncIterator in result)) {
+      yield next(result);
+      return;
+    }
+    const source = new EventSource(result, (error) =>
+      request.log.error("the source of a subscription failed to end", { error }),
+    );
+    const end = (): void => {
+      source.end();
+      ending.abort();
+    };
+    this.#open.add(end);
+    signal.addEventListener("abort", end);
+    // A client that closes its side is known before the stream fails to be written.
+    request.onAbort(end);
+    if (this.#draining || signal.aborted) end();
+    try {
+      for (let item = await source.next(); item !== null; item = await source.next()) yield next(item.value);
+    } catch (error) {
+      yield next(failed(error));
+    } finally {
+      this.#open.delete(end);
+      end();
+    }
+  }
+
+  #tooMany(): TextResult {
+    return { data: null, errors: [tooManySubscriptions()] };
+  }
+}
+
+/** The result of a subscription whose source failed. */
+export function failed(error: unknown): TextResult {
+  const message = error instanceof Error ? error.message : "the source of the subscription failed";
+  const originalError = error instanceof Error ? error : new Error(String(error));
+  return { data: null, errors: [new GraphQLError(message, { originalError })] };
+}
+
+export function tooManySubscriptions(): GraphQLError {
+  return new GraphQLError("Too many subscriptions.", {
+    extensions: { code: "LIMIT_EXCEEDED", limit: "subscriptions" },
+  });
+}

@@ -1,0 +1,125 @@
+import { getIntrospectionQuery } from "graphql";
+import { beforeAll, describe, expect, it } from "vitest";
+import { errorsOf, graphqlApp, type Problem, post } from "./support.js";
+
+const typeDefs = `
+  type Query { me: User  users(first: Int): [User!]!  echo(text: String): String  conn(first: Int): Connection! }
+  type User { id: ID! name: String friends: [User!]!  best: User }
+  type Connection { edges: [Edge!]! }
+  type Edge { node: User! }
+`;
+const app = graphqlApp({ typeDefs, introspection: true });
+const nested = (depth: number): string => `${"{ best ".repeat(depth)}{ id }${" }".repeat(depth)}`;
+const repeated = (text: (i: number) => string, count: number): string =>
+  Array.from({ length: count }, (_, i) => text(i)).join(" ");
+
+/** Documents that are to be refused, and the limit that refuses them; null for rules of GraphQL itself. */
+const hostile: [name: string, document: string, limit: string | null][] = [
+  ["30 levels", `{ me ${nested(30)} }`, "depth"],
+  ["400 levels", `{ me ${nested(400)} }`, "depth"],
+  ["30,000 levels", `{ me ${nested(30_000)} }`, "characters"],
+  ["14,000 brackets in a value", `{ echo(text: ${"[".repeat(14_000)} }`, null],
+  [
+    "levels that come by fragments",
+    `{ me { ...F0 } } ${repeated((i) => `fragment F${i} on User { best { ${i < 19 ? `...F${i + 1}` : "id"} } }`, 20)}`,
+    "depth",
+  ],
+  ["a fragment that contains itself", "{ me { ...F } } fragment F on User { best { ...F } }", null],
+  [
+    "two fragments that contain each other",
+    "{ me { ...F } } fragment F on User { ...G } fragment G on User { ...F }",
+    null,
+  ],
+  ["a fragment without use that contains itself", "{ me { id } } fragment F on User { ...F }", null],
+  [
+    "fragments that triple at each level",
+    `{ me { ...F0 } } ${repeated((i) => `fragment F${i} on User { a: best { ...F${i + 1} } b: best { ...F${i + 1} } c: best { ...F${i + 1} } }`, 9)} fragment F9 on User { id }`,
+    "complexity",
+  ],
+  [
+    "fragments that multiply",
+    `{ me { ...F0 } } ${repeated((i) => `fragment F${i} on User { ${`best { ...F${i + 1} } `.repeat(4)} }`, 9)} fragment F9 on User { id }`,
+    "complexity",
+  ],
+  ["500 aliases", `{ ${repeated((i) => `a${i}: me { id }`, 200)} }`, "aliases"],
+  ["200 equal fields with equal fields inside", `{ ${"me { best { id name id name } } ".repeat(150)} }`, "complexity"],
+  ["900 equal fields", `{ ${"me { id } ".repeat(450)} }`, "complexity"],
+  ["5,000 fields", `{ ${"me { id } ".repeat(5000)} }`, "tokens"],
+  ["100,000 fields", `{ ${"me { id } ".repeat(100_000)} }`, "characters"],
+  ["a string of 5 MB", `{ echo(text: "${"x".repeat(5_000_000)}") }`, "characters"],
+  ["a name of 90,000 characters", `{ ${"x".repeat(90_000)} }`, null],
+  ["200 directives", `{ me { id ${"@include(if: true) ".repeat(200)} } }`, "directives"],
+  ["500 unknown directives", `{ me { id ${repeated((i) => `@d${i}`, 500)} } }`, "directives"],
+  ["500 wrong variables", `query (${repeated((i) => `$v${i}: Wrong`, 400)}) { me { id } }`, null],
+  ["lists in lists", "{ users { friends { friends { friends { id } } } } }", "complexity"],
+  ["a long list", "{ users(first: 100000) { id } }", "complexity"],
+  ["a long page", "{ conn(first: 100000) { edges { node { id } } } }", "complexity"],
+  ["300 operations", repeated((i) => `query Q${i} { me { id } }`, 300), "tokens"],
+  ["comments of 200,000 characters", `#${"x".repeat(200_000)}\n{ me { id } }`, "characters"],
+  [
+    "introspection that loops",
+    "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }",
+    null,
+  ],
+];
+
+function limitOf([error]: readonly Problem[]): unknown {
+  return error?.extensions?.["limit"] ?? null;
+}
+
+describe("hostile documents", () => {
+  beforeAll(() => app.start());
+
+  it.each(hostile)("%s: refused, without being executed", async (_name, query, limit) => {
+    const { status, body } = await post(app, { query });
+    expect(status).toBe(400);
+    expect(body).not.toHaveProperty("data");
+    expect(limitOf(body.errors!)).toBe(limit);
+  });
+
+  it("are all refused within the time that a few ordinary requests take", async () => {
+    // Warm: the first documents pay for code that is compiled once.
+    for (const [, query] of hostile) await post(app, { query });
+    const times: [number, string][] = [];
+    for (const [name, query] of hostile) {
+      const begin = process.cpuUsage();
+      await post(app, { query });
+      const { user, system } = process.cpuUsage(begin);
+      times.push([(user + system) / 1000, name]);
+    }
+    const [slowest = [0, ""]] = times.sort(([a], [b]) => b - a);
+    // CPU time, not elapsed: a busy machine does not change it much. Unbounded, several of these take minutes.
+    expect(slowest[0], slowest[1]).toBeLessThan(500);
+  });
+
+  it("a variable counts with its value in the cost of a list", async () => {
+    const query = "query ($n: Int) { users(first: $n) { id name } }";
+    expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
+    expect(limitOf(await errorsOf(app, query, { n: 10 }))).toBe(null);
+    expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
+  });
+
+  it("a page counts its items once: the list inside a connection does not multiply them again", async () => {
+    const query = "{ conn(first: 400) { edges { node { id name } } } }";
+    expect(limitOf(await errorsOf(app, query))).toBe(null);
+  });
+
+  it("the introspection of tools passes the limits", async () => {
+    expect(await errorsOf(app, getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }))).toEqual([]);
+  });
+
+  it("limits can be changed, and switched off with 0", async () => {
+    const open = graphqlApp({ typeDefs, limits: { depth: 0, aliases: 0 } });
+    expect(await errorsOf(open, `{ me ${nested(30)} }`)).toEqual([]);
+    expect(limitOf(await errorsOf(graphqlApp({ typeDefs, limits: { depth: 2 } }), "{ me { best { id } } }"))).toBe(
+      "depth",
+    );
+  });
+
+  it("without a limit of depth a document of many levels is refused or executed, and never ends the process", async () => {
+    const open = graphqlApp({ typeDefs, limits: { depth: 0, tokens: 0, characters: 0, complexity: 0 } });
+    const { status } = await post(open, { query: `{ me ${nested(20_000)} }` });
+    expect([200, 400]).toContain(status);
+    expect((await post(open, { query: "{ me { id } }" })).status).toBe(200);
+  });
+});

@@ -1,0 +1,32 @@
+import { buildSchema } from "graphql";
+import { describe, expect, it } from "vitest";
+import { Documents, ReadyDocument } from "../../../src/apis/graphql/documents.js";
+import { readLimits } from "../../../src/apis/graphql/limits.js";
+
+const schema = buildSchema("type Query { a: Int b: Int }");
+const settings = { limits: readLimits(undefined), introspection: true, cacheSize: 100_000 };
+
+describe("documents", () => {
+  it("are parsed and validated once", () => {
+    const documents = new Documents(schema, settings);
+    expect(documents.prepare("{ a }")).toBe(documents.prepare("{ a }"));
+  });
+
+  it("that are not valid are not kept", () => {
+    const documents = new Documents(schema, settings);
+    for (let i = 0; i < 10; i++) expect(documents.prepare(`{ x${i} }`)).toBeInstanceOf(Array);
+    expect(documents.size).toBe(0);
+  });
+
+  it("are kept within a number of bytes: those used last stay", () => {
+    const documents = new Documents(schema, settings);
+    const first = documents.prepare("{ a }");
+    for (let i = 0; i < 500; i++) {
+      documents.prepare(`{ b } #${i}`);
+      expect(documents.prepare("{ a }")).toBe(first);
+    }
+    expect(documents.size).toBeLessThan(50);
+    expect(documents.prepare(`{ b } #${"x".repeat(300)}`)).toBeInstanceOf(ReadyDocument);
+    expect(documents.size).toBeLessThan(50);
+  });
+});

@@ -1,0 +1,210 @@
+import { type App, openDatabase } from "stoa";
+import { bindDatabase, createTables, field, Model } from "stoa/orm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hostOf } from "../../../src/app/app.js";
+import { makeDatabase } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { dataOf, errorsOf, post, quietApp } from "./support.js";
+
+class Author extends Model("graphql_authors", {
+  id: field.auto(),
+  name: field.char({ maxLength: 100 }),
+  secret: field.text({ hidden: true, default: "hidden" }),
+  get books() {
+    return field.reverse(() => Book, "author");
+  },
+}) {}
+
+class Book extends Model("graphql_books", {
+  id: field.bigAuto(),
+  title: field.char({ maxLength: 200 }),
+  author: field.foreignKey(() => Author),
+  year: field.int({ null: true }),
+  genre: field.enum(["fiction", "science"], { default: "fiction" }),
+  price: field.decimal({ precision: 8, scale: 2, default: "9.50" }),
+  addedAt: field.datetime({ default: () => new Date("2024-01-02T03:04:05Z") }),
+  published: field.bool({ default: true }),
+  get tags() {
+    return field.manyToMany(() => Tag);
+  },
+}) {}
+
+class Tag extends Model("graphql_tags", { id: field.auto(), name: field.char({ maxLength: 20 }) }) {}
+
+const models = [Author, Tag, Book];
+const server = service("postgres");
+
+describe.skipIf(!server)("types of models", () => {
+  let app: App;
+  let statements = 0;
+  let drop: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    const made = await makeDatabase(server!);
+    drop = made.drop;
+    const db = await openDatabase(made.url);
+    bindDatabase(db);
+    await createTables(db, models);
+    const authors = await Author.objects.bulkCreate(["Ann", "Bob", "Cy"].map((name) => ({ name })));
+    const books = await Book.objects.bulkCreate(
+      Array.from({ length: 30 }, (_, i) => ({
+        title: `Book ${String(i).padStart(2, "0")}`,
+        authorId: authors[i % 3]!.id,
+        year: i % 4 === 0 ? null : 2000 + i,
+        genre: i % 2 ? ("science" as const) : ("fiction" as const),
+        published: i !== 5,
+      })),
+    );
+    const tag = await Tag.objects.create({ name: "classic" });
+    await books[0]!.related("tags").add(tag);
+    await books[1]!.related("tags").add(tag);
+    await db.close();
+    bindDatabase(null);
+    app = quietApp();
+    const ended = { end: () => {} };
+    const start = (): typeof ended => {
+      statements++;
+      return ended;
+    };
+    hostOf(app).tracer = { start };
+    app.enableDatabase(made.url).enableGraphql({ limits: { complexity: 100_000 } });
+    app.graphql.model(Author);
+    app.graphql.model(Tag, { query: false });
+    app.graphql
+      .model(Book, { visible: ({ context }) => (context.user === "admin" ? {} : { published: true }) })
+      .field("label", "String!", ({ title, year }) => `${title} (${year ?? "n.d."})`);
+    app.use({ before: (request) => void (request.context.user = request.headers.get("x-user") ?? undefined) });
+    await app.start();
+  }, 60_000);
+  afterAll(async () => {
+    await app?.stop();
+    await drop?.();
+  });
+
+  it("show the columns of a row by its key, and fields of their own", async () => {
+    const query = '{ book(id: "2") { id title year genre price addedAt label author { name } authorId } }';
+    expect(await dataOf(app, query)).toEqual({
+      book: {
+        id: "2",
+        title: "Book 01",
+        year: 2001,
+        genre: "science",
+        price: "9.50",
+        addedAt: "2024-01-02T03:04:05.000Z",
+        label: "Book 01 (2001)",
+        author: { name: "Bob" },
+        authorId: "2",
+      },
+    });
+    expect(await dataOf(app, '{ book(id: "999") { id } }')).toEqual({ book: null });
+  });
+
+  it("leave hidden columns out of the schema, their filters and their orders", async () => {
+    for (const query of [
+      "{ author(id: 1) { secret } }",
+      '{ authors(filter: { secret: { eq: "x" } }) { nodes { id } } }',
+      "{ authors(orderBy: [SECRET]) { nodes { id } } }",
+    ]) {
+      expect((await errorsOf(app, query)).length, query).toBeGreaterThan(0);
+    }
+  });
+
+  it("are read page by page, forward and backward, by a key and not by a number", async () => {
+    const query = `query ($after: String, $before: String) {
+      books(first: 10, after: $after, before: $before, orderBy: [TITLE_DESC]) {
+        nodes { title } edges { cursor } totalCount
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }`;
+    type Page = { books: { nodes: { title: string }[]; totalCount: number; pageInfo: Record<string, string> } };
+    const titles: string[] = [];
+    let after: string | null = null;
+    let last: Page;
+    do {
+      last = (await dataOf(app, query, { after })) as Page;
+      titles.push(...last.books.nodes.map(({ title }) => title));
+      after = last.books.pageInfo["endCursor"]!;
+    } while (last.books.pageInfo["hasNextPage"]);
+    expect(titles).toEqual(
+      Array.from({ length: 30 }, (_, i) => `Book ${String(29 - i).padStart(2, "0")}`).filter(
+        (title) => title !== "Book 05",
+      ),
+    );
+    expect(last.books.totalCount).toBe(29);
+    const back = (await dataOf(app, query, { before: last.books.pageInfo["startCursor"] })) as Page;
+    expect(back.books.nodes.map(({ title }) => title)).toEqual(titles.slice(10, 20));
+  });
+
+  it("are filtered by comparisons, which can be combined", async () => {
+    const idsOf = async (filter: object): Promise<string[]> => {
+      const query = "query ($filter: BookFilter) { books(filter: $filter, first: 100) { nodes { id } } }";
+      const { books } = (await dataOf(app, query, { filter })) as { books: { nodes: { id: string }[] } };
+      return books.nodes.map(({ id }) => id);
+    };
+    expect(await idsOf({ title: { icontains: "book 0" }, genre: { eq: "science" } })).toEqual(["2", "4", "8", "10"]);
+    expect(await idsOf({ year: { gte: 2027 } })).toEqual(["28", "30"]);
+    expect(await idsOf({ year: { isNull: true }, id: { in: ["1", "5"] } })).toEqual(["1", "5"]);
+    expect(
+      await idsOf({ or: [{ id: { eq: "3" } }, { and: [{ id: { eq: "4" } }, { not: { year: { eq: 2003 } } }] }] }),
+    ).toEqual(["3"]);
+    expect(await idsOf({ authorId: { eq: "1" }, year: { ne: 2003, lt: null } })).not.toContain("4");
+    expect(await idsOf({ title: { contains: "%" } })).toEqual([]);
+  });
+
+  it("refuse values that do not fit, as a mistake of the client", async () => {
+    const refused = async (query: string, variables?: Record<string, unknown>): Promise<void> => {
+      const [error] = await errorsOf(app, query, variables);
+      expect(error?.extensions?.["code"] ?? error?.message, query).toMatch(
+        /BAD_USER_INPUT|got invalid value|cannot represent/,
+      );
+    };
+    await refused('{ book(id: "x") { id } }');
+    await refused('{ author(id: "99999999999") { id } }');
+    await refused('{ books(after: "nonsense") { nodes { id } } }');
+    await refused("{ books(first: 101) { nodes { id } } }");
+    await refused("{ books(first: 0) { nodes { id } } }");
+    await refused('{ books(first: 5, after: "W10", before: "W10") { nodes { id } } }');
+    await refused("query ($f: BookFilter) { books(filter: $f) { nodes { id } } }", {
+      f: { id: { in: Array.from({ length: 2000 }, String) } },
+    });
+    await refused("query ($f: BookFilter) { books(filter: $f) { nodes { id } } }", {
+      f: { or: Array.from({ length: 200 }, (_, i) => ({ id: { eq: `${i}` } })) },
+    });
+    await refused("query ($f: BookFilter) { books(filter: $f) { nodes { id } } }", {
+      f: { title: { eq: "a\u0000b" } },
+    });
+  });
+
+  it("show only visible rows: alone, in pages, in totals and in relations that lead to them", async () => {
+    const query =
+      '{ book(id: "6") { id } books(first: 100) { totalCount nodes { id } } author(id: "3") { books { id } } }';
+    type Result = {
+      book: unknown;
+      books: { totalCount: number; nodes: { id: string }[] };
+      author: { books: { id: string }[] };
+    };
+    const mine = (await dataOf(app, query)) as Result;
+    expect([mine.book, mine.books.totalCount]).toEqual([null, 29]);
+    expect(mine.author.books.map(({ id }) => id)).not.toContain("6");
+    const all = (await post(app, { query }, { "x-user": "admin" })).body.data as unknown as Result;
+    expect([all.book, all.books.totalCount, all.author.books.some(({ id }) => id === "6")]).toEqual([
+      { id: "6" },
+      30,
+      true,
+    ]);
+  });
+
+  it("load relations for all rows at once, at every level", async () => {
+    const count = async (first: number): Promise<number> => {
+      const before = statements;
+      await dataOf(
+        app,
+        `{ authors(first: ${first}) { nodes { name books { title tags { name } author { name books { id } } } } } }`,
+      );
+      return statements - before;
+    };
+    const one = await count(1);
+    expect(await count(3)).toBe(one);
+    expect(one).toBeLessThan(12);
+  });
+});

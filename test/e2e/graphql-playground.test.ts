@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+import { serve, type TestServer } from "stoa/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { graphqlApp } from "../apis/graphql/support.js";
+import { service } from "../support/service.js";
+
+const installed = "/usr/bin/chromium";
+const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
+
+function greetingApp() {
+  return graphqlApp({
+    typeDefs: `
+      type Query { hello(name: String): String! }
+      type Subscription { count(to: Int!): Int! }
+    `,
+    resolvers: {
+      Query: { hello: (_parent, { name }) => `hello ${name ?? hostile}` },
+      Subscription: {
+        count: {
+          async *subscribe(_parent, { to }: { to: number }) {
+            for (let count = 1; count <= to; count++) yield { count };
+          },
+        },
+      },
+    },
+  });
+}
+
+describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let server: TestServer;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+  });
+  afterAll(() => browser?.close());
+  afterEach(() => server?.close());
+
+  it("runs a query and a subscription, shows hostile data as text, and asks nobody else for anything", async () => {
+    server = await serve(greetingApp(), { debug: true });
+    const page = await browser.newPage();
+    const foreign: string[] = [];
+    const complaints: string[] = [];
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url) && !/^(?:data|blob):/.test(request.url())) foreign.push(request.url());
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    const run = async (query: string): Promise<void> => {
+      await page.goto(`${server.url}/graphql?query=${encodeURIComponent(query)}`);
+      await page.waitForSelector(".graphiql-query-editor .view-lines", { timeout: 60_000 });
+      await page.click(".graphiql-execute-button");
+    };
+    const result = async (): Promise<string> =>
+      ((await page.locator(".result-window .view-lines").textContent()) ?? "").replaceAll("\u00a0", " ");
+    await run("{ hello }");
+    await expect.poll(result, { timeout: 60_000 }).toContain("alert(1)");
+    await run("subscription { count(to: 3) }");
+    await expect.poll(result, { timeout: 60_000 }).toContain('"count": 3');
+    expect(foreign).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe("the page of the playground", () => {
+  const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+  it("is served in development, and not in production", async () => {
+    const pageOf = async (debug: boolean): Promise<Response> => {
+      const server = await serve(greetingApp(), { debug });
+      const response = await fetch(`${server.url}/graphql`, { headers: { accept } });
+      await response.text();
+      await server.close();
+      return response;
+    };
+    const page = await pageOf(true);
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'nonce-[\w+/=]+';/);
+    expect((await pageOf(false)).headers.get("content-type")).toBe("application/json; charset=utf-8");
+  });
+
+  it("leaves requests of programs to the endpoint", async () => {
+    const server = await serve(greetingApp(), { debug: true });
+    const response = await fetch(`${server.url}/graphql?query={__typename}`, { headers: { accept: "*/*" } });
+    expect(await response.json()).toEqual({ data: { __typename: "Query" } });
+    await server.close();
+  });
+});
