@@ -27,6 +27,11 @@ export interface RunFields extends Steering, ServerLimits {
   readonly requestTimeout: number;
   /** Seconds from the signal to stop until the process is gone, whatever clients do. */
   readonly shutdownTimeout: number;
+  /**
+   * Seconds without a turn of the event loop after which a process counts as stuck and is killed; 0 for no limit.
+   * Default 30, and 0 in a single process in debug mode. There is no limit while a debugger is attached.
+   */
+  readonly stuckTimeout: number;
   /** Show the address and the rest once the server listens. */
   readonly banner: boolean;
   /**
@@ -49,6 +54,7 @@ export interface RunPlan {
   readonly tls: TlsFields | null;
   readonly limits: ServerLimits;
   readonly shutdownTimeout: number;
+  readonly stuckTimeout: number;
   readonly banner: boolean;
 }
 
@@ -98,6 +104,7 @@ export function planRun(
     tls: given.tls ?? null,
     limits: limitsOf(given),
     shutdownTimeout: given.shutdownTimeout ?? 10,
+    stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),
     banner: given.banner ?? exit,
   };
 }
@@ -112,6 +119,7 @@ const checks: Checks<RunFields> = {
   path: is.text,
   requestTimeout: seconds,
   shutdownTimeout: seconds,
+  stuckTimeout: seconds,
   banner: is.boolean,
   exit: is.boolean,
   headTimeout: someSeconds,

@@ -46,6 +46,9 @@ export const defaultLimits: ServerLimits = {
   maxBodyMemory: 256 * 1024 * 1024,
 };
 
+/** Milliseconds that a draining server waits for the first request of a connection that it has just accepted. */
+export const firstRequestGrace = 500;
+
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
   /** Called with errors outside of a handler: a body that throws while it is sent, a fault of our own. */

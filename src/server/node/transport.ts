@@ -1,12 +1,19 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
-import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import {
+  type Dispatch,
+  firstRequestGrace,
+  type ListenAddress,
+  type Transport,
+  type TransportFactory,
+  type TransportOptions,
+} from "../transport.js";
 import { errorOf, refuseConnection } from "./client-error.js";
 import { type ExchangeOwner, NodeExchange } from "./exchange.js";
 import { createRequestListener, createUpgradeListener, type UpgradeOwner } from "./listener.js";
@@ -67,7 +74,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   drain(): Promise<void> {
     this.draining = true;
     this.#server.close();
-    for (const socket of this.#open) if (!this.#exchanges.has(socket)) socket.destroy();
+    this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
+    const rest = setTimeout(() => this.#closeIdle(() => true), firstRequestGrace);
+    rest.unref();
     return new Promise((resolve) => {
       this.#whenEmpty = resolve;
       this.#checkEmpty();
@@ -188,6 +197,15 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     const write = this.clock.ticksFor(writeTimeout);
     for (const exchanges of this.#exchanges.values()) {
       for (const exchange of exchanges) exchange.checkDeadlines(body, bodyTotal, write);
+    }
+  }
+
+  #closeIdle(condition: (socket: Duplex) => boolean): void {
+    for (const socket of this.#open) {
+      if (this.#exchanges.has(socket) || !condition(socket)) continue;
+      // The rest of a response may still have to be written.
+      if (socket instanceof Socket && socket.writableLength > 0) socket.destroySoon();
+      else socket.destroy();
     }
   }
 
