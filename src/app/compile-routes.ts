@@ -1,6 +1,7 @@
 import type { Container } from "../di/container.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
+import { decompressRules } from "../http/content-encoding.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { compile, type OnError, type Run } from "../pipeline/compile.js";
@@ -71,6 +72,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
     onError: parts.onError,
     readBody: !streams,
     bodyLimit: options.bodyLimit ?? null,
+    decompress: decompressRules(options.decompress),
     deadlines: seconds > 0 ? deadlinesOf(deadlines, seconds * 1000) : null,
   });
 }
@@ -88,6 +90,7 @@ export function compileUnrouted(parts: CompileParts): Run {
     onError: parts.onError,
     readBody: false,
     bodyLimit: null,
+    decompress: null,
     deadlines: null,
   });
 }

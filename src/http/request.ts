@@ -1,6 +1,7 @@
 import { utf8Of } from "../internal/encoding.js";
 import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
+import { bodyCoding, type DecompressRules, decodeStream } from "./content-encoding.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
@@ -203,7 +204,9 @@ export class Request<Params extends object = Record<string, string>> {
   stream(): AsyncIterableIterator<Uint8Array> {
     const body = this.source.body;
     if (this.bytesRead || !body) return pieces(this.bytesRead);
-    return body.stream(this.bodyLimit);
+    const coding = bodyCoding(this.source, this.decompress);
+    const stream = body.stream(this.bodyLimit);
+    return coding === null ? stream : decodeStream(stream, coding, this.decompress!, this.bodyLimit);
   }
 
   /** The parts of a multipart body, one after the other, for routes with `stream: true`. */
@@ -233,6 +236,9 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** @internal The limit of the route; null for that of the application. */
   routeBodyLimit: number | null = null;
+
+  /** @internal The rules by which the route decodes encoded bodies; null if it does not. */
+  decompress: DecompressRules | null = null;
 
   /** @internal */
   get bodyLimit(): number {
