@@ -1,6 +1,7 @@
 import { utf8Of } from "../internal/encoding.js";
 import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
+import type { ClientCertificate } from "./client-certificate.js";
 import { bodyCoding, type DecompressRules, decodeStream } from "./content-encoding.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
@@ -142,6 +143,11 @@ export class Request<Params extends object = Record<string, string>> {
   /** The IP address of the client: the peer of the connection, or the address that a trusted proxy reports. */
   get ip(): string {
     return this.host?.addressOf(this as unknown as Request) ?? this.source.remoteAddress;
+  }
+
+  /** The certificate of the client; null if it has none, or none was requested: see option `tls` of `run`. */
+  get clientCertificate(): ClientCertificate | null {
+    return this.source.clientCertificate ?? null;
   }
 
   /** Aborted when the client disconnects or the request times out. */

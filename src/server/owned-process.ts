@@ -4,7 +4,7 @@ import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { type Service, serve } from "./serve.js";
-import { exitCodeOf, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import { exitCodeOf, onHangup, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
 
 /** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
 const replacementTimeout = 15_000;
@@ -43,7 +43,8 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     process.off("uncaughtException", onCrash);
   };
   try {
-    const { address, close } = await starting;
+    const { address, close, reloadCertificates } = await starting;
+    const releaseHangup = plan.tls ? onHangup(reloadCertificates) : () => {};
     const unwatch = await watch(plan, link);
     await report(target, plan, link, address);
     return {
@@ -51,6 +52,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
       url: urlOf(address, plan.tls !== null),
       close: async () => {
         release();
+        releaseHangup();
         unwatch();
         await close(plan.shutdownTimeout);
       },

@@ -4,17 +4,8 @@ import { type Checks, is, isPlainObject, readOptions } from "../internal/options
 import { ValueError } from "../internal/value-error.js";
 import { type Steering, steeringChecks } from "./command-line.js";
 import type { RunSettings } from "./run-target.js";
+import { readTls, type TlsFields } from "./tls/fields.js";
 import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";
-
-/** Each is PEM text, its bytes, or the path of a file that holds it. */
-export interface TlsFields {
-  readonly cert: string | Uint8Array;
-  readonly key: string | Uint8Array;
-  /** Further certificates: those between yours and the root. */
-  readonly ca?: string | Uint8Array | undefined;
-  /** Opens an encrypted key. */
-  readonly passphrase?: string | undefined;
-}
 
 export interface RunFields extends Steering, ServerLimits {
   /** Our own HTTP/1.1 on node:net, or node:http. */
@@ -133,15 +124,6 @@ const checks: Checks<RunFields> = {
   maxHeaders: is.integer(1),
   maxBodyMemory: is.integer(0),
 };
-
-const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));
-
-function readTls(given: unknown): TlsFields {
-  const tls = readOptions<TlsFields>("tls", given, { cert: isPem, key: isPem, ca: isPem, passphrase: is.string });
-  const { cert, key } = tls;
-  if (cert === undefined || key === undefined) throw new ValueError("tls needs both 'cert' and 'key'");
-  return { ...tls, cert, key };
-}
 
 function refuseProcesses(options: Partial<RunFields>): void {
   if ((options.workers ?? 1) > 1 || options.reload) {

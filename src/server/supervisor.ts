@@ -1,5 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { createServer } from "node:net";
+import { nodeCrypto } from "../internal/node-modules.js";
 import { announce, type Links, urlOf } from "./banner.js";
 import { CrashLoop } from "./crash-loop.js";
 import { rescueUntakenConnection } from "./handed-connections.js";
@@ -7,13 +8,14 @@ import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-l
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
-import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput } from "./signals.js";
 import { Silence } from "./silence.js";
 import { listenError, StartError } from "./start-error.js";
 import { onStuckReport, reportDescriptor, type StuckReport, workerStdio } from "./stuck-report.js";
+import { ticketKeyLife } from "./tls/fields.js";
 import type { ListenAddress } from "./transport.js";
 import { startWatchdog, watchPeriod } from "./watchdog.js";
-import { silentTopic } from "./worker-channel.js";
+import { silentTopic, ticketKeysTopic } from "./worker-channel.js";
 
 /** The node:cluster of a process manager has made this process a worker: it must not have workers of its own. */
 export function isForeignWorker(): boolean {
@@ -23,7 +25,7 @@ export function isForeignWorker(): boolean {
 /** Runs the program once per worker and keeps that many alive; this process itself serves nothing. */
 export async function supervise(target: RunTarget, plan: RunPlan): Promise<RunningServer> {
   if (process.argv[1] === undefined) throw new StartError("workers run the program again: it must be a file");
-  if (plan.tls) (await import("./tls-files.js")).loadTls(plan.tls);
+  if (plan.tls) (await import("./tls/load.js")).loadTls(plan.tls);
   target.configure(plan.settings);
   survivesBrokenOutput();
   const port = plan.address.path === undefined && plan.address.port === 0 ? await freePort(plan.address) : null;
@@ -64,6 +66,7 @@ class Supervisor {
   readonly #started = deferred<ListenAddress>();
   readonly #emptied = deferred<void>();
   readonly #silence: Silence<Charge>;
+  #ticketKeys: ParentMessage | null = null;
   #running = false;
   #stopping = false;
   /** True if every worker that ended did so as it should. */
@@ -91,6 +94,7 @@ class Supervisor {
       release();
       clearInterval(watch);
     });
+    if (this.#plan.tls) this.#keepTls();
     cluster.setupPrimary({ stdio: [...workerStdio] });
     for (let i = 0; i < this.#plan.settings.workers; i++) this.#fork(null);
     return this.#started.promise;
@@ -140,6 +144,7 @@ class Supervisor {
     switch (message.stoa) {
       case "ready":
         charge.readyAt = performance.now();
+        if (this.#ticketKeys) send(charge, this.#ticketKeys);
         if (charge.replaces && this.#charges.has(charge.replaces)) send(charge.replaces, { stoa: "replaced" });
         this.#noteReady(message.address, message.links);
         break;
@@ -190,6 +195,20 @@ class Supervisor {
       this.#fork(charge);
     }, delay);
     this.#pending.add(timer);
+  }
+
+  /** Workers read their certificates themselves; the keys of session tickets are one for all. */
+  #keepTls(): void {
+    onHangup(() => {
+      for (const { worker } of this.#serving) worker.process.kill("SIGHUP");
+    });
+    const replace = (): void => {
+      const data = nodeCrypto().randomBytes(48).toString("base64");
+      this.#ticketKeys = { stoa: "publish", topic: ticketKeysTopic, data };
+      for (const charge of this.#serving) send(charge, this.#ticketKeys);
+    };
+    replace();
+    setInterval(replace, ticketKeyLife).unref();
   }
 
   /** Tells the others about workers that are silent, for readiness; kills those that their watchdog did not kill. */

@@ -12,7 +12,7 @@ app.post("/packed/size", { decompress: true, bodyLimit: limit }, (request) => St
 app.post("/packed/stream", { decompress: true, stream: true, bodyLimit: limit }, async (request) =>
   String(await sizeOf(request.stream())),
 );
-app.post("/packed/form", { decompress: true }, (request) => Response.text(request.form().get("a") ?? ""));
+app.post("/packed/form", { decompress: true }, (request) => Response.text(String(request.form().get("a"))));
 app.post("/packed/gzip", { decompress: { encodings: ["gzip"], maxRatio: 10 } }, (request) =>
   String(request.bytes().length),
 );

@@ -165,12 +165,19 @@ class NetTransport implements Transport, ConnectionHost {
       } as typeof tls,
       (socket) => this.accept(socket),
     );
-    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    server.on("tlsClientError", (error, socket) => {
+      socket.destroy();
+      this.#options.onHandshakeError?.(error);
+    });
     server.on("connection", (socket: Socket) => {
+      // A handshake under way counts as a connection.
+      const { maxConnections } = this.#options;
+      if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
       this.#raw.add(socket);
       socket.on("error", ignore);
       socket.on("close", () => this.#raw.delete(socket));
     });
+    this.#options.onSecureServer?.(server);
     return server;
   }
 

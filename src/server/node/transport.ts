@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Server as TlsServer } from "node:tls";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
@@ -147,7 +148,19 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     server.timeout = 0;
     const secure = this.#options.tls !== null;
     server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => this.#opened(socket));
-    if (secure) server.on("connection", (socket: Socket) => this.#track(this.#raw, socket));
+    if (secure) {
+      server.on("connection", (socket: Socket) => {
+        // A handshake under way counts as a connection.
+        const { maxConnections } = this.#options;
+        if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
+        this.#track(this.#raw, socket);
+      });
+      server.on("tlsClientError", (error: Error, socket: Duplex) => {
+        socket.destroy();
+        this.#options.onHandshakeError?.(error);
+      });
+      this.#options.onSecureServer?.(server as unknown as TlsServer);
+    }
     server.on("request", createRequestListener(this, this.#options));
     server.on("checkContinue", createRequestListener(this, this.#options, true));
     server.on("checkExpectation", (message, response) =>
@@ -175,6 +188,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #clientError(error: Error & { code?: string }, socket: Duplex): void {
+    // Of a handshake that fails, https.Server emits this event too.
+    if (this.#options.tls !== null && !this.#open.has(socket)) return;
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
       this.#refuseConnection(socket, errorOf(error));
