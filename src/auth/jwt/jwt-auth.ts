@@ -42,8 +42,9 @@ class BaseJwtAuth extends SchemeAuth {
     this.revocations = this.#config.revocations ?? new MemoryRevocations();
   }
 
-  /** Uses the store that all workers share, unless the config names one. */
+  /** Uses the store that all workers share, unless the config names one. Begins to load keys of another issuer. */
   override prepare(stores: StoreSource): void {
+    if (this.#config.keys.available === false) void this.#config.keys.missing?.(undefined);
     const own = this.revocations;
     const given = own instanceof MemoryRevocations && this.#config.revocations === null ? null : own;
     this.revocations = stores.store("revokedTokens", { holds: "revoked tokens", given, local: () => own });
@@ -103,7 +104,7 @@ class BaseJwtAuth extends SchemeAuth {
    */
   async refresh(given: string | Request): Promise<string> {
     const token = tokenOf(given);
-    const verified = this.#read(token);
+    const verified = await this.#read(token);
     const { claims, times, id } = verified;
     const now = Date.now() / 1000;
     if ((await this.#asked(() => this.revocations.has(id))) !== false) {
@@ -129,7 +130,7 @@ class BaseJwtAuth extends SchemeAuth {
   /** Makes a token worthless before it expires. Throws 401 for what is not a token of ours. */
   async revoke(given: string | Request): Promise<void> {
     const token = tokenOf(given);
-    const verified = this.#reader.read(token);
+    const verified = await this.#find(token);
     if (verified === null) throw invalid();
     const until = verified.times.exp + this.#config.leeway;
     this.#reader.forget(token);
@@ -138,6 +139,10 @@ class BaseJwtAuth extends SchemeAuth {
 
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {
     const verified = this.#read(token);
+    return isPromise(verified) ? verified.then((read) => this.#unrevoked(read)) : this.#unrevoked(verified);
+  }
+
+  #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
     const revoked = this.#asked(() => this.revocations.has(verified.id));
     const ended = this.#familyEnded(verified);
     if (!isPromise(revoked) && !isPromise(ended)) return unlessRevoked(unlessRevoked(verified, revoked), ended);
@@ -145,9 +150,27 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   /** A token that is valid but for its revocation, which is not checked. */
-  #read(token: string): VerifiedToken {
-    const verified = this.#reader.read(token);
+  #read(token: string): VerifiedToken | Promise<VerifiedToken> {
+    const found = this.#find(token);
+    return isPromise(found) ? found.then((verified) => this.#timely(verified)) : this.#timely(found);
+  }
+
+  #timely(verified: VerifiedToken | null): VerifiedToken {
     if (verified === null || !isTimely(verified.times, Date.now() / 1000, this.#config.leeway)) throw invalid();
+    return verified;
+  }
+
+  /** The token, after its key has been loaded if it is not known. Without any keys no token can be judged: 503. */
+  #find(token: string): VerifiedToken | null | Promise<VerifiedToken | null> {
+    const verified = this.#reader.read(token);
+    if (verified !== null || this.#config.keys.version === undefined) return verified;
+    const loading = this.#reader.missingKey(token);
+    if (loading === null) return this.#unlessKeyless(null);
+    return loading.then(() => this.#unlessKeyless(this.#reader.read(token)));
+  }
+
+  #unlessKeyless(verified: VerifiedToken | null): VerifiedToken | null {
+    if (this.#config.keys.available === false) throw httpError("SERVICE_UNAVAILABLE");
     return verified;
   }
 
