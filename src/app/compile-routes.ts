@@ -2,6 +2,7 @@ import { authorizationConflict } from "../auth/authorization-conflict.js";
 import type { Container } from "../di/container.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
+import { decompressRules } from "../http/content-encoding.js";
 import { requestMethods } from "../http/methods.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
@@ -93,6 +94,7 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
     onError: parts.onError,
     readBody: !streams,
     bodyLimit: options.bodyLimit ?? null,
+    decompress: decompressRules(options.decompress),
     deadlines: seconds > 0 ? deadlinesOf(deadlines, seconds * 1000) : null,
   });
 }
@@ -110,6 +112,7 @@ export function compileUnrouted(parts: CompileParts): Run {
     onError: parts.onError,
     readBody: false,
     bodyLimit: null,
+    decompress: null,
     deadlines: null,
   });
 }

@@ -3,6 +3,8 @@ import type { Logger } from "../internal/logger.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
 import { onDemand } from "../internal/on-demand.js";
 import type { Span } from "../internal/tracer.js";
+import type { ClientCertificate } from "./client-certificate.js";
+import { bodyCoding, type DecompressRules, decodeStream } from "./content-encoding.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
@@ -148,6 +150,11 @@ export class Request<Params extends object = Record<string, string>> {
     return this.host?.addressOf(this as unknown as Request) ?? this.source.remoteAddress;
   }
 
+  /** The certificate of the client; null if it has none, or none was requested: see option `tls` of `run`. */
+  get clientCertificate(): ClientCertificate | null {
+    return this.source.clientCertificate ?? null;
+  }
+
   /** Aborted when the client disconnects or the request times out. */
   get signal(): AbortSignal {
     if (!this.#abort) {
@@ -213,7 +220,9 @@ export class Request<Params extends object = Record<string, string>> {
   stream(): AsyncIterableIterator<Uint8Array> {
     const body = this.source.body;
     if (this.bytesRead || !body) return pieces(this.bytesRead);
-    return body.stream(this.bodyLimit);
+    const coding = bodyCoding(this.source, this.decompress);
+    const stream = body.stream(this.bodyLimit);
+    return coding === null ? stream : decodeStream(stream, coding, this.decompress!, this.bodyLimit);
   }
 
   /** The parts of a multipart body, one after the other, for routes with `stream: true`. */
@@ -243,6 +252,9 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** @internal The limit of the route; null for that of the application. */
   routeBodyLimit: number | null = null;
+
+  /** @internal The rules by which the route decodes encoded bodies; null if it does not. */
+  decompress: DecompressRules | null = null;
 
   /** @internal */
   get bodyLimit(): number {

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { ClientCertificate } from "./client-certificate.js";
 
 /**
  * One request as a transport knows it. A request object is made from it. Nothing here is parsed before it is read, so a
@@ -18,6 +19,8 @@ export interface RequestSource {
   readonly body: IncomingBody | null;
   /** True if the client requests a WebSocket. */
   readonly wantsWebSocket: boolean;
+  /** The certificate of the client, if it has one. */
+  readonly clientCertificate?: ClientCertificate | null;
   /** The value of a field named in lower case; repeated fields are joined by ", " (Cookie by "; "). */
   header(name: string): string | undefined;
   /** Names and values in turn, as received. */

@@ -1,4 +1,5 @@
 import { httpError } from "../errors/http-error.js";
+import { type BodyCoding, bodyCoding, type DecompressRules, decodeBody } from "../http/content-encoding.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
@@ -19,6 +20,8 @@ export interface PipelineParts {
   readonly readBody: boolean;
   /** The body limit of this route, if it has one of its own. */
   readonly bodyLimit: number | null;
+  /** The rules by which encoded bodies of this route are decoded; null if they get 415. */
+  readonly decompress: DecompressRules | null;
   /** Limits the time after the body has been read; null for no limit. */
   readonly deadlines: Deadlines | null;
 }
@@ -34,6 +37,7 @@ export function compile(parts: PipelineParts): Run {
   if (parts.deadlines) run = withDeadline(run, parts.deadlines, onError);
   if (parts.readBody) run = withBody(run, onError);
   run = fold(middleware.slice(0, firstLate), run, onError);
+  if (parts.decompress !== null) run = withDecompression(run, parts.decompress);
   return parts.bodyLimit === null ? run : withBodyLimit(run, parts.bodyLimit);
 }
 
@@ -149,16 +153,30 @@ function withBody(next: Run, onError: OnError): Run {
     if (body === null) return next(request);
     const limit = request.bodyLimit;
     const received = body.received;
-    if (received !== null) {
-      return received.length > limit ? onError(request, httpError("PAYLOAD_TOO_LARGE"), "sync") : next(request);
+    let coding: BodyCoding | null;
+    try {
+      coding = bodyCoding(request.source, request.decompress);
+      if (received !== null && received.length > limit) throw httpError("PAYLOAD_TOO_LARGE");
+    } catch (error) {
+      return onError(request, error, "sync");
     }
-    return body.read(limit).then(
+    if (received !== null && coding === null) return next(request);
+    let reading = received === null ? body.read(limit) : Promise.resolve(received);
+    if (coding !== null) reading = reading.then((bytes) => decodeBody(bytes, coding, request.decompress!, limit));
+    return reading.then(
       (bytes) => {
         request.bytesRead = bytes;
         return next(request);
       },
       (error: unknown) => onError(request, error, "async"),
     );
+  };
+}
+
+function withDecompression(next: Run, rules: DecompressRules): Run {
+  return (request) => {
+    request.decompress = rules;
+    return next(request);
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Inject } from "../di/depends.js";
 import { type Guard, isGuard } from "../guards/guard.js";
+import { type DecompressOptions, isDecompressOption } from "../http/content-encoding.js";
 import type { BothSpellings } from "../internal/names.js";
 import { type Check, type Checks, is, readOptions } from "../internal/options.js";
 import { isMiddleware, type Middleware, type MiddlewareFunction } from "../pipeline/middleware.js";
@@ -57,6 +58,8 @@ interface CoreHttpOptions {
   readonly stream?: boolean;
   /** Largest body in bytes. */
   readonly bodyLimit?: number;
+  /** Decodes bodies with a Content-Encoding (gzip, deflate, br). Default false: they get 415. */
+  readonly decompress?: boolean | DecompressOptions;
   readonly deprecated?: boolean;
   /** Name of the operation in the OpenAPI document. */
   readonly operationId?: string;
@@ -122,6 +125,7 @@ const coreHttpChecks: Checks<CoreHttpOptions> = {
   timeout: is.number(0),
   stream: is.boolean,
   bodyLimit: is.integer(0),
+  decompress: isDecompressOption,
   deprecated: is.boolean,
   operationId: is.text,
 };

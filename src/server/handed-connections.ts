@@ -1,35 +1,63 @@
 import type { Worker } from "node:cluster";
 
 interface Handle {
-  close(): void;
+  close(callback?: () => void): void;
 }
 
-/** The worker that each connection was last handed to. */
-const owners = new WeakMap<Handle, Worker>();
+interface Handover {
+  readonly handle: Handle;
+  /** The number that node:cluster gave to its message. */
+  readonly seq: unknown;
+}
 
 /**
- * node:cluster hands a connection to a worker, keeps it open, and closes its own end when the worker has taken it. One
- * that is handed to a worker just as it is killed is never taken and never closed: the client would wait for ever.
- * There is at most one of these per worker, because the next is sent when the last was taken; it is closed here, when
- * the worker is gone, so that the client knows and can try again.
+ * node:cluster hands a connection to a worker, keeps it open, and closes its own end when the worker has taken it. A
+ * connection that is handed to a worker just as it ends is never taken: it is closed with the channel, or never, and the
+ * client loses its request or waits for ever. There is at most one of these per worker, because the next is sent when the
+ * last was taken. It is kept open here until the worker has replied. When the worker is gone without a reply,
+ * node:cluster gets the reply of a worker that refuses the connection, and hands it to another. Without another, the
+ * connection is closed, so that the client knows and can try again.
  */
-export function closeUntakenConnection(worker: Worker): void {
+export function rescueUntakenConnection(worker: Worker, othersServe: () => boolean): void {
   const child = worker.process;
   const send = child.send.bind(child) as (...args: unknown[]) => boolean;
-  let handed: Handle | null = null;
+  let handed: Handover | null = null;
+
+  /** The connection that waits for a reply, and may be closed from here on. */
+  const release = (): Handover | null => {
+    const released = handed;
+    handed = null;
+    // The own property; the method of the prototype closes.
+    if (released) delete (released.handle as Partial<Handle>).close;
+    return released;
+  };
+
   child.send = (...args: unknown[]): boolean => {
     if (isHandover(args[0]) && args[1]) {
-      handed = args[1] as Handle;
-      owners.set(handed, worker);
+      release();
+      handed = { handle: args[1] as Handle, seq: args[0].seq };
+      handed.handle.close = () => {};
     }
     return send(...args);
   };
-  // Closing one that was taken, and so closed, does nothing.
-  worker.once("exit", () => {
-    if (handed && owners.get(handed) === worker) handed.close();
+  // Before node:cluster, which closes a connection that was taken.
+  child.prependListener("internalMessage", (message: { readonly ack?: unknown } | null) => {
+    if (handed !== null && message?.ack === handed.seq) release();
+  });
+
+  const gone = (): void => {
+    const untaken = release();
+    if (untaken === null) return;
+    if (othersServe()) child.emit("internalMessage", { cmd: "NODE_CLUSTER", ack: untaken.seq, accepted: false });
+    else untaken.handle.close();
+  };
+  // Messages of the worker can come after its exit, up to the end of the channel.
+  child.once("exit", () => {
+    if (child.connected) child.once("disconnect", gone);
+    else gone();
   });
 }
 
-function isHandover(message: unknown): boolean {
+function isHandover(message: unknown): message is { readonly act: "newconn"; readonly seq: unknown } {
   return (message as { readonly act?: unknown } | null)?.act === "newconn";
 }

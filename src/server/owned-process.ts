@@ -4,23 +4,28 @@ import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { type Service, serve } from "./serve.js";
-import { exitCodeOf, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import { exitCodeOf, onHangup, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
+
+/** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
+const replacementTimeout = 15_000;
 
 /** Serves in a process that belongs to the server, from its first signal handler to its exit code. */
 export async function serveProcess(target: RunTarget, plan: RunPlan, link: ParentLink | null): Promise<RunningServer> {
   let ending = false;
   const starting: Promise<Service> = serve(target, plan);
 
-  const end = async (code: number): Promise<void> => {
+  const end = async (code: number, crashed = false): Promise<void> => {
     if (ending) return;
     ending = true;
     void link?.send({ stoa: "leaving" });
+    // Until then it serves: if all workers drained at once, nobody would listen.
+    if (crashed && link?.role === "worker") await link.replaced(replacementTimeout);
     process.exit((await drained(starting, shutdownSeconds(plan, link))) ? code : 1);
   };
 
   const onCrash = (error: unknown, origin: string): void => {
     logCrash(target, error, origin);
-    void end(1);
+    void end(1, true);
   };
 
   const releaseSignals = link
@@ -38,13 +43,17 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     process.off("uncaughtException", onCrash);
   };
   try {
-    const { address, close } = await starting;
+    const { address, close, reloadCertificates } = await starting;
+    const releaseHangup = plan.tls ? onHangup(reloadCertificates) : () => {};
+    const unwatch = await watch(plan, link);
     await report(target, plan, link, address);
     return {
       address,
       url: urlOf(address, plan.tls !== null),
       close: async () => {
         release();
+        releaseHangup();
+        unwatch();
         await close(plan.shutdownTimeout);
       },
     };
@@ -53,6 +62,28 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     release();
     throw error;
   }
+}
+
+/** Watches the event loop, and in a worker the supervisor too. The reloader watches over its child itself. */
+async function watch(plan: RunPlan, link: ParentLink | null): Promise<() => void> {
+  const supervised = link?.role === "worker";
+  if (link?.role === "reload" || (!supervised && plan.stuckTimeout === 0)) return () => {};
+  const { startWatchdog } = await import("./watchdog.js");
+  let sending = false;
+  return startWatchdog({
+    seconds: plan.stuckTimeout,
+    parent: supervised ? link.parent : null,
+    orphanSeconds: plan.shutdownTimeout,
+    report: link?.report ?? null,
+    onTurn: (inspected) => {
+      // One at a time: a supervisor that does not read them must not fill the memory of its workers.
+      if (!supervised || sending) return;
+      sending = true;
+      void link.send({ stoa: "turn", inspected }).then(() => {
+        sending = false;
+      });
+    },
+  });
 }
 
 async function report(
@@ -82,9 +113,13 @@ async function drained(starting: Promise<Service>, seconds: number): Promise<boo
   }
 }
 
-/** While reloading, a client that keeps its connection open is not waited for. */
-function shutdownSeconds(plan: RunPlan, link: ParentLink | null): number {
-  return link?.role === "reload" ? Math.min(1, plan.shutdownTimeout) : plan.shutdownTimeout;
+/**
+ * While reloading, a client that keeps its connection open is not waited for. A worker ends a little before its
+ * supervisor has to.
+ */
+function shutdownSeconds({ shutdownTimeout }: RunPlan, link: ParentLink | null): number {
+  if (link?.role === "reload") return Math.min(1, shutdownTimeout);
+  return link === null ? shutdownTimeout : shutdownTimeout - Math.min(0.5, shutdownTimeout / 10);
 }
 
 function logCrash(target: RunTarget, error: unknown, origin: string): void {

@@ -8,7 +8,20 @@ export type ChildMessage =
   | { readonly stoa: "failed"; readonly reason: string; readonly code: boolean }
   /** It drains and will exit: it is to be replaced now. */
   | { readonly stoa: "leaving" }
-  | { readonly stoa: "publish"; readonly topic: string; readonly data: unknown };
+  /** Its event loop has turned; `inspected` is true while a debugger is attached. */
+  | { readonly stoa: "turn"; readonly inspected: boolean }
+  | Publication;
+
+/** The messages of a supervisor to its workers. */
+export type ParentMessage =
+  /** The worker that takes the place of this one, which leaves, is ready. */
+  { readonly stoa: "replaced" } | Publication;
+
+interface Publication {
+  readonly stoa: "publish";
+  readonly topic: string;
+  readonly data: unknown;
+}
 
 /** The way in which one of our own processes started this one. */
 export interface ChildRole {
@@ -17,10 +30,16 @@ export interface ChildRole {
   readonly port: number | null;
   /** True if it replaces one that served before. */
   readonly again: boolean;
+  /** The id of the process that started it. */
+  readonly parent: number;
+  /** The descriptor for a report of the watchdog; null if there is none. */
+  readonly report: number | null;
 }
 
 export interface ParentLink extends ChildRole {
   send(message: ChildMessage): Promise<void>;
+  /** Waits until the supervisor has one in the place of this process, for so many milliseconds at most. */
+  replaced(milliseconds: number): Promise<void>;
   /** The parent has died. */
   onLost(callback: () => void): void;
 }
@@ -52,6 +71,14 @@ function openLink(): ParentLink | null {
         // A lost parent is reported through `onLost`.
         if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
         else resolve();
+      }),
+    replaced: (milliseconds) =>
+      new Promise((resolve) => {
+        setTimeout(resolve, milliseconds);
+        process.once("disconnect", resolve);
+        process.on("message", (message) => {
+          if ((message as ParentMessage | null)?.stoa === "replaced") resolve();
+        });
       }),
     onLost: (callback) =>
       void (role.role === "worker" ? onSupervisorLost(callback) : process.once("disconnect", callback)),

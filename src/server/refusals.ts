@@ -4,6 +4,9 @@ import type { Logger } from "../internal/logger.js";
 /** Milliseconds between two lines in the log. */
 const interval = 10_000;
 
+/** The code of TLS handshakes that failed, in metrics and in the log. */
+export const handshakeFailed = "TLS_HANDSHAKE_FAILED";
+
 /**
  * Counts the requests that a transport refuses before the application sees them, by code. The log gets at most one line in
  * ten seconds, whatever clients send.
@@ -27,6 +30,17 @@ export class Refusals {
   }
 
   add({ code, status }: HttpError): void {
+    this.#note(code, "a request was refused before the application saw it", { status });
+  }
+
+  /** Counts a TLS handshake that failed. Its reason is shown, and is not counted apart: a client can choose it. */
+  addHandshake(error: Error & { readonly code?: unknown }): void {
+    this.#note(handshakeFailed, "a TLS handshake failed", {
+      reason: String(error.code ?? error.message).slice(0, 100),
+    });
+  }
+
+  #note(code: string, text: string, fields: Readonly<Record<string, unknown>>): void {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
     const now = this.#now();
     if (now - this.#loggedAt < interval) {
@@ -34,7 +48,7 @@ export class Refusals {
       return;
     }
     const more = this.#unlogged > 0 ? { not_logged: this.#unlogged } : {};
-    this.#log.logger.info("a request was refused before the application saw it", { status, code, ...more });
+    this.#log.logger.info(text, { ...fields, code, ...more });
     this.#loggedAt = now;
     this.#unlogged = 0;
   }

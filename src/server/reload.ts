@@ -39,7 +39,13 @@ class Reloader {
   }
 
   start(): void {
-    const role = { role: "reload", port: this.#port || null, again: this.#served } as const;
+    const role = {
+      role: "reload",
+      port: this.#port || null,
+      again: this.#served,
+      parent: process.pid,
+      report: null,
+    } as const;
     const child = spawn(process.execPath, [...childArguments(), ...process.argv.slice(1)], {
       stdio: ["inherit", "inherit", "inherit", "ipc"],
       env: { ...process.env, ...childEnvironment(role) },

@@ -4,17 +4,8 @@ import { type Checks, is, isPlainObject, readOptions } from "../internal/options
 import { ValueError } from "../internal/value-error.js";
 import { type Steering, steeringChecks } from "./command-line.js";
 import type { RunSettings } from "./run-target.js";
+import { readTls, type TlsFields } from "./tls/fields.js";
 import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";
-
-/** Each is PEM text, its bytes, or the path of a file that holds it. */
-export interface TlsFields {
-  readonly cert: string | Uint8Array;
-  readonly key: string | Uint8Array;
-  /** Further certificates: those between yours and the root. */
-  readonly ca?: string | Uint8Array | undefined;
-  /** Opens an encrypted key. */
-  readonly passphrase?: string | undefined;
-}
 
 export interface RunFields extends Steering, ServerLimits {
   /** The name of the application, in the banner, the log, the health report and the telemetry. */
@@ -29,6 +20,11 @@ export interface RunFields extends Steering, ServerLimits {
   readonly requestTimeout: number;
   /** Seconds from the signal to stop until the process is gone, whatever clients do. */
   readonly shutdownTimeout: number;
+  /**
+   * Seconds without a turn of the event loop after which a process counts as stuck and is killed; 0 for no limit.
+   * Default 30, and 0 in a single process in debug mode. There is no limit while a debugger is attached.
+   */
+  readonly stuckTimeout: number;
   /** Show the address and the rest once the server listens. */
   readonly banner: boolean;
   /**
@@ -51,6 +47,7 @@ export interface RunPlan {
   readonly tls: TlsFields | null;
   readonly limits: ServerLimits;
   readonly shutdownTimeout: number;
+  readonly stuckTimeout: number;
   readonly banner: boolean;
 }
 
@@ -101,6 +98,7 @@ export function planRun(
     tls: given.tls ?? null,
     limits: limitsOf(given),
     shutdownTimeout: given.shutdownTimeout ?? 10,
+    stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),
     banner: given.banner ?? exit,
   };
 }
@@ -116,6 +114,7 @@ const checks: Checks<RunFields> = {
   path: is.text,
   requestTimeout: seconds,
   shutdownTimeout: seconds,
+  stuckTimeout: seconds,
   banner: is.boolean,
   exit: is.boolean,
   headTimeout: someSeconds,
@@ -129,15 +128,6 @@ const checks: Checks<RunFields> = {
   maxHeaders: is.integer(1),
   maxBodyMemory: is.integer(0),
 };
-
-const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));
-
-function readTls(given: unknown): TlsFields {
-  const tls = readOptions<TlsFields>("tls", given, { cert: isPem, key: isPem, ca: isPem, passphrase: is.string });
-  const { cert, key } = tls;
-  if (cert === undefined || key === undefined) throw new ValueError("tls needs both 'cert' and 'key'");
-  return { ...tls, cert, key };
-}
 
 function refuseProcesses(options: Partial<RunFields>): void {
   if ((options.workers ?? 1) > 1 || options.reload) {

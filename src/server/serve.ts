@@ -1,5 +1,5 @@
 import { createNetTransport } from "./net/transport.js";
-import { Refusals } from "./refusals.js";
+import { handshakeFailed, Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import { listenError } from "./start-error.js";
@@ -10,20 +10,27 @@ export interface Service {
   readonly address: ListenAddress;
   /** Requests that were refused before the application saw them. */
   readonly refusals: Refusals;
+  /** Reads the files of certificates and keys again. */
+  reloadCertificates(): void;
   /** Waits for requests in flight, ends the rest, runs the shutdown hooks. False if one of these failed. */
   close(seconds: number): Promise<boolean>;
 }
 
 /** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
-  const tls = plan.tls && (await import("./tls-files.js")).loadTls(plan.tls);
+  const keeper = plan.tls && new (await import("./tls/keeper.js")).TlsKeeper(plan.tls, target.logger);
   const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
   target.configure(plan.settings);
   await target.start();
   const refusals = new Refusals(target);
   const transport = createTransport(target.dispatch, {
     ...plan.limits,
-    tls,
+    tls: keeper?.options ?? null,
+    onSecureServer: (server) => keeper?.attach(server),
+    onHandshakeError: (error) => {
+      refusals.addHandshake(error);
+      target.refused?.(handshakeFailed);
+    },
     onError: (error) => target.logger.error("a response could not be completed", { error }),
     onRefusal: (error) => {
       refusals.add(error);
@@ -33,8 +40,17 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   try {
     const address = await transport.listen(plan.address);
     let closing: Promise<boolean> | undefined;
-    return { address, refusals, close: (seconds) => (closing ??= close(target, transport, seconds)) };
+    return {
+      address,
+      refusals,
+      reloadCertificates: () => keeper?.reload(),
+      close: (seconds) => {
+        keeper?.close();
+        return (closing ??= close(target, transport, seconds));
+      },
+    };
   } catch (error) {
+    keeper?.close();
     await stop(target);
     throw listenError(error, plan.address);
   }

@@ -40,6 +40,16 @@ export function onParentSignal(callback: () => void): () => void {
   };
 }
 
+/**
+ * Calls back for SIGHUP, by which operators ask services to read their files again. In a terminal SIGHUP says that the
+ * terminal is gone, and ends the process as usual. Returns a function that removes the listener.
+ */
+export function onHangup(callback: () => void): () => void {
+  if (process.stdout.isTTY) return () => {};
+  process.on("SIGHUP", callback);
+  return () => process.off("SIGHUP", callback);
+}
+
 /** The exit code that a shell reports for a process that a signal ended. */
 export function exitCodeOf(signal: StopSignal): number {
   return 128 + nodeOs().constants.signals[signal];

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { TlsOptions } from "node:tls";
+import type { TlsOptions, Server as TlsServer } from "node:tls";
 import type { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
@@ -46,8 +46,15 @@ export const defaultLimits: ServerLimits = {
   maxBodyMemory: 256 * 1024 * 1024,
 };
 
+/** Milliseconds that a draining server waits for the first request of a connection that it has just accepted. */
+export const firstRequestGrace = 500;
+
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
+  /** Called with the server of TLS connections, before it listens. */
+  readonly onSecureServer?: ((server: TlsServer) => void) | undefined;
+  /** Called for each TLS handshake that fails or takes too long. */
+  readonly onHandshakeError?: ((error: Error) => void) | undefined;
   /** Called with errors outside of a handler: a body that throws while it is sent, a fault of our own. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called for each request that is refused before the application sees it, or in place of its response. */

@@ -13,6 +13,12 @@ export interface WorkerChannel {
   subscribe(topic: string, listener: (data: unknown) => void): () => void;
 }
 
+/** The topic on which the supervisor tells the ids of workers that do not respond. */
+export const silentTopic = "stoa:silent";
+
+/** The topic on which the supervisor gives the keys of session tickets. */
+export const ticketKeysTopic = "stoa:ticket-keys";
+
 const listeners = new Map<string, Set<(data: unknown) => void>>();
 const link = parentLink?.role === "worker" ? parentLink : null;
 

@@ -29,6 +29,7 @@ async function respond(middleware: Middleware, body: AsyncIterable<string>): Pro
     onError: (_request, error) => new Response((error as Error).message, 500),
     readBody: false,
     bodyLimit: null,
+    decompress: null,
     deadlines: null,
   });
   return run(new Request(source));

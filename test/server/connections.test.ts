@@ -85,6 +85,16 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
 });
 
 describe.each(transports)("draining the %s transport", (_name, factory) => {
+  it("serves the first request of a connection that was accepted just before", async () => {
+    const { transport, client } = await start(factory, () => new Response("late but in time"));
+    const late = await client();
+    while (transport.connections === 0) await new Promise((resolve) => setImmediate(resolve));
+    const drained = transport.drain();
+    late.send(get("/"));
+    expect(await late.responses(1)).toMatchObject([{ status: 200, headers: { connection: "close" } }]);
+    await drained;
+  });
+
   it("Draining waits for requests in flight, closes idle connections, and accepts no new ones", async () => {
     const { dispatch, respond, asked } = slow();
     const { client, transport, address } = await start(factory, dispatch);

@@ -30,6 +30,10 @@ export interface JwtOptions extends KeySources {
   readonly type?: string;
   /** Seconds from the first token to the last refreshed one. Default 7 days. */
   readonly refreshLimit?: number;
+  /** Seconds that a token must be old to be refreshed (429). Default 0. */
+  readonly refreshAge?: number;
+  /** Tokens that one subject can refresh within `expiration` seconds, in each process (429). Default 100. */
+  readonly maxRefreshes?: number;
   /** The number of verified tokens that are cached; 0 disables the cache. Default 1000. */
   readonly cache?: number;
   /** The store of revoked tokens. Default: in memory. */
@@ -79,6 +83,14 @@ class BaseJwtConfig {
     return this.#given.refreshLimit ?? 7 * 24 * 3600;
   }
 
+  get refreshAge(): number {
+    return this.#given.refreshAge ?? 0;
+  }
+
+  get maxRefreshes(): number {
+    return this.#given.maxRefreshes ?? 100;
+  }
+
   /** @internal */
   get keys(): KeyRing {
     return this.#keys;
@@ -93,8 +105,9 @@ export class JwtConfig extends BaseJwtConfig {
     super(...given);
   }
 }
-export interface JwtConfig extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit", never> {}
-addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit"]);
+export interface JwtConfig
+  extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit" | "refreshAge" | "maxRefreshes", never> {}
+addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit", "refreshAge", "maxRefreshes"]);
 
 /** A `typ` in the form used for comparison: RFC 7515 section 4.1.9 allows "application/" to be omitted. */
 export function mediaType(typ: string): string {
@@ -134,6 +147,8 @@ const checks: Checks<JwtOptions> = {
   leeway: is.number(0, 3600),
   type: is.text,
   refreshLimit: is.integer(1),
+  refreshAge: is.number(0),
+  maxRefreshes: is.integer(1),
   cache: is.integer(0, 1_000_000),
   revocations: (value) =>
     typeof (value as RevocationStore | null)?.has === "function" && typeof (value as RevocationStore).add === "function"

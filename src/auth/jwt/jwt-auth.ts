@@ -12,6 +12,7 @@ import { bearerToken } from "./bearer.js";
 import { isTimely, type JwtClaims } from "./claims.js";
 import { JwtConfig, type JwtOptions } from "./config.js";
 import { TokenReader } from "./read-token.js";
+import { RefreshQuota } from "./refresh-quota.js";
 import { MemoryRevocations, type RevocationStore } from "./revocations.js";
 import type { VerifiedToken } from "./verified-token.js";
 
@@ -30,17 +31,20 @@ class BaseJwtAuth extends SchemeAuth {
   readonly #config: JwtConfig;
   readonly #reader: TokenReader;
   readonly #header: string;
+  readonly #quota: RefreshQuota;
 
   constructor(config: JwtConfig | EitherSpelling<JwtOptions>) {
     super();
     this.#config = config instanceof JwtConfig ? config : new JwtConfig(config);
     this.#reader = new TokenReader(this.#config);
     this.#header = headerOf(this.#config);
+    this.#quota = new RefreshQuota(this.#config.maxRefreshes, this.#config.expiration);
     this.revocations = this.#config.revocations ?? new MemoryRevocations();
   }
 
-  /** Uses the store that all workers share, unless the config names one. */
+  /** Uses the store that all workers share, unless the config names one. Begins to load keys of another issuer. */
   override prepare(stores: StoreSource): void {
+    if (this.#config.keys.available === false) void this.#config.keys.missing?.(undefined);
     const own = this.revocations;
     const given = own instanceof MemoryRevocations && this.#config.revocations === null ? null : own;
     this.revocations = stores.store("revokedTokens", { holds: "revoked tokens", given, local: () => own });
@@ -93,17 +97,30 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   /**
-   * A new token in place of a valid one, which is revoked: it can be refreshed once. `orig_iat` carries the time of the
-   * first token, so that nobody refreshes for ever.
+   * A new token in place of a valid one, which is revoked: it can be refreshed once. If it is used for that again, it was
+   * stolen or its successor was, so all its descendants end. `orig_iat` carries the time of the first token, so that
+   * nobody refreshes for ever, and `fam` the id of the first token. Throws 429 for a token that is too young, and for a
+   * subject with too many refreshes.
    */
   async refresh(given: string | Request): Promise<string> {
     const token = tokenOf(given);
-    const { claims, times, id } = await this.#check(token);
+    const verified = await this.#read(token);
+    const { claims, times, id } = verified;
+    const now = Date.now() / 1000;
+    if ((await this.#asked(() => this.revocations.has(id))) !== false) {
+      await this.#endFamily(verified, now);
+      throw invalid();
+    }
+    unlessRevoked(verified, await this.#familyEnded(verified));
     const { iat, exp, jti, nbf, ...kept } = claims;
-    const began = Number(claims["orig_iat"] ?? iat ?? Date.now() / 1000);
+    const began = Number(claims["orig_iat"] ?? iat ?? now);
     // Not `>=`, which is false for NaN.
-    if (!(Date.now() / 1000 < began + this.#config.refreshLimit)) throw invalid();
-    const next = this.createToken({ ...kept, orig_iat: began });
+    if (!(now < began + this.#config.refreshLimit)) throw invalid();
+    const tooYoung = Math.ceil(times.iat + this.#config.refreshAge - now);
+    if (tooYoung > 0) throw tooManyRequests(tooYoung);
+    const wait = this.#quota.take(claims.sub ?? familyOf(verified), now);
+    if (wait > 0) throw tooManyRequests(wait);
+    const next = this.createToken({ ...kept, orig_iat: began, fam: familyOf(verified) });
     // Of two that refresh the same token at once one wins.
     if (!(await this.#asked(() => this.revocations.add(id, times.exp + this.#config.leeway)))) throw invalid();
     this.#reader.forget(token);
@@ -113,7 +130,7 @@ class BaseJwtAuth extends SchemeAuth {
   /** Makes a token worthless before it expires. Throws 401 for what is not a token of ours. */
   async revoke(given: string | Request): Promise<void> {
     const token = tokenOf(given);
-    const verified = this.#reader.read(token);
+    const verified = await this.#find(token);
     if (verified === null) throw invalid();
     const until = verified.times.exp + this.#config.leeway;
     this.#reader.forget(token);
@@ -121,11 +138,52 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {
-    const verified = this.#reader.read(token);
-    if (verified === null || !isTimely(verified.times, Date.now() / 1000, this.#config.leeway)) throw invalid();
+    const verified = this.#read(token);
+    return isPromise(verified) ? verified.then((read) => this.#unrevoked(read)) : this.#unrevoked(verified);
+  }
+
+  #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
     const revoked = this.#asked(() => this.revocations.has(verified.id));
-    if (!isPromise(revoked)) return unlessRevoked(verified, revoked);
-    return revoked.then((verdict) => unlessRevoked(verified, verdict));
+    const ended = this.#familyEnded(verified);
+    if (!isPromise(revoked) && !isPromise(ended)) return unlessRevoked(unlessRevoked(verified, revoked), ended);
+    return Promise.all([revoked, ended]).then((verdicts) => verdicts.reduce(unlessRevoked, verified));
+  }
+
+  /** A token that is valid but for its revocation, which is not checked. */
+  #read(token: string): VerifiedToken | Promise<VerifiedToken> {
+    const found = this.#find(token);
+    return isPromise(found) ? found.then((verified) => this.#timely(verified)) : this.#timely(found);
+  }
+
+  #timely(verified: VerifiedToken | null): VerifiedToken {
+    if (verified === null || !isTimely(verified.times, Date.now() / 1000, this.#config.leeway)) throw invalid();
+    return verified;
+  }
+
+  /** The token, after its key has been loaded if it is not known. Without any keys no token can be judged: 503. */
+  #find(token: string): VerifiedToken | null | Promise<VerifiedToken | null> {
+    const verified = this.#reader.read(token);
+    if (verified !== null || this.#config.keys.version === undefined) return verified;
+    const loading = this.#reader.missingKey(token);
+    if (loading === null) return this.#unlessKeyless(null);
+    return loading.then(() => this.#unlessKeyless(this.#reader.read(token)));
+  }
+
+  #unlessKeyless(verified: VerifiedToken | null): VerifiedToken | null {
+    if (this.#config.keys.available === false) throw httpError("SERVICE_UNAVAILABLE");
+    return verified;
+  }
+
+  /** Only refreshed tokens have a family, so that others need one question to the store. */
+  #familyEnded(token: VerifiedToken): boolean | Promise<boolean> {
+    if (typeof token.claims["fam"] !== "string") return false;
+    return this.#asked(() => this.revocations.has(familyId(token)));
+  }
+
+  /** Kept until the last token that the family can have made by now has expired. */
+  async #endFamily(token: VerifiedToken, now: number): Promise<void> {
+    const { expiration, leeway } = this.#config;
+    await this.#asked(() => this.revocations.add(familyId(token), now + expiration + leeway));
   }
 
   /** Asks the store. If it fails, the token cannot be accepted: 503. */
@@ -152,6 +210,20 @@ function invalid(): Error {
 function unlessRevoked(token: VerifiedToken, revoked: unknown): VerifiedToken {
   if (revoked !== false) throw invalid();
   return token;
+}
+
+/** The id of the first token. */
+function familyOf({ claims, id }: VerifiedToken): string {
+  return typeof claims["fam"] === "string" ? claims["fam"] : id;
+}
+
+function familyId(token: VerifiedToken): string {
+  return `family:${familyOf(token)}`;
+}
+
+function tooManyRequests(seconds: number): Error {
+  const headers = { "Retry-After": String(seconds) };
+  return httpError("TOO_MANY_REQUESTS", undefined, { headers, extensions: { retry_after: seconds } });
 }
 
 function unavailable(cause: unknown): never {

@@ -4,6 +4,8 @@ import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
+import { fetchJwks, jwksAddress } from "./fetch-jwks.js";
+import type { Jwks, KeyRing } from "./key-set.js";
 import {
   hmacKey,
   type KeyInput,
@@ -14,10 +16,9 @@ import {
   type VerificationKey,
 } from "./keys.js";
 
-/** A JSON Web Key Set (RFC 7517 section 5). */
-export interface Jwks {
-  readonly keys: readonly (JsonWebKey & Readonly<Record<string, unknown>>)[];
-}
+import { fileTimes, ReloadedKeys, remoteTimes } from "./reloaded-keys.js";
+
+export type { Jwks, KeyRing };
 
 /** The source of the keys: a secret, a pair of keys, or a set, in a file or as an object. */
 export interface KeySources {
@@ -26,14 +27,6 @@ export interface KeySources {
   readonly privateKey?: KeyInput | undefined;
   readonly jwks?: Jwks | string | URL | undefined;
   readonly keyId?: string | undefined;
-}
-
-/** The keys of one configuration. A token chooses among them by `kid`, and brings none itself. */
-export interface KeyRing {
-  /** The key for a token's `kid`; null when there is none. */
-  find(kid: unknown): VerificationKey | null;
-  /** Null where tokens can be verified but not made. */
-  readonly signing: SigningKey | null;
 }
 
 const adviceBytes = 32;
@@ -46,7 +39,7 @@ export function keyRing(algorithm: Algorithm, sources: KeySources): KeyRing {
     const wanted = symmetric ? "secret" : "publicKey or privateKey";
     throw new ValueError(`JwtConfig with ${algorithm.name} takes exactly one source of keys: ${wanted}, or jwks`);
   }
-  if (jwks !== undefined) return fromSet(algorithm, readSet(jwks), sources.keyId);
+  if (jwks !== undefined) return fromJwks(algorithm, jwks, sources.keyId);
   if (symmetric !== (secret !== undefined)) {
     throw new ValueError(`JwtConfig with ${algorithm.name} takes ${symmetric ? "a secret" : "a key, not a secret"}`);
   }
@@ -72,8 +65,29 @@ function checkSecret(secret: string | Uint8Array): string | Uint8Array {
   return secret;
 }
 
+function fromJwks(algorithm: Algorithm, jwks: Jwks | string | URL, keyId: string | undefined): KeyRing {
+  const ringOf = (set: Jwks): KeyRing => fromSet(algorithm, set, keyId);
+  if (typeof jwks !== "string" && !(jwks instanceof URL)) return ringOf(readSet(jwks));
+  const url = jwksAddress(jwks);
+  if (url === null) {
+    const read = (): KeyRing => ringOf(readSet(jwks));
+    return new ReloadedKeys(async () => ({ ring: read(), maxAge: undefined }), fileTimes, read());
+  }
+  // A secret that is sent over the network, and that the issuer gives to everybody, is none.
+  if (algorithm.keyType === "oct") {
+    throw new ValueError(`JwtConfig with ${algorithm.name} takes no address in option 'jwks': its keys are secret`);
+  }
+  if (keyId !== undefined)
+    throw new ValueError("option 'keyId' in JwtConfig cannot be used with keys of another issuer");
+  return new ReloadedKeys(async () => {
+    const { set, maxAge } = await fetchJwks(url);
+    // One bad key of another issuer must not take the others with it.
+    return { ring: fromSet(algorithm, set, undefined, true), maxAge };
+  }, remoteTimes);
+}
+
 /** Keys for other uses and algorithms are passed over, as RFC 7517 section 5 asks. */
-function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined): KeyRing {
+function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined, lenient = false): KeyRing {
   const usable = set.keys.filter((jwk) => isUsable(jwk, algorithm));
   if (usable.length === 0) throw new ValueError(`option 'jwks' in JwtConfig holds no key for ${algorithm.name}`);
   const keys = new Map<unknown, VerificationKey>();
@@ -82,8 +96,13 @@ function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined): Ke
     if (keys.has(kid)) throw new ValueError("option 'jwks' in JwtConfig holds two keys with one kid");
     if (kid === undefined && usable.length > 1)
       throw new ValueError("option 'jwks' in JwtConfig holds a key without kid");
-    keys.set(kid, algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk));
+    try {
+      keys.set(kid, algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk));
+    } catch (error) {
+      if (!lenient) throw error;
+    }
   }
+  if (keys.size === 0) throw new ValueError("option 'jwks' in JwtConfig holds no key that can be used");
   const only = usable.length === 1 ? [...keys.values()][0]! : null;
   return {
     find: (kid) => (kid === undefined ? only : (keys.get(kid) ?? null)),

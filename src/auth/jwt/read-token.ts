@@ -18,8 +18,11 @@ export class TokenReader {
   /** Headers of tokens that were verified, with the key they lead to. */
   readonly #headers = new Map<string, VerificationKey>();
 
+  #version: number | undefined;
+
   constructor(config: JwtConfig) {
     this.#config = config;
+    this.#version = config.keys.version;
     this.#memory = new TokenMemory(config.cache);
   }
 
@@ -29,9 +32,18 @@ export class TokenReader {
     const first = token.indexOf(".");
     const last = token.lastIndexOf(".");
     if (first <= 0 || last <= first + 1 || token.indexOf(".", first + 1) !== last) return null;
+    this.#followKeys();
     const input = token.slice(0, last);
     const signature = token.slice(last + 1);
     return this.#memory.find(input, signature) ?? this.#verify(input, signature, first);
+  }
+
+  /** Loads the key that a token names if it is not known, where keys can be loaded. Null if that is of no use. */
+  missingKey(token: string): Promise<void> | null {
+    const { keys } = this.#config;
+    if (keys.missing === undefined || token.length > maxLength) return null;
+    const header = this.#acceptedHeader(token.slice(0, token.indexOf(".")));
+    return header && keys.missing(header["kid"]);
   }
 
   /** Removes a token from the cache. */
@@ -59,12 +71,29 @@ export class TokenReader {
    * are refused.
    */
   #keyFor(segment: string): VerificationKey | null {
+    const header = this.#acceptedHeader(segment);
+    return header && this.#config.keys.find(header["kid"]);
+  }
+
+  #acceptedHeader(segment: string): Record<string, unknown> | null {
     const header = decode(segment);
     if (header === null || header["alg"] !== this.#config.algorithm) return null;
     if (header["crit"] !== undefined || header["b64"] !== undefined) return null;
     const { typ, kid } = header;
     if (typ === undefined ? this.#config.type !== null : !this.#accepts(typ)) return null;
-    return kid === undefined || typeof kid === "string" ? this.#config.keys.find(kid) : null;
+    return kid === undefined || typeof kid === "string" ? header : null;
+  }
+
+  /** Forgets everything that keys have verified when they are replaced, or too old. */
+  #followKeys(): void {
+    const { keys } = this.#config;
+    if (keys.version === undefined) return;
+    keys.keepFresh?.();
+    const { version, available } = keys;
+    if (version === this.#version && available !== false) return;
+    this.#version = version;
+    this.#headers.clear();
+    this.#memory.clear();
   }
 
   #accepts(typ: unknown): boolean {

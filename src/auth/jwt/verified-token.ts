@@ -41,6 +41,10 @@ export class TokenMemory {
     this.#entries.set(detached(input), { signature: Buffer.from(signature), token });
   }
 
+  clear(): void {
+    this.#entries.clear();
+  }
+
   delete(input: string): void {
     this.#entries.delete(input);
   }

@@ -2,7 +2,8 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { joinPaths } from "../../routing/pattern.js";
-import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe } from "./check.js";
+import { listenForSilentWorkers, silentWorkers } from "../../server/silent-workers.js";
+import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe, HealthResult } from "./check.js";
 import { HealthCheckConfig, type HealthOptions } from "./config.js";
 import { HealthChecks } from "./health-checks.js";
 import type { HealthReport } from "./report.js";
@@ -39,6 +40,10 @@ export const healthFeature = feature<HealthFeature>({
   async prepare(host) {
     const { config, checks } = stateOf(host);
     if (config === null) return;
+    if (host.settings.workers > 1) {
+      listenForSilentWorkers();
+      checks.add("workers", workersHealth);
+    }
     const { healthReport, healthResponse } = await import("./report.js");
     const settings = settingsOf(host, config.cacheSeconds);
     const add = (path: string, probe: HealthProbe | null): void =>
@@ -69,6 +74,13 @@ export function currentHealth(host: Host): Promise<HealthReport> | null {
   return import("./report.js").then(({ healthReport }) =>
     healthReport(null, host.phase, checks, config ?? new HealthCheckConfig(), settings),
   );
+}
+
+/** The others serve meanwhile, so the application is DEGRADED, not DOWN. The worker itself cannot tell. */
+function workersHealth(): HealthResult {
+  const { length } = silentWorkers();
+  if (length === 0) return "UP";
+  return { status: "DEGRADED", message: `${length} ${length === 1 ? "worker does" : "workers do"} not respond` };
 }
 
 function settingsOf(host: Host, cacheSeconds: number): CheckSettings {

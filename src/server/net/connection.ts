@@ -137,8 +137,12 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
     }
   }
 
-  /** The server drains: a connection without a request ends now, the others after their response. */
-  drain(): void {
+  /**
+   * The server drains: a connection without a request ends now, the others after their response. The first request of a
+   * new connection may be on its way: it has the time until the last call.
+   */
+  drain(last = true): void {
+    if (this.phase === FRESH && !last) return;
     if (this.phase === REQUEST || this.phase >= UPGRADING || this.held.bytes !== null) return;
     if (this.socket.writableLength > 0) this.close();
     else this.socket.destroy();

@@ -1,3 +1,4 @@
+import { type ClientCertificate, clientCertificateOf } from "../../http/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 import { FieldIndex } from "./fields.js";
 import type { HeadParser } from "./head.js";
@@ -6,6 +7,7 @@ import type { HeadParser } from "./head.js";
 export interface Peer {
   readonly remoteAddress: string;
   readonly secure: boolean;
+  readonly socket: object;
 }
 
 /** A request as it lies in the bytes received. The fields are decoded when the first one is asked for. */
@@ -47,6 +49,10 @@ export class NetRequestSource implements RequestSource {
 
   get secure(): boolean {
     return this.#peer.secure;
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return clientCertificateOf(this.#peer.socket);
   }
 
   header(name: string): string | undefined {

@@ -4,7 +4,14 @@ import type { HttpError } from "../../errors/http-error.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
-import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import {
+  type Dispatch,
+  firstRequestGrace,
+  type ListenAddress,
+  type Transport,
+  type TransportFactory,
+  type TransportOptions,
+} from "../transport.js";
 import { Connection, type ConnectionHost } from "./connection.js";
 import { type Deadlines, deadlinesOf } from "./deadlines.js";
 import { HeadParser } from "./head.js";
@@ -92,7 +99,11 @@ class NetTransport implements Transport, ConnectionHost {
   drain(): Promise<void> {
     this.draining = true;
     this.#server?.close();
-    for (const connection of this.#open) connection.drain();
+    for (const connection of this.#open) connection.drain(false);
+    const rest = setTimeout(() => {
+      for (const connection of this.#open) connection.drain();
+    }, firstRequestGrace);
+    rest.unref();
     return new Promise((resolve) => {
       this.#whenEmpty = resolve;
       this.#checkEmpty();
@@ -154,12 +165,19 @@ class NetTransport implements Transport, ConnectionHost {
       } as typeof tls,
       (socket) => this.accept(socket),
     );
-    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    server.on("tlsClientError", (error, socket) => {
+      socket.destroy();
+      this.#options.onHandshakeError?.(error);
+    });
     server.on("connection", (socket: Socket) => {
+      // A handshake under way counts as a connection.
+      const { maxConnections } = this.#options;
+      if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
       this.#raw.add(socket);
       socket.on("error", ignore);
       socket.on("close", () => this.#raw.delete(socket));
     });
+    this.#options.onSecureServer?.(server);
     return server;
   }
 

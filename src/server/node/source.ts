@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
+import { type ClientCertificate, clientCertificateOf } from "../../http/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 
 /** A request that node:http has read. */
@@ -27,6 +28,10 @@ export class NodeRequestSource implements RequestSource {
 
   get secure(): boolean {
     return (this.#message.socket as TLSSocket | null)?.encrypted === true;
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return clientCertificateOf(this.#message.socket);
   }
 
   // Not `message.headers`: that drops repeated fields, or joins them, by the name.

@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Server as TlsServer } from "node:tls";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
@@ -9,7 +10,14 @@ import { Clock } from "../clock.js";
 import { HeadParser } from "../net/head.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
 import { NetRequestSource } from "../net/source.js";
-import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import {
+  type Dispatch,
+  firstRequestGrace,
+  type ListenAddress,
+  type Transport,
+  type TransportFactory,
+  type TransportOptions,
+} from "../transport.js";
 import { errorOf, refuseConnection } from "./client-error.js";
 import { type ExchangeOwner, NodeExchange } from "./exchange.js";
 import { createRequestListener, createUpgradeListener, RawExchange, type UpgradeOwner } from "./listener.js";
@@ -70,7 +78,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   drain(): Promise<void> {
     this.draining = true;
     this.#server.close();
-    for (const socket of this.#open) if (!this.#exchanges.has(socket)) socket.destroy();
+    this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
+    const rest = setTimeout(() => this.#closeIdle(() => true), firstRequestGrace);
+    rest.unref();
     return new Promise((resolve) => {
       this.#whenEmpty = resolve;
       this.#checkEmpty();
@@ -141,7 +151,19 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     server.timeout = 0;
     const secure = this.#options.tls !== null;
     server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => this.#opened(socket));
-    if (secure) server.on("connection", (socket: Socket) => this.#track(this.#raw, socket));
+    if (secure) {
+      server.on("connection", (socket: Socket) => {
+        // A handshake under way counts as a connection.
+        const { maxConnections } = this.#options;
+        if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
+        this.#track(this.#raw, socket);
+      });
+      server.on("tlsClientError", (error: Error, socket: Duplex) => {
+        socket.destroy();
+        this.#options.onHandshakeError?.(error);
+      });
+      this.#options.onSecureServer?.(server as unknown as TlsServer);
+    }
     server.on("request", createRequestListener(this, this.#options));
     server.on("checkContinue", createRequestListener(this, this.#options, true));
     server.on("checkExpectation", (message, response) =>
@@ -169,6 +191,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #clientError(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
+    // Of a handshake that fails, https.Server emits this event too.
+    if (this.#options.tls !== null && !this.#open.has(socket)) return;
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
       if (error.code === "HPE_INVALID_METHOD" && this.#runUnknownMethod(error.rawPacket, socket as Socket)) return;
@@ -207,6 +231,15 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     const write = this.clock.ticksFor(writeTimeout);
     for (const exchanges of this.#exchanges.values()) {
       for (const exchange of exchanges) exchange.checkDeadlines(body, bodyTotal, write);
+    }
+  }
+
+  #closeIdle(condition: (socket: Duplex) => boolean): void {
+    for (const socket of this.#open) {
+      if (this.#exchanges.has(socket) || !condition(socket)) continue;
+      // The rest of a response may still have to be written.
+      if (socket instanceof Socket && socket.writableLength > 0) socket.destroySoon();
+      else socket.destroy();
     }
   }
 

@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { App, Authenticated, createLogger, JwtAuth, JwtConfig, type RevocationStore, UnauthorizedError } from "stoa";
 import { serve } from "stoa/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { MemoryRevocations } from "../../../src/auth/jwt/revocations.js";
 import fc from "../../support/properties.js";
 import { forge, inOneHour, secret } from "../tokens.js";
 
@@ -471,9 +472,67 @@ describe("revoke and refresh", () => {
     expect(claims).toMatchObject({ sub: "ada", role: "admin", orig_iat: iat, iat: iat! + 1000, exp: iat! + 4600 });
     expect(claims.jti).not.toBe(jti);
     await expect(jwt.verify(first)).rejects.toThrow(UnauthorizedError);
-    await expect(jwt.refresh(first)).rejects.toThrow(UnauthorizedError);
     const twice = await Promise.allSettled([jwt.refresh(second), jwt.refresh(second)]);
     expect(twice.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await expect(jwt.refresh(first)).rejects.toThrow(UnauthorizedError);
+  });
+
+  it("end all descendants of a token that is refreshed a second time, and no other token", async () => {
+    const jwt = new JwtAuth({ secret });
+    const first = jwt.createToken({ sub: "ada" });
+    const other = await jwt.refresh(jwt.createToken({ sub: "ada" }));
+    const second = await jwt.refresh(first);
+    const third = await jwt.refresh(second);
+    await jwt.verify(third);
+    await expect(jwt.refresh(first)).rejects.toThrow(UnauthorizedError);
+    await expect(jwt.verify(third)).rejects.toThrow(UnauthorizedError);
+    await expect(jwt.refresh(third)).rejects.toThrow(UnauthorizedError);
+    await jwt.verify(other);
+  });
+
+  it("are limited for each subject, so that one client cannot fill the store for all", async () => {
+    const revocations = new MemoryRevocations(10);
+    const jwt = new JwtAuth({ secret, revocations, maxRefreshes: 5 });
+    const app = jwtApp(jwt);
+    app.post("/refresh", async (request) => ({ token: await jwt.refresh(request) }));
+    const refresh = (token: string) =>
+      app.request("/refresh", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+    let token = jwt.createToken({ sub: "mallory" });
+    for (let i = 0; i < 5; i++) token = ((await (await refresh(token)).json()) as { token: string }).token;
+    const refused = await refresh(token);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(3000);
+    expect(await refused.json()).toMatchObject({ retry_after: Number(refused.headers.get("Retry-After")) });
+    expect(revocations.size).toBe(5);
+    await jwt.verify(token);
+    await jwt.revoke(jwt.createToken({ sub: "ada" }));
+    await jwt.refresh(jwt.createToken({ sub: "ada" }));
+    // A subject that has used up its refreshes can still log out.
+    await jwt.revoke(token);
+    await expect(jwt.verify(token)).rejects.toThrow(UnauthorizedError);
+  });
+
+  it("can be refreshed again when the time of the limit is over", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const jwt = new JwtAuth({ secret, maxRefreshes: 1, expiration: 600 });
+    const token = await jwt.refresh(jwt.createToken({ sub: "ada" }));
+    await expect(jwt.refresh(token)).rejects.toMatchObject({ status: 429 });
+    vi.setSystemTime(Date.now() + 599_000);
+    const kept = jwt.createToken({ sub: "ada" });
+    await expect(jwt.refresh(kept)).rejects.toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
+    vi.setSystemTime(Date.now() + 1_000);
+    await jwt.refresh(kept);
+  });
+
+  it("refuse to refresh a token that is too young, and leave it valid", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
+    const jwt = new JwtAuth({ secret, refreshAge: 60 });
+    const token = jwt.createToken({ sub: "ada" });
+    vi.setSystemTime(Date.now() + 59_000);
+    await expect(jwt.refresh(token)).rejects.toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
+    await jwt.verify(token);
+    vi.setSystemTime(Date.now() + 1_000);
+    await jwt.refresh(token);
   });
 
   it("refresh() is refused after the limit, however often a token was refreshed", async () => {

@@ -84,6 +84,29 @@ export function get(url: string, agent?: object): Promise<{ status: number; text
   });
 }
 
+/** The workers that respond, once there are as many as expected and none of those excluded. */
+export async function respondingWorkers(url: string, count: number, except: readonly string[] = []): Promise<string[]> {
+  const seen = new Set<string>();
+  await until(async () => {
+    const pid = await get(`${url}/pid`).then(
+      ({ text }) => text,
+      () => "",
+    );
+    if (pid && !except.includes(pid)) seen.add(pid);
+    return seen.size >= count;
+  });
+  return [...seen];
+}
+
+export function isAlive(pid: string): boolean {
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Waits for a condition, with a bound that only a fault reaches. */
 export async function until(
   condition: () => boolean | Promise<boolean>,

@@ -1,38 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { get, Program, type ProgramOptions, patient, until } from "./program.js";
+import { get, isAlive, Program, type ProgramOptions, patient, respondingWorkers, until } from "./program.js";
 
 function workers(count: number, options: ProgramOptions = {}): Program {
   return new Program({ ...options, args: ["--workers", String(count), ...(options.args ?? [])] });
-}
-
-const pid = async (url: string): Promise<string> => (await get(`${url}/pid`)).text;
-
-/** The workers that respond, once there are as many as expected and none of those excluded. */
-async function answering(url: string, count: number, except: readonly string[] = []): Promise<string[]> {
-  const seen = new Set<string>();
-  await until(async () => {
-    const answered = await pid(url).catch(() => "");
-    if (answered && !except.includes(answered)) seen.add(answered);
-    return seen.size >= count;
-  });
-  return [...seen];
-}
-
-function isAlive(pid: string): boolean {
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 describe("workers", patient, () => {
   it("Workers serve one address in several processes, with hooks in each and none in the supervisor", async () => {
     const program = workers(2);
     const url = await program.url();
-    const pids = await answering(url, 2);
+    const pids = await respondingWorkers(url, 2);
     expect(pids).not.toContain(String(program.child.pid));
     await program.shows(/running/, 3);
     program.child.kill("SIGTERM");
@@ -56,45 +34,65 @@ describe("workers", patient, () => {
   it("A killed worker is replaced while the others serve nearly everything", async () => {
     const program = workers(2);
     const url = await program.url();
-    const [victim, other] = await answering(url, 2);
+    const [victim, other] = await respondingWorkers(url, 2);
     let failures = 0;
     process.kill(Number(victim), "SIGKILL");
     for (let i = 0; i < 100; i++) await get(url).catch(() => failures++);
     expect(failures).toBeLessThanOrEqual(2);
     await program.shows(/was ended by SIGKILL; another takes its place/);
-    const pids = await answering(url, 2, [victim!]);
+    const pids = await respondingWorkers(url, 2, [victim!]);
     expect(pids).toContain(other);
   });
 
   it("Workers that are all killed at once are replaced, on the same port", async () => {
     const program = workers(2);
     const url = await program.url();
-    const victims = await answering(url, 2);
+    const victims = await respondingWorkers(url, 2);
     for (const victim of victims) process.kill(Number(victim), "SIGKILL");
-    expect(await answering(url, 2, victims)).toHaveLength(2);
+    expect(await respondingWorkers(url, 2, victims)).toHaveLength(2);
   });
 
   it("Workers that run out of heap are replaced", async () => {
     const program = workers(2, { node: ["--max-old-space-size=60"] });
     const url = await program.url();
-    const pids = await answering(url, 2);
+    const pids = await respondingWorkers(url, 2);
     await get(`${url}/heap`).catch(() => {});
     await until(() => pids.some((worker) => !isAlive(worker)));
     const dead = pids.filter((worker) => !isAlive(worker));
     expect(dead).toHaveLength(1);
-    expect(await answering(url, 2, dead)).toContain(pids.find((worker) => !dead.includes(worker)));
+    expect(await respondingWorkers(url, 2, dead)).toContain(pids.find((worker) => !dead.includes(worker)));
   });
 
   it("A worker is replaced as soon as an uncaught error makes it drain", async () => {
     const program = workers(2);
     const url = await program.url();
-    await answering(url, 2);
+    await respondingWorkers(url, 2);
     const slow = Promise.all([get(`${url}/slow?ms=1000`), get(`${url}/slow?ms=1000`)]);
     await program.shows(/slow begins/, 2);
     await get(`${url}/throw`);
     await program.shows(/^startup \d+$/m, 3);
     for (const answer of await slow) expect(answer.status).toBe(200);
     expect(program.stdout).toMatch(/worker \d+ leaves; another takes its place/);
+  });
+
+  it("that keep dying of uncaught errors are replaced for ever, and no other connection is lost", async () => {
+    const program = workers(2, { env: { FAULT: "startup is slow" } });
+    const url = await program.url();
+    await respondingWorkers(url, 2);
+    let running = true;
+    const failures: unknown[] = [];
+    const client = async (): Promise<void> => {
+      while (running) await get(url).catch((error) => failures.push(error));
+    };
+    const clients = [client(), client(), client(), client()];
+    await until(async () => {
+      expect(await get(`${url}/reject`)).toMatchObject({ status: 200 });
+      return program.stdout.split("leaves; another takes its place").length > 8;
+    });
+    running = false;
+    await Promise.all(clients);
+    expect(failures).toEqual([]);
+    expect(program.child.exitCode).toBeNull();
   });
 
   it("Workers that never start stop the server with one reason", async () => {
@@ -116,7 +114,7 @@ describe("workers", patient, () => {
   it("Workers drain once if all processes get a signal, however often", async () => {
     const program = workers(2);
     const url = await program.url();
-    const pids = await answering(url, 2);
+    const pids = await respondingWorkers(url, 2);
     const answers = Promise.all([get(`${url}/slow?ms=700`), get(`${url}/slow?ms=700`)]);
     await program.shows(/slow begins/, 2);
     for (const worker of pids) {
@@ -133,7 +131,7 @@ describe("workers", patient, () => {
   it("A second signal kills the workers", async () => {
     const program = workers(2, { options: { shutdownTimeout: 60 } });
     const url = await program.url();
-    const pids = await answering(url, 2);
+    const pids = await respondingWorkers(url, 2);
     get(`${url}/slow?ms=30000`).catch(() => {});
     await program.shows(/slow begins/);
     program.child.kill("SIGTERM");
@@ -156,7 +154,7 @@ describe("workers", patient, () => {
   it("Workers respond to requests in flight and end when their supervisor dies", async () => {
     const program = workers(2);
     const url = await program.url();
-    const pids = await answering(url, 2);
+    const pids = await respondingWorkers(url, 2);
     const slow = get(`${url}/slow?ms=700`);
     await program.shows(/slow begins/);
     program.child.kill("SIGKILL");
@@ -168,7 +166,7 @@ describe("workers", patient, () => {
   it("A message that a worker publishes reaches the other workers, and not itself", async () => {
     const program = workers(2);
     const url = await program.url();
-    await answering(url, 2);
+    await respondingWorkers(url, 2);
     const speaker = Number((await get(`${url}/publish?word=hello`)).text);
     const heard = new Map<number, unknown>();
     await until(async () => {
@@ -183,7 +181,7 @@ describe("workers", patient, () => {
     const file = new URL("./fixtures/foreign-cluster.ts", import.meta.url).pathname;
     const program = new Program({ file, args: ["--env", "production", "--workers", "2"] });
     const url = await program.url();
-    const parent = execFileSync("ps", ["-o", "ppid=", "-p", await pid(url)], { encoding: "utf8" });
+    const parent = execFileSync("ps", ["-o", "ppid=", "-p", (await get(`${url}/pid`)).text], { encoding: "utf8" });
     expect(Number(parent)).toBe(program.child.pid);
   });
 });

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { get, isAlive, Program, patient, respondingWorkers, until } from "./program.js";
+
+const twoWorkers = ["--workers", "2"];
+
+describe("a stuck process", patient, () => {
+  it.each(["/endless", "/expression"])("is killed and replaced, and the log names the place (%s)", async (path) => {
+    const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 } });
+    const url = await program.url();
+    const pids = await respondingWorkers(url, 2);
+    const lost = get(url + path).catch((error: Error) => error);
+    const line = JSON.parse((await program.shows(/^.*ran no turn of its event loop.*$/m))[0]);
+    expect(line.msg).toBe(`worker ${line.pid} ran no turn of its event loop for 1 s, at ${line.at}; it is killed`);
+    expect(line.at).toMatch(/^.+ \(\/.*\/target\.ts:[\d:]+\)$/);
+    expect(line.stack[0]).toBe(line.at);
+    expect(await lost).toBeInstanceOf(Error);
+    const others = pids.filter((pid) => pid !== String(line.pid));
+    expect(others).toHaveLength(1);
+    expect(await respondingWorkers(url, 2, [String(line.pid)])).toContain(others[0]);
+  });
+
+  it("is killed without a supervisor too, and standard error names the place", async () => {
+    const program = new Program({ options: { stuckTimeout: 1 } });
+    get(`${await program.url()}/endless`).catch(() => {});
+    expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
+    expect(program.stderr).toMatch(
+      /^stoa: the process \d+ ran no turn of its event loop for 1 s, at .+ \(.*target\.ts:[\d:]+\); it is killed\n$/,
+    );
+  });
+
+  it("that is the supervisor is killed, and its workers end", async () => {
+    const program = new Program({
+      args: twoWorkers,
+      options: { stuckTimeout: 1 },
+      env: { FAULT: "supervisor is stuck" },
+    });
+    expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
+    expect(program.stderr).toMatch(/ran no turn of its event loop for 1 s/);
+    const pids = [...program.stdout.matchAll(/^startup (\d+)$/gm)].map((match) => match[1]!);
+    expect(pids).toHaveLength(2);
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
+  it("does not outlive its supervisor", async () => {
+    const program = new Program({ args: twoWorkers, options: { shutdownTimeout: 1, stuckTimeout: 1000 } });
+    const url = await program.url();
+    const pids = await respondingWorkers(url, 2);
+    get(`${url}/endless`).catch(() => {});
+    await program.shows(/block begins/);
+    program.child.kill("SIGKILL");
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
+  it("is not one that is busy, but comes round again and again", async () => {
+    const program = new Program({ args: twoWorkers, options: { stuckTimeout: 2 } });
+    const url = await program.url();
+    const { status, text } = await get(`${url}/busy?slices=20`);
+    expect(status).toBe(200);
+    expect(isAlive(text)).toBe(true);
+    expect(program.stdout).not.toContain("ran no turn");
+  });
+
+  it("is shown by the readiness of the others as long as it does not respond", async () => {
+    const file = new URL("./fixtures/health-program.ts", import.meta.url).pathname;
+    const program = new Program({ file, args: twoWorkers });
+    const url = await program.url();
+    const pids = await respondingWorkers(url, 2);
+    const workers = async () => JSON.parse((await get(`${url}/health/ready`)).text).checks.workers;
+    // Once it is stopped, the other one responds to all, but for one connection that was handed over already.
+    process.kill(Number(pids[0]), "SIGSTOP");
+    const shown = new Set<string>();
+    const ask = () =>
+      workers().then(
+        (check) => shown.add(`${check.status} ${check.message ?? ""}`),
+        () => {},
+      );
+    await until(() => {
+      void ask();
+      return shown.has("DEGRADED 1 worker does not respond");
+    });
+    process.kill(Number(pids[0]), "SIGCONT");
+    shown.clear();
+    await until(() => ask().then(() => shown.has("UP ")));
+    expect((await respondingWorkers(url, 2)).toSorted()).toEqual(pids.toSorted());
+  });
+});

@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { Response } from "../../src/http/response.js";
+import type { Logger } from "../../src/internal/logger.js";
+import { run } from "../../src/server/run.js";
+import type { RunOptions } from "../../src/server/run-options.js";
+import type { RunTarget } from "../../src/server/run-target.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readTls } from "../../src/server/tls/fields.js";
+import { TlsKeeper } from "../../src/server/tls/keeper.js";
+
+const fixture = (name: string): string => new URL(`./fixtures/${name}`, import.meta.url).pathname;
+const pem = (name: string): string => readFileSync(fixture(name), "utf8");
+const local = { cert: fixture("cert.pem"), key: fixture("key.pem") };
+const hosts = { cert: fixture("hosts.pem"), key: fixture("hosts-key.pem") };
+const rsa = { cert: fixture("rsa.pem"), key: fixture("rsa-key.pem") };
+const transports = ["net", "node"] as const;
+
+const servers: RunningServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+interface Log {
+  readonly lines: { readonly text: string; readonly fields: unknown }[];
+  readonly refused: string[];
+}
+
+async function start(options: RunOptions): Promise<{ port: number } & Log> {
+  const log: Log = { lines: [], refused: [] };
+  const target: RunTarget = {
+    dispatch: (request) =>
+      Response.json({ subject: request.clientCertificate?.subject, authorized: request.clientCertificate?.authorized }),
+    logger: recording(log),
+    refused: (code) => void log.refused.push(code),
+    configure: () => {},
+    start: async () => {},
+    beginDrain: () => {},
+    stop: async () => {},
+    links: () => [],
+  };
+  const server = await run(target, { port: 0, exit: false, shutdownTimeout: 1, ...options });
+  servers.push(server);
+  return { port: server.address.port, ...log };
+}
+
+function recording({ lines }: Log): Logger {
+  const line = (text: string, fields: unknown = {}): void => void lines.push({ text, fields });
+  const logger: Logger = { debug: line, info: line, warn: line, error: line, child: () => logger };
+  return logger;
+}
+
+/** Connects, and rejects if the server refuses: in TLS 1.3 that comes after the client's handshake. */
+async function dial(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+async function ask(port: number, options: ConnectionOptions = {}): Promise<{ subject?: object; authorized?: boolean }> {
+  const socket = await dial(port, options);
+  socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  let text = "";
+  for await (const piece of socket.setEncoding("utf8")) text += piece;
+  return JSON.parse(text.slice(text.indexOf("\r\n\r\n")));
+}
+
+const nameOf = (socket: TLSSocket): unknown => socket.getPeerCertificate().subject.CN;
+
+describe.each(transports)("TLS on the %s transport", (transport) => {
+  it("chooses the certificate by the host that the client asks for", async () => {
+    const { port } = await start({ transport, tls: { ...local, certificates: [hosts] } });
+    const names: Record<string, unknown> = {};
+    for (const servername of ["a.example", "x.b.example", "A.EXAMPLE", "localhost", "c.example", "x.y.b.example"]) {
+      names[servername] = nameOf(await dial(port, { servername }));
+    }
+    expect(names).toEqual({
+      "a.example": "a.example",
+      "x.b.example": "a.example",
+      "A.EXAMPLE": "a.example",
+      localhost: "localhost",
+      "c.example": "localhost",
+      "x.y.b.example": "localhost",
+    });
+    expect(nameOf(await dial(port))).toBe("localhost");
+  });
+
+  it("requires a certificate of the configured authority from clients, on every host", async () => {
+    const tls = { ...local, certificates: [hosts], clientCertificates: { ca: fixture("ca.pem") } };
+    const { port, refused } = await start({ transport, tls });
+    const client = { cert: pem("client.pem"), key: pem("client-key.pem") };
+    const foreign = { cert: pem("foreign-client.pem"), key: pem("foreign-client-key.pem") };
+    for (const servername of ["localhost", "a.example"]) {
+      expect(await ask(port, { servername, ...client })).toEqual({
+        subject: { CN: "billing", O: "Example" },
+        authorized: true,
+      });
+      await expect(ask(port, { servername, ...foreign })).rejects.toThrow();
+      await expect(ask(port, { servername })).rejects.toThrow();
+    }
+    await expect.poll(() => refused).toEqual(Array(4).fill("TLS_HANDSHAKE_FAILED"));
+  });
+
+  it("lets clients in without one where it is not required, and the request knows", async () => {
+    const tls = { ...local, clientCertificates: { ca: fixture("ca.pem"), required: false } };
+    const { port } = await start({ transport, tls });
+    const foreign = { cert: pem("foreign-client.pem"), key: pem("foreign-client-key.pem") };
+    expect(await ask(port)).toEqual({});
+    expect(await ask(port, foreign)).toEqual({ subject: { CN: "billing" }, authorized: false });
+  });
+
+  it.each(["AES128-SHA", "AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384"])(
+    "refuses %s: CBC, or no forward secrecy",
+    async (ciphers) => {
+      const { port } = await start({ transport, tls: rsa });
+      await expect(dial(port, { ciphers, maxVersion: "TLSv1.2" })).rejects.toThrow(/handshake failure/);
+    },
+  );
+
+  it("speaks TLS 1.2 and 1.3 by default, and none that is older than the configured one", async () => {
+    const { port } = await start({ transport, tls: rsa });
+    expect((await dial(port, { maxVersion: "TLSv1.2" })).getProtocol()).toBe("TLSv1.2");
+    expect((await dial(port)).getProtocol()).toBe("TLSv1.3");
+    const old: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
+    await expect(dial(port, old)).rejects.toThrow();
+    const strict = await start({ transport, tls: { ...rsa, minVersion: "TLSv1.3" } });
+    await expect(dial(strict.port, { maxVersion: "TLSv1.2" })).rejects.toThrow();
+    expect((await dial(strict.port)).getProtocol()).toBe("TLSv1.3");
+  });
+
+  it("offers the configured ciphers only", async () => {
+    const { port } = await start({ transport, tls: { ...rsa, ciphers: "ECDHE-RSA-AES256-GCM-SHA384" } });
+    const socket = await dial(port, { maxVersion: "TLSv1.2" });
+    expect(socket.getCipher().name).toBe("ECDHE-RSA-AES256-GCM-SHA384");
+    const other = { ciphers: "ECDHE-RSA-AES128-GCM-SHA256", maxVersion: "TLSv1.2" } as const;
+    await expect(dial(port, other)).rejects.toThrow();
+  });
+
+  it("counts handshakes under way as connections", async () => {
+    const { port } = await start({ transport, tls: local, maxConnections: 2, headTimeout: 3 });
+    const silent = [connectPlain(port, "127.0.0.1"), connectPlain(port, "127.0.0.1")];
+    for (const socket of silent) {
+      onTestFinished(() => void socket.destroy());
+      await once(socket, "connect");
+    }
+    await expect(dial(port)).rejects.toThrow();
+    for (const socket of silent) socket.destroy();
+    const result = () => dial(port).then(nameOf, () => "refused");
+    await expect.poll(result, { timeout: 30_000 }).toBe("localhost");
+  });
+
+  it("counts handshakes that fail, and logs one line about them in ten seconds", async () => {
+    const { port, lines, refused } = await start({ transport, tls: local });
+    for (let i = 0; i < 5; i++) {
+      const socket = connectPlain(port, "127.0.0.1");
+      socket.on("error", () => {});
+      socket.write("GET / HTTP/1.1\r\n\r\n");
+      await once(socket.resume(), "close");
+    }
+    await expect.poll(() => refused).toEqual(Array(5).fill("TLS_HANDSHAKE_FAILED"));
+    const failed = lines.filter(({ text }) => text === "a TLS handshake failed");
+    expect(failed).toEqual([
+      { text: expect.anything(), fields: { code: "TLS_HANDSHAKE_FAILED", reason: "ERR_SSL_HTTP_REQUEST" } },
+    ]);
+  });
+
+  it("uses new certificates when their files change, and the old ones while the new are not valid", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
+    copyFileSync(local.cert, files.cert);
+    copyFileSync(local.key, files.key);
+    const { port, lines } = await start({ transport, tls: files });
+    const before = await dial(port);
+    writeFileSync(files.cert, "half of a cert");
+    await expect.poll(() => lines.map(({ text }) => text).join(), { timeout: 30_000 }).toMatch(/old ones stay in use/);
+    expect(nameOf(await dial(port))).toBe("localhost");
+    copyFileSync(hosts.cert, files.cert);
+    copyFileSync(hosts.key, files.key);
+    await expect.poll(() => dial(port).then(nameOf), { timeout: 30_000 }).toBe("a.example");
+    expect(before.destroyed).toBe(false);
+  });
+});
+
+describe("session tickets", () => {
+  it("are not given where clients have certificates: authorities could change", async () => {
+    const { port } = await start({ tls: { ...rsa, clientCertificates: { ca: fixture("ca.pem"), required: false } } });
+    const options = { maxVersion: "TLSv1.2" } as const;
+    const first = await dial(port, options);
+    const session = first.getSession();
+    expect((await dial(port, { ...options, ...(session && { session }) })).isSessionReused()).toBe(false);
+  });
+});
+
+describe("the options of TLS", () => {
+  it.each([
+    [{ cert: "x" }, /tls needs both 'cert' and 'key'/],
+    [{ ...local, certificates: [{ cert: "x" }] }, /tls\.certificates needs both 'cert' and 'key'/],
+    [{ ...local, certificates: [{ ...local, host: "a" }] }, /unknown option 'host' in tls\.certificates/],
+    [{ ...local, clientCertificates: {} }, /tls\.clientCertificates needs 'ca'/],
+    [{ ...local, min_version: "TLSv1.1" }, /option 'min_version' in tls must be one of "TLSv1.2", "TLSv1.3"/],
+    [{ ...local, ciphers: "" }, /option 'ciphers' in tls must be a non-empty string/],
+  ])("refuse %j", (options, message) => {
+    expect(() => readTls(options)).toThrow(message);
+  });
+
+  it("refuse ciphers that do not exist when the server starts", () => {
+    const logger = recording({ lines: [], refused: [] });
+    expect(() => new TlsKeeper({ ...local, ciphers: "NONE-SUCH" }, logger)).toThrow(/no cipher/);
+  });
+});
