@@ -58,7 +58,10 @@ export type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "./bat
 export { currentRequest } from "./batteries/request-context/request-context.js";
 export type { RequestLogOptions } from "./batteries/request-log/request-log.js";
 export type { RequestRooms } from "./batteries/rooms/feature.js";
-export type { JoinOptions as RoomJoinOptions, StreamOptions as RoomStreamOptions } from "./batteries/rooms/join-options.js";
+export type {
+  JoinOptions as RoomJoinOptions,
+  StreamOptions as RoomStreamOptions,
+} from "./batteries/rooms/join-options.js";
 export type { RoomsOptions } from "./batteries/rooms/options.js";
 export type { Room, RoomMember, RoomMembers, RoomMessage } from "./batteries/rooms/room.js";
 export type { RoomStore } from "./batteries/rooms/store.js";

@@ -36,6 +36,8 @@ export class StoreRegistry {
     const { default: cluster } = await import("node:cluster");
     if (cluster.worker !== undefined && cluster.worker.id !== 1) return;
     const what = [...this.#perProcess].join(", ");
-    host.logger.warn(`each of the ${host.settings.workers} workers has its own ${what}: enable a key-value store to share`);
+    host.logger.warn(
+      `each of the ${host.settings.workers} workers has its own ${what}: enable a key-value store to share`,
+    );
   }
 }

@@ -214,7 +214,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     const parser = new HeadParser(this.#options);
     const end = parser.parse(bytes, 0, bytes.length);
     if (end <= 0 || requestMethods.includes(parser.method)) return false;
-    const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null };
+    const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null, socket };
     const exchange = new RawExchange(this, parser, socket, bytes.subarray(end));
     exchange.run(new NetRequestSource(peer, parser, bytes, end));
     return true;
