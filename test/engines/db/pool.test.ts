@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database, Queries } from "../../../src/engines/db/database.js";
@@ -119,11 +118,14 @@ describe.skipIf(server === "")("the pool", () => {
   it("The pool gives connections in the order of the calls", async () => {
     const db = await open({ poolSize: 1 });
     const order: number[] = [];
+    const othersWait = async (count: number): Promise<void> => {
+      while (db.stats().waiting < count) await new Promise((resolve) => setImmediate(resolve));
+    };
     await Promise.all(
       [1, 2, 3, 4].map((n) =>
         n % 2 === 0
           ? db.fetchval("select 1").then(() => order.push(n))
-          : db.transaction(() => delay(20)).then(() => order.push(n)),
+          : db.transaction(() => othersWait(4 - n)).then(() => order.push(n)),
       ),
     );
     expect(order).toEqual([1, 2, 3, 4]);
