@@ -1,3 +1,4 @@
+import { requestMethods } from "../../src/http/methods.js";
 import type { ModelResponse } from "./exchange-model.js";
 
 export interface Difference {
@@ -56,6 +57,8 @@ export function explain(bytes: string, net: Compared, node: Compared): string | 
   for (let i = 0; i < common; i++) if (net.seen[i] !== node.seen[i]) return null;
   if (net.seen.length === node.seen.length) return "";
   if (net.seen.length > node.seen.length) {
+    const { method } = JSON.parse(net.seen[common]!) as { method: string };
+    if (!requestMethods.includes(method)) return "node:http reads no unknown method behind another request";
     return /upgrade:/i.test(bytes) ? "node:http reads no request behind one that asks for another protocol" : null;
   }
   return leniencies.find(([, pattern]) => pattern.test(`${bytes}GET`))?.[0] ?? null;
