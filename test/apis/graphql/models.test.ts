@@ -2,6 +2,7 @@ import { type App, openDatabase } from "stoa";
 import { bindDatabase, createTables, field, Model } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
+import { noSpan } from "../../../src/batteries/telemetry/trace/no-tracer.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { dataOf, errorsOf, post, quietApp } from "./support.js";
@@ -61,10 +62,9 @@ describe.skipIf(!server)("types of models", () => {
     await db.close();
     bindDatabase(null);
     app = quietApp();
-    const ended = { end: () => {} };
-    const start = (): typeof ended => {
+    const start = (): typeof noSpan => {
       statements++;
-      return ended;
+      return noSpan;
     };
     hostOf(app).tracer = { start };
     app.enableDatabase(made.url).enableGraphql({ limits: { complexity: 100_000 } });

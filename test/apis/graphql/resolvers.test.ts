@@ -168,8 +168,9 @@ describe("the schema in code", () => {
     const { graphql } = app;
     const Genre = graphql.enum("Genre", ["FICTION", "SCIENCE"]);
     const Author = graphql.type("Author", { id: "ID!", name: "String!" });
+    type BookRow = { id: number; title: string; authorId: number; genre: "FICTION" | "SCIENCE" };
     const Book = graphql
-      .type<{ id: number; title: string; authorId: number; genre: "FICTION" | "SCIENCE" }>("Book")
+      .type<BookRow>("Book")
       .fields({ id: "ID!", title: "String!", genre: Genre.required })
       .field("author", Author.required, ({ authorId }) => ({ id: authorId, name: `author ${authorId}` }))
       .field(
@@ -178,7 +179,7 @@ describe("the schema in code", () => {
         ({ title }, { times }) => title.toUpperCase() + "!".repeat(times),
       );
     const NewBook = graphql.input("NewBook", { title: "String!", genre: Genre });
-    const books = [{ id: 1, title: "Dune", authorId: 7, genre: "FICTION" as const }];
+    const books: BookRow[] = [{ id: 1, title: "Dune", authorId: 7, genre: "FICTION" }];
     graphql
       .query(
         "hello",
