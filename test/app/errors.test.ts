@@ -244,7 +244,7 @@ describe("a thrown response that cannot be sent", () => {
     expect(logged).toEqual(["GET / failed"]);
   });
 
-  it("because its file is missing is a 404, as when it is returned", async () => {
+  it("A thrown response whose file is missing is a 404, as when it is returned", async () => {
     const app = new App();
     app.get("/thrown", () => {
       throw Response.file("/no/such/file");

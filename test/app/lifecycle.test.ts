@@ -126,16 +126,19 @@ describe("a startup hook", () => {
     ["app.request()", (app: App) => app.request("/"), "a request to the application in a startup hook"],
     ["app.start()", (app: App) => app.start(), "app.start() in a startup hook"],
     ["app.stop()", (app: App) => app.stop(), "app.stop() in a startup hook"],
-  ])("that awaits %s of its own application fails the start instead of waiting for ever", async (_, call, message) => {
-    const app = new App();
-    app.onEvent("startup", async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      await call(app);
-    });
-    await expect(app.start()).rejects.toThrow(`${message} would wait for ever`);
-  });
+  ])(
+    "A startup hook that awaits %s of its own application fails the start instead of waiting for ever",
+    async (_, call, message) => {
+      const app = new App();
+      app.onEvent("startup", async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        await call(app);
+      });
+      await expect(app.start()).rejects.toThrow(`${message} would wait for ever`);
+    },
+  );
 
-  it("may ask another application, and others may ask for this one meanwhile", async () => {
+  it("A startup hook can send requests to another application, while requests to its own application wait", async () => {
     const other = new App();
     other.get("/", () => "other");
     const app = new App();

@@ -43,7 +43,7 @@ describe("dependencies", () => {
     expect(await (await app.request("/", { headers: { "x-tenant": "acme" } })).text()).toBe("hi acme");
   });
 
-  it("may be made by a promise of another library; a value that only runs when it is awaited is injected as it is", async () => {
+  it("A dependency can be made by a promise of another library, and a query that runs when awaited is injected as it is", async () => {
     const disposed: unknown[] = [];
     const foreign = (value: unknown): unknown => {
       const own = Promise.resolve(value);

@@ -37,7 +37,7 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
   afterAll(() => browser?.close());
   afterEach(() => server?.close());
 
-  it("runs a query and a subscription, shows hostile data as text, and asks nobody else for anything", async () => {
+  it("The playground runs a query and a subscription, shows hostile data as text, and loads nothing from other hosts", async () => {
     server = await serve(greetingApp(), { debug: true });
     const page = await browser.newPage();
     const foreign: string[] = [];
@@ -73,7 +73,7 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
 describe("the page of the playground", () => {
   const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
 
-  it("is served in development, and not in production", async () => {
+  it("The page of the playground is served in development, and not in production", async () => {
     const pageOf = async (debug: boolean): Promise<Response> => {
       const server = await serve(greetingApp(), { debug });
       const response = await fetch(`${server.url}/graphql`, { headers: { accept } });
@@ -87,7 +87,7 @@ describe("the page of the playground", () => {
     expect((await pageOf(false)).headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  it("leaves requests of programs to the endpoint", async () => {
+  it("The page of the playground leaves requests of programs to the endpoint", async () => {
     const server = await serve(greetingApp(), { debug: true });
     const response = await fetch(`${server.url}/graphql?query={__typename}`, { headers: { accept: "*/*" } });
     expect(await response.json()).toEqual({ data: { __typename: "Query" } });

@@ -67,7 +67,7 @@ describe("an engine", () => {
     expect(client.closed).toBe(1);
   });
 
-  it("that is open leaves no timer behind, which would keep the process alive", async () => {
+  it("An engine that is open leaves no timer behind, which would keep the process alive", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { host } = hostWith();

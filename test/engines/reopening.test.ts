@@ -39,17 +39,20 @@ describe("the attempts to open a lost connection", () => {
   it.each([
     ["half of a pause at least", 0, [125, 375, 875, 1875, 3875, 7875, 15375, 22875]],
     ["a whole pause at most", 1, [250, 750, 1750, 3750, 7750, 15750, 30750, 45750]],
-  ])("come after pauses that double up to 15 seconds: %s", async (_, random, times) => {
-    vi.spyOn(Math, "random").mockReturnValue(random);
-    const away = connection(new Error("away"));
-    const reopening = new Reopening("probe", logger, away);
-    reopening.begin(new Error("reset"));
-    await vi.advanceTimersByTimeAsync(times.at(-1)!);
-    expect(away.attempts).toEqual(times);
-    reopening.end();
-  });
+  ])(
+    "Attempts to open a lost connection come after pauses that double up to 15 seconds: %s",
+    async (_, random, times) => {
+      vi.spyOn(Math, "random").mockReturnValue(random);
+      const away = connection(new Error("away"));
+      const reopening = new Reopening("probe", logger, away);
+      reopening.begin(new Error("reset"));
+      await vi.advanceTimersByTimeAsync(times.at(-1)!);
+      expect(away.attempts).toEqual(times);
+      reopening.end();
+    },
+  );
 
-  it("begin with short pauses again after the connection was there", async () => {
+  it("Attempts begin with short pauses again after the connection was open", async () => {
     vi.spyOn(Math, "random").mockReturnValue(1);
     const link = connection(new Error("away"));
     const reopening = new Reopening("probe", logger, link);
@@ -64,7 +67,7 @@ describe("the attempts to open a lost connection", () => {
     expect(lines.filter((line) => line === "the probe is connected again")).toHaveLength(2);
   });
 
-  it("end with the application, also one that fails afterwards", async () => {
+  it("Attempts end with the application, also one that fails afterwards", async () => {
     let refuse = (): void => {};
     const reopening = new Reopening("probe", logger, {
       open: () => new Promise((_, reject) => (refuse = () => reject(new Error("away")))),
@@ -78,7 +81,7 @@ describe("the attempts to open a lost connection", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leave no timer behind when the application ends in a pause", () => {
+  it("Attempts leave no timer behind when the application ends in a pause", () => {
     const reopening = new Reopening("probe", logger, connection(new Error("away")));
     reopening.begin(new Error("reset"));
     expect(vi.getTimerCount()).toBe(1);
@@ -86,7 +89,7 @@ describe("the attempts to open a lost connection", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("do not begin after the end", () => {
+  it("Attempts do not begin after the end of the application", () => {
     const reopening = new Reopening("probe", logger, connection(null));
     reopening.end();
     reopening.begin(new Error("reset"));
@@ -95,7 +98,7 @@ describe("the attempts to open a lost connection", () => {
 });
 
 describe("a connection that opens after the end", () => {
-  it("is closed, and a failure to close it is nobody's error", async () => {
+  it("A connection that opens after the end is closed, and a failure to close it is not reported", async () => {
     let arrive = (): void => {};
     let closed = 0;
     const reopening = new Reopening("probe", logger, {
@@ -115,7 +118,7 @@ describe("a connection that opens after the end", () => {
 });
 
 describe("the check of a lost connection", () => {
-  it("throws the reason of the loss, then that of the last attempt", async () => {
+  it("The check of a lost connection throws the reason of the loss, then that of the last attempt", async () => {
     const reopening = new Reopening("probe", logger, connection(new Error("refused")));
     reopening.begin(new Error("reset"));
     expect(() => reopening.check()).toThrow("reset");
@@ -124,7 +127,7 @@ describe("the check of a lost connection", () => {
     reopening.end();
   });
 
-  it("throws where no reason was given", () => {
+  it("The check of a lost connection throws where no reason was given", () => {
     const reopening = new Reopening("probe", logger, connection(null));
     reopening.begin(undefined);
     expect(() => reopening.check()).toThrow("the connection is lost");

@@ -55,27 +55,33 @@ const codings = [
 const zeros = (size: number): Buffer => Buffer.alloc(size);
 
 describe("a request body with a Content-Encoding", () => {
-  it.each(["/plain", "/plain/stream"])("gets 415 at %s, with the codings that are accepted", async (path) => {
-    const response = await post(path, gzipSync(json), "gzip");
-    expect(response.status).toBe(415);
-    expect(response.headers.get("Accept-Encoding")).toBe("identity");
-    expect((await post(path, json, "identity")).status).toBe(200);
-  });
+  it.each(["/plain", "/plain/stream"])(
+    "An encoded request body gets 415 at %s, with the codings that are accepted",
+    async (path) => {
+      const response = await post(path, gzipSync(json), "gzip");
+      expect(response.status).toBe(415);
+      expect(response.headers.get("Accept-Encoding")).toBe("identity");
+      expect((await post(path, json, "identity")).status).toBe(200);
+    },
+  );
 
-  it.each(codings)("in %s is decoded where a route asks for it, whole or in pieces", async (coding, encode) => {
-    for (const chunked of [false, true]) {
-      const response = await post("/packed", encode(json), coding, chunked);
-      expect(await response.json()).toEqual(value);
-      expect(await (await post("/packed/stream", encode(json), coding, chunked)).text()).toBe(String(json.length));
-    }
-  });
+  it.each(codings)(
+    "A request body in %s is decoded where a route asks for it, whole or in pieces",
+    async (coding, encode) => {
+      for (const chunked of [false, true]) {
+        const response = await post("/packed", encode(json), coding, chunked);
+        expect(await response.json()).toEqual(value);
+        expect(await (await post("/packed/stream", encode(json), coding, chunked)).text()).toBe(String(json.length));
+      }
+    },
+  );
 
-  it("may still be plain where a route decodes", async () => {
+  it("A request body can be plain where a route decodes", async () => {
     expect(await (await post("/packed", json, "identity")).json()).toEqual(value);
   });
 
   it.each(["gzip, gzip", "gzip, br", "zstd", "compress", "gzip;q=1", "*"])(
-    "is refused with 415 if it is %s",
+    "A request body whose Content-Encoding is %s is refused with 415",
     async (coding) => {
       const response = await post("/packed", gzipSync(gzipSync(json)), coding);
       expect(response.status).toBe(415);
@@ -83,23 +89,26 @@ describe("a request body with a Content-Encoding", () => {
     },
   );
 
-  it("is refused with 415 if the route does not name its coding", async () => {
+  it("A request body is refused with 415 if the route does not name its coding", async () => {
     expect((await post("/packed/gzip", gzipSync(json), "gzip")).status).toBe(200);
     const response = await post("/packed/gzip", brotliCompressSync(json), "br");
     expect(response.status).toBe(415);
     expect(response.headers.get("Accept-Encoding")).toBe("gzip");
   });
 
-  it.each(codings)("in %s that is larger than the limit when decoded gets 413", async (coding, encode) => {
-    for (const path of ["/packed/size", "/packed/stream"]) {
-      // Random bytes: the ratio is one.
-      const large = Buffer.from(Array.from({ length: limit + 1 }, (_, i) => (i * i * 2_654_435_761) >>> 24));
-      expect((await post(path, encode(large), coding)).status, path).toBe(413);
-      expect((await post(path, encode(large.subarray(0, 900_000)), coding)).status, path).toBe(200);
-    }
-  });
+  it.each(codings)(
+    "A request body in %s that is larger than the limit when decoded gets 413",
+    async (coding, encode) => {
+      for (const path of ["/packed/size", "/packed/stream"]) {
+        // Random bytes: the ratio is one.
+        const large = Buffer.from(Array.from({ length: limit + 1 }, (_, i) => (i * i * 2_654_435_761) >>> 24));
+        expect((await post(path, encode(large), coding)).status, path).toBe(413);
+        expect((await post(path, encode(large.subarray(0, 900_000)), coding)).status, path).toBe(200);
+      }
+    },
+  );
 
-  it.each(codings)("in %s that is a bomb gets 413", async (coding, encode) => {
+  it.each(codings)("A request body in %s that is a bomb gets 413", async (coding, encode) => {
     const bomb = encode(zeros(20_000_000));
     for (const path of ["/packed/size", "/packed/stream", "/packed/form"]) {
       const responses = await Promise.all(Array.from({ length: 10 }, () => post(path, bomb, coding)));
@@ -107,7 +116,7 @@ describe("a request body with a Content-Encoding", () => {
     }
   });
 
-  it("is refused by its ratio before it reaches the limit, and a small one is not", async () => {
+  it("A request body is refused by its ratio before it reaches the limit, and a small one is not", async () => {
     const body = gzipSync(zeros(500_000));
     expect(500_000 / body.length).toBeGreaterThan(100);
     expect((await post("/packed/size", body, "gzip")).status).toBe(413);
@@ -124,13 +133,13 @@ describe("a request body with a Content-Encoding", () => {
     ["has bytes behind its end", "br", Buffer.concat([brotliCompressSync(json), Buffer.from("{}")])],
     ["is raw deflate", "deflate", deflateRawSync(json)],
     ["is random", "br", Buffer.from("no brotli at all")],
-  ])("that %s gets 400 (%s)", async (_name, coding, body) => {
+  ])("An encoded request body that %s gets 400 (%s)", async (_name, coding, body) => {
     for (const path of ["/packed", "/packed/stream"]) {
       for (const chunked of [false, true]) expect((await post(path, body, coding, chunked)).status, path).toBe(400);
     }
   });
 
-  it("is read as a form too", async () => {
+  it("An encoded request body is read as a form too", async () => {
     const { url } = await server;
     const response = await fetch(`${url}/packed/form`, {
       method: "POST",
@@ -140,7 +149,7 @@ describe("a request body with a Content-Encoding", () => {
     expect(await response.text()).toBe("b c");
   });
 
-  it("is decoded by app.request too", async () => {
+  it("An encoded request body is decoded by app.request() too", async () => {
     const headers = { "Content-Encoding": "gzip" };
     const response = await app.request("/packed", { method: "POST", headers, body: new Uint8Array(gzipSync(json)) });
     expect(await response.json()).toEqual(value);
@@ -153,7 +162,7 @@ describe("the route option decompress", () => {
     [{ encodings: ["zip"] }, /option 'encodings' in decompress must be a list of which each item is one of/],
     [{ ratio: 1 }, /unknown option 'ratio' in decompress/],
     [{ max_ratio: 0 }, /option 'max_ratio' in decompress must be a number/],
-  ])("refuses %j", (decompress, message) => {
+  ])("The route option decompress refuses %j", (decompress, message) => {
     expect(() => new App().post("/", { decompress: decompress as never }, () => "")).toThrow(message);
   });
 });

@@ -85,7 +85,7 @@ describe("a model", () => {
     );
   });
 
-  it("makes a foreign key unique where it is asked for, and an index where it is not", () => {
+  it("A foreign key of a model is unique where the option says so, and has an index where it does not", () => {
     class Owner extends Model("owners", { id: field.auto() }) {}
     class Pet extends Model("pets", {
       id: field.auto(),

@@ -58,7 +58,7 @@ describe("registering a route", () => {
     expect(() => new Blueprint("/b").get("/{id", () => "")).toThrow("/{id");
   });
 
-  it("that collide leave nothing behind: a blueprint is registered as a whole or not at all", async () => {
+  it("A blueprint with a route that is registered already adds none of its routes", async () => {
     const app = new App();
     app.get("/b/two", () => "two");
     const inner = new Blueprint("/inner");
@@ -85,7 +85,7 @@ describe("registering a route", () => {
     expect(await seen(elsewhere, "/b/two")).toBe("other");
   });
 
-  it("of a blueprint that collide in one of its applications are in none of them", async () => {
+  it("A route of a blueprint that collides in one of its applications is added to none of them", async () => {
     const blueprint = new Blueprint("/b");
     const first = new App().registerBlueprint(blueprint);
     const second = new App();
@@ -110,7 +110,7 @@ describe("registering a route", () => {
     expect(() => app.registerBlueprint(new Blueprint("/x"))).toThrow("too late");
   });
 
-  it("throws for its blueprints too once it has been started, and for those inside of them", async () => {
+  it("Blueprints of a started application refuse new routes and guards, and so do the blueprints inside of them", async () => {
     const inner = new Blueprint("/inner");
     const outer = new Blueprint("/outer").registerBlueprint(inner);
     const app = new App().registerBlueprint(outer);

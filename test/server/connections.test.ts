@@ -85,7 +85,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
 });
 
 describe.each(transports)("draining the %s transport", (_name, factory) => {
-  it("serves the first request of a connection that was accepted just before", async () => {
+  it("Draining serves the first request of a connection that was accepted just before", async () => {
     const { transport, client } = await start(factory, () => new Response("late but in time"));
     const late = await client();
     while (transport.connections === 0) await new Promise((resolve) => setImmediate(resolve));

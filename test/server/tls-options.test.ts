@@ -74,7 +74,7 @@ async function ask(port: number, options: ConnectionOptions = {}): Promise<{ sub
 const nameOf = (socket: TLSSocket): unknown => socket.getPeerCertificate().subject.CN;
 
 describe.each(transports)("TLS on the %s transport", (transport) => {
-  it("chooses the certificate by the host that the client asks for", async () => {
+  it("The TLS server chooses the certificate by the host that the client asks for", async () => {
     const { port } = await start({ transport, tls: { ...local, certificates: [hosts] } });
     const names: Record<string, unknown> = {};
     for (const servername of ["a.example", "x.b.example", "A.EXAMPLE", "localhost", "c.example", "x.y.b.example"]) {
@@ -91,7 +91,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     expect(nameOf(await dial(port))).toBe("localhost");
   });
 
-  it("requires a certificate of the configured authority from clients, on every host", async () => {
+  it("The TLS server requires a certificate of the configured authority from clients, on every host", async () => {
     const tls = { ...local, certificates: [hosts], clientCertificates: { ca: fixture("ca.pem") } };
     const { port, refused } = await start({ transport, tls });
     const client = { cert: pem("client.pem"), key: pem("client-key.pem") };
@@ -107,7 +107,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     await expect.poll(() => refused).toEqual(Array(4).fill("TLS_HANDSHAKE_FAILED"));
   });
 
-  it("lets clients in without one where it is not required, and the request knows", async () => {
+  it("Clients without a valid certificate are let in where none is required, and the request shows it", async () => {
     const tls = { ...local, clientCertificates: { ca: fixture("ca.pem"), required: false } };
     const { port } = await start({ transport, tls });
     const foreign = { cert: pem("foreign-client.pem"), key: pem("foreign-client-key.pem") };
@@ -116,14 +116,14 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
   });
 
   it.each(["AES128-SHA", "AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384"])(
-    "refuses %s: CBC, or no forward secrecy",
+    "The TLS server refuses %s, which uses CBC or has no forward secrecy",
     async (ciphers) => {
       const { port } = await start({ transport, tls: rsa });
       await expect(dial(port, { ciphers, maxVersion: "TLSv1.2" })).rejects.toThrow(/handshake failure/);
     },
   );
 
-  it("speaks TLS 1.2 and 1.3 by default, and none that is older than the configured one", async () => {
+  it("The TLS server speaks TLS 1.2 and 1.3 by default, and no version older than the configured one", async () => {
     const { port } = await start({ transport, tls: rsa });
     expect((await dial(port, { maxVersion: "TLSv1.2" })).getProtocol()).toBe("TLSv1.2");
     expect((await dial(port)).getProtocol()).toBe("TLSv1.3");
@@ -134,7 +134,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     expect((await dial(strict.port)).getProtocol()).toBe("TLSv1.3");
   });
 
-  it("offers the configured ciphers only", async () => {
+  it("The TLS server offers the configured ciphers only", async () => {
     const { port } = await start({ transport, tls: { ...rsa, ciphers: "ECDHE-RSA-AES256-GCM-SHA384" } });
     const socket = await dial(port, { maxVersion: "TLSv1.2" });
     expect(socket.getCipher().name).toBe("ECDHE-RSA-AES256-GCM-SHA384");
@@ -142,7 +142,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     await expect(dial(port, other)).rejects.toThrow();
   });
 
-  it("counts handshakes under way as connections", async () => {
+  it("TLS handshakes under way count as connections", async () => {
     const { port } = await start({ transport, tls: local, maxConnections: 2, headTimeout: 3 });
     const silent = [connectPlain(port, "127.0.0.1"), connectPlain(port, "127.0.0.1")];
     for (const socket of silent) {
@@ -155,7 +155,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     await expect.poll(result, { timeout: 30_000 }).toBe("localhost");
   });
 
-  it("counts handshakes that fail, and logs one line about them in ten seconds", async () => {
+  it("TLS handshakes that fail are counted, and one line is logged about them in ten seconds", async () => {
     const { port, lines, refused } = await start({ transport, tls: local });
     for (let i = 0; i < 5; i++) {
       const socket = connectPlain(port, "127.0.0.1");
@@ -170,7 +170,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     ]);
   });
 
-  it("uses new certificates when their files change, and the old ones while the new are not valid", async () => {
+  it("New certificates are used when their files change, and the old ones while the new are not valid", async () => {
     const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
@@ -189,7 +189,7 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
 });
 
 describe("session tickets", () => {
-  it("are not given where clients have certificates: authorities could change", async () => {
+  it("A TLS session is not resumed where clients have certificates, since the authorities could change", async () => {
     const { port } = await start({ tls: { ...rsa, clientCertificates: { ca: fixture("ca.pem"), required: false } } });
     const options = { maxVersion: "TLSv1.2" } as const;
     const first = await dial(port, options);
@@ -206,11 +206,11 @@ describe("the options of TLS", () => {
     [{ ...local, clientCertificates: {} }, /tls\.clientCertificates needs 'ca'/],
     [{ ...local, min_version: "TLSv1.1" }, /option 'min_version' in tls must be one of "TLSv1.2", "TLSv1.3"/],
     [{ ...local, ciphers: "" }, /option 'ciphers' in tls must be a non-empty string/],
-  ])("refuse %j", (options, message) => {
+  ])("The options of TLS refuse %j", (options, message) => {
     expect(() => readTls(options)).toThrow(message);
   });
 
-  it("refuse ciphers that do not exist when the server starts", () => {
+  it("Ciphers that do not exist are refused when the server starts", () => {
     const logger = recording({ lines: [], refused: [] });
     expect(() => new TlsKeeper({ ...local, ciphers: "NONE-SUCH" }, logger)).toThrow(/no cipher/);
   });

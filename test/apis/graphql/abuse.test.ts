@@ -77,7 +77,7 @@ describe("hostile documents", () => {
     expect(limitOf(body.errors!)).toBe(limit);
   });
 
-  it("are all refused within the time that a few ordinary requests take", async () => {
+  it("Each hostile document takes less than half a second of CPU time", async () => {
     // Warm: the first documents pay for code that is compiled once.
     for (const [, query] of hostile) await post(app, { query });
     const times: [number, string][] = [];
@@ -92,23 +92,23 @@ describe("hostile documents", () => {
     expect(slowest[0], slowest[1]).toBeLessThan(500);
   });
 
-  it("a variable counts with its value in the cost of a list", async () => {
+  it("A variable counts with its value in the cost of a list", async () => {
     const query = "query ($n: Int) { users(first: $n) { id name } }";
     expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
     expect(limitOf(await errorsOf(app, query, { n: 10 }))).toBe(null);
     expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
   });
 
-  it("a page counts its items once: the list inside a connection does not multiply them again", async () => {
+  it("A page counts its items once, and the list inside a connection does not multiply them again", async () => {
     const query = "{ conn(first: 400) { edges { node { id name } } } }";
     expect(limitOf(await errorsOf(app, query))).toBe(null);
   });
 
-  it("the introspection of tools passes the limits", async () => {
+  it("The introspection query of tools passes the limits", async () => {
     expect(await errorsOf(app, getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }))).toEqual([]);
   });
 
-  it("limits can be changed, and switched off with 0", async () => {
+  it("Limits of documents can be changed, and switched off with 0", async () => {
     const open = graphqlApp({ typeDefs, limits: { depth: 0, aliases: 0 } });
     expect(await errorsOf(open, `{ me ${nested(30)} }`)).toEqual([]);
     expect(limitOf(await errorsOf(graphqlApp({ typeDefs, limits: { depth: 2 } }), "{ me { best { id } } }"))).toBe(
@@ -116,7 +116,7 @@ describe("hostile documents", () => {
     );
   });
 
-  it("without a limit of depth a document of many levels is refused or executed, and never ends the process", async () => {
+  it("A document of many levels is refused or executed without a limit of depth, and the process goes on", async () => {
     const open = graphqlApp({ typeDefs, limits: { depth: 0, tokens: 0, characters: 0, complexity: 0 } });
     const { status } = await post(open, { query: `{ me ${nested(20_000)} }` });
     expect([200, 400]).toContain(status);

@@ -14,10 +14,10 @@ describe("GraphQL over HTTP", () => {
 
   const audits = serverAudits({ url: () => `${server.url}/graphql`, fetchFn: fetch });
 
-  it("has 61 audits", () => expect(audits).toHaveLength(61));
+  it("The suite for GraphQL over HTTP has 61 audits", () => expect(audits).toHaveLength(61));
 
   it.each(audits.map((audit) => [audit.id, audit.name, audit] as const))(
-    "audit %s: the server %s",
+    "The audit %s passes: the server %s",
     async (_id, _name, audit) => {
       const result = await audit.fn();
       expect(result.status === "ok" ? "ok" : `${result.status}: ${result.reason}`).toBe("ok");

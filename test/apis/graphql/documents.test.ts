@@ -7,18 +7,18 @@ const schema = buildSchema("type Query { a: Int b: Int }");
 const settings = { limits: readLimits(undefined), introspection: true, cacheSize: 100_000 };
 
 describe("documents", () => {
-  it("are parsed and validated once", () => {
+  it("A document is parsed and validated once", () => {
     const documents = new Documents(schema, settings);
     expect(documents.prepare("{ a }")).toBe(documents.prepare("{ a }"));
   });
 
-  it("that are not valid are not kept", () => {
+  it("A document that is not valid is not cached", () => {
     const documents = new Documents(schema, settings);
     for (let i = 0; i < 10; i++) expect(documents.prepare(`{ x${i} }`)).toBeInstanceOf(Array);
     expect(documents.size).toBe(0);
   });
 
-  it("are kept within a number of bytes: those used last stay", () => {
+  it("Documents are cached within a number of bytes, and those used last stay", () => {
     const documents = new Documents(schema, settings);
     const first = documents.prepare("{ a }");
     for (let i = 0; i < 500; i++) {

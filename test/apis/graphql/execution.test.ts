@@ -43,7 +43,7 @@ describe("compiled execution", () => {
     for (const listener of listeners) process.on("unhandledRejection", listener);
   });
 
-  it("gives the same data and the same errors in the same order as execute, for random schemas and operations", async () => {
+  it("Compiled execution gives the same data and errors in the same order as execute(), for random schemas and operations", async () => {
     let valid = 0;
     let failed = 0;
     await fc.assert(
@@ -75,7 +75,7 @@ describe("compiled execution", () => {
     expect(failed).toBeGreaterThan(50);
   });
 
-  it("a resolver that changes its arguments changes them for nobody else", () => {
+  it("A resolver that changes its arguments does not change those of other fields or executions", () => {
     const schema = buildSchema("type Query { a(n: Int = 1, list: [Int!]): String }");
     schema.getQueryType()!.getFields()["a"]!.resolve = (_source, args) => {
       const text = JSON.stringify(args);
@@ -89,12 +89,12 @@ describe("compiled execution", () => {
       expect(textOf(operation.execute({}, {}) as TextResult)).toBe(JSON.stringify({ data: { a: given, x: given } }));
   });
 
-  it("stays synchronous if no resolver returns a promise", () => {
+  it("Compiled execution is synchronous if no resolver returns a promise", () => {
     const schema = buildSchema("type Query { a: Int }");
     expect(compiled(schema, parse("{ a }")).execute({}, {}, { a: 1 })).toEqual({ data: '{"a":1}', errors: null });
   });
 
-  it("runs the fields of a mutation one after the other", async () => {
+  it("The fields of a mutation run one after the other", async () => {
     const schema = buildSchema("type Query { q: Int } type Mutation { one: Int two: Int }");
     const order: string[] = [];
     const slow = async (name: string): Promise<number> => {

@@ -15,13 +15,13 @@ const resolvers = {
 const query = "{ hello }";
 
 describe("the GraphQL endpoint", () => {
-  it("executes an operation of a POST request with its variables", async () => {
+  it("The GraphQL endpoint executes an operation of a POST request with its variables", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const sent = { query: "query ($n: String) { hello(name: $n) }", variables: { n: "Ann" } };
     expect((await post(app, sent)).body).toEqual({ data: { hello: "hello Ann" } });
   });
 
-  it("executes a query of a GET request with its variables", async () => {
+  it("The GraphQL endpoint executes a query of a GET request with its variables", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const sent = { query: "query ($n: String) { hello(name: $n) }", variables: '{"n":"Ann"}' };
     const { body, headers } = await get(app, sent);
@@ -29,13 +29,13 @@ describe("the GraphQL endpoint", () => {
     expect(headers.get("vary")).toBe("Accept");
   });
 
-  it("takes any GraphQLSchema", async () => {
+  it("The GraphQL endpoint accepts any GraphQLSchema", async () => {
     const fields = { hello: { type: GraphQLString, resolve: () => "made by hand" } };
     const app = graphqlApp({ schema: new GraphQLSchema({ query: new GraphQLObjectType({ name: "Query", fields }) }) });
     expect(await dataOf(app, query)).toEqual({ hello: "made by hand" });
   });
 
-  it("chooses one of several operations by its name", async () => {
+  it("The GraphQL endpoint chooses one of several operations by its name", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const text = 'query A { hello } query B { hello(name: "b") }';
     expect((await post(app, { query: text, operationName: "B" })).body.data).toEqual({ hello: "hello b" });
@@ -45,39 +45,39 @@ describe("the GraphQL endpoint", () => {
     );
   });
 
-  it("uses another path if it is given one, in either way to call it", async () => {
+  it("enable_graphql() accepts another path, and enableGraphql() accepts its options by position too", async () => {
     const app = quietApp();
     app.enable_graphql({ path: "/api", typeDefs, resolvers });
     expect((await app.request("/api?query={hello}")).status).toBe(200);
     expect(new App().enableGraphql("/x", false, true)).toBeInstanceOf(App);
   });
 
-  it("refuses a mutation in a GET request with 405", async () => {
+  it("A mutation in a GET request is refused with 405", async () => {
     const { status, headers } = await get(graphqlApp({ typeDefs, resolvers }), { query: "mutation { save }" });
     expect([status, headers.get("allow")]).toEqual([405, "POST"]);
   });
 
   it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx"])(
-    "refuses a body of type %s with 415, so that a page of another site cannot send one",
+    "A body of type %s is refused with 415, so that a page of another site cannot send one",
     async (type) => {
       const { status } = await post(graphqlApp({ typeDefs, resolvers }), { query }, { "content-type": type });
       expect(status).toBe(415);
     },
   );
 
-  it("refuses a GET request that an element of another site's page made", async () => {
+  it("A GET request of an element in another site's page is refused with 403", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const element = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" };
     expect((await get(app, { query }, element)).status).toBe(403);
     expect((await get(app, { query }, { ...element, "sec-fetch-site": "same-origin" })).status).toBe(200);
   });
 
-  it("answers 406 to a client that accepts none of its types", async () => {
+  it("A client that accepts none of the endpoint's types gets 406", async () => {
     const { status } = await post(graphqlApp({ typeDefs, resolvers }), { query }, { accept: "image/png" });
     expect(status).toBe(406);
   });
 
-  it("follows the qualities of the accepted types", async () => {
+  it("The type of a GraphQL response follows the qualities of the accepted types", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const accept = "application/json;q=0.5, application/graphql-response+json";
     expect((await post(app, { query }, { accept })).type).toBe("application/graphql-response+json; charset=utf-8");
@@ -86,13 +86,13 @@ describe("the GraphQL endpoint", () => {
     );
   });
 
-  it("shows nothing of a body that is not JSON", async () => {
+  it("The error for a body that is not JSON shows nothing of the body", async () => {
     const { status, body } = await post(graphqlApp({ typeDefs, resolvers }), '{"secret');
     expect(status).toBe(400);
     expect(JSON.stringify(body)).not.toContain("secret");
   });
 
-  it("ends the start with a clear error if the schema has a mistake", async () => {
+  it("A mistake in the schema fails the start with a clear error", async () => {
     const start = (options: object) => graphqlApp(options).start();
     await expect(start({})).rejects.toThrow(
       "enableGraphql() needs a schema, typeDefs, or definitions with app.graphql",
@@ -105,7 +105,7 @@ describe("the GraphQL endpoint", () => {
     await expect(start({ typeDefs, resolvers: { Querry: { a: () => 1 } } })).rejects.toThrow("unknown type 'Querry'");
   });
 
-  it("refuses options that do not go together", () => {
+  it("enableGraphql() refuses options that are unknown or do not go together", () => {
     const schema = new GraphQLSchema({});
     expect(() => graphqlApp({ schema, typeDefs })).toThrow("goes without 'typeDefs'");
     expect(() => graphqlApp({ resolvers })).toThrow("needs 'typeDefs'");
@@ -114,7 +114,7 @@ describe("the GraphQL endpoint", () => {
     expect(() => graphqlApp({ persisted: { only: true } })).toThrow("needs 'operations'");
   });
 
-  it("answers a batch only where it is enabled, and up to its limit", async () => {
+  it("A batch is executed only where it is enabled, and up to its limit", async () => {
     const item = { query };
     const refused = await post(graphqlApp({ typeDefs, resolvers }), [item, item]);
     expect([refused.status, refused.body.errors?.[0]?.message]).toEqual([400, "A list of operations is not accepted."]);
@@ -129,7 +129,7 @@ describe("the GraphQL endpoint", () => {
 describe("introspection", () => {
   const introspection = "{ __schema { queryType { name } } }";
 
-  it("is on in development and off in production, unless it is given", async () => {
+  it("Introspection is on in development and off in production, unless the option is given", async () => {
     const ask = async (debug: boolean, given?: boolean): Promise<number> => {
       await using client = testClient(
         graphqlApp({ typeDefs, resolvers, ...(given !== undefined && { introspection: given }) }),
@@ -144,7 +144,7 @@ describe("introspection", () => {
     ]);
   });
 
-  it("hides the names of the schema where it is off, and still knows __typename", async () => {
+  it("Errors show no names of the schema where introspection is off, and __typename still works", async () => {
     const app = graphqlApp({
       typeDefs: "type Query { hello(genre: Genre): String } enum Genre { FICTION }",
       introspection: false,
@@ -167,7 +167,7 @@ describe("introspection", () => {
     expect(await dataOf(app, "{ __typename }")).toEqual({ __typename: "Query" });
   });
 
-  it("suggests names where it is on", async () => {
+  it("Errors suggest names of the schema where introspection is on", async () => {
     const app = graphqlApp({ typeDefs, introspection: true });
     expect((await errorsOf(app, "{ helo }"))[0]?.message).toContain('Did you mean "hello"?');
   });
@@ -187,7 +187,7 @@ describe("errors of resolvers", () => {
     },
   };
 
-  it("are hidden from clients in production and written to the log", async () => {
+  it("Errors of resolvers are hidden from clients in production and written to the log", async () => {
     const app = graphqlApp(fails);
     await using server = await serve(app, { debug: false });
     const response = await fetch(`${server.url}/graphql?query={a,c}`);
@@ -203,7 +203,7 @@ describe("errors of resolvers", () => {
     ]);
   });
 
-  it("are shown in debug mode", async () => {
+  it("Errors of resolvers are shown to clients if maskErrors is false", async () => {
     const app = graphqlApp({ ...fails, maskErrors: false });
     expect((await errorsOf(app, "{ a }"))[0]?.message).toBe("password=secret");
   });

@@ -2,6 +2,7 @@ import { type App, openDatabase } from "stoa";
 import { bindDatabase, createTables, field, Model } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
+import { noSpan } from "../../../src/batteries/telemetry/trace/no-tracer.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { dataOf, errorsOf, post, quietApp } from "./support.js";
@@ -61,10 +62,9 @@ describe.skipIf(!server)("types of models", () => {
     await db.close();
     bindDatabase(null);
     app = quietApp();
-    const ended = { end: () => {} };
-    const start = (): typeof ended => {
+    const start = (): typeof noSpan => {
       statements++;
-      return ended;
+      return noSpan;
     };
     hostOf(app).tracer = { start };
     app.enableDatabase(made.url).enableGraphql({ limits: { complexity: 100_000 } });
@@ -81,7 +81,7 @@ describe.skipIf(!server)("types of models", () => {
     await drop?.();
   });
 
-  it("show the columns of a row by its key, and fields of their own", async () => {
+  it("The type of a model shows the columns of a row by its key, and fields of its own", async () => {
     const query = '{ book(id: "2") { id title year genre price addedAt label author { name } authorId } }';
     expect(await dataOf(app, query)).toEqual({
       book: {
@@ -99,7 +99,7 @@ describe.skipIf(!server)("types of models", () => {
     expect(await dataOf(app, '{ book(id: "999") { id } }')).toEqual({ book: null });
   });
 
-  it("leave hidden columns out of the schema, their filters and their orders", async () => {
+  it("Hidden columns are left out of the type of a model, its filters and its orders", async () => {
     for (const query of [
       "{ author(id: 1) { secret } }",
       '{ authors(filter: { secret: { eq: "x" } }) { nodes { id } } }',
@@ -109,7 +109,7 @@ describe.skipIf(!server)("types of models", () => {
     }
   });
 
-  it("are read page by page, forward and backward, by a key and not by a number", async () => {
+  it("Rows of a model are read page by page, forward and backward, by a cursor", async () => {
     const query = `query ($after: String, $before: String) {
       books(first: 10, after: $after, before: $before, orderBy: [TITLE_DESC]) {
         nodes { title } edges { cursor } totalCount
@@ -135,7 +135,7 @@ describe.skipIf(!server)("types of models", () => {
     expect(back.books.nodes.map(({ title }) => title)).toEqual(titles.slice(10, 20));
   });
 
-  it("are filtered by comparisons, which can be combined", async () => {
+  it("Rows of a model are filtered by comparisons, which can be combined", async () => {
     const idsOf = async (filter: object): Promise<string[]> => {
       const query = "query ($filter: BookFilter) { books(filter: $filter, first: 100) { nodes { id } } }";
       const { books } = (await dataOf(app, query, { filter })) as { books: { nodes: { id: string }[] } };
@@ -151,7 +151,7 @@ describe.skipIf(!server)("types of models", () => {
     expect(await idsOf({ title: { contains: "%" } })).toEqual([]);
   });
 
-  it("refuse values that do not fit, as a mistake of the client", async () => {
+  it("Values that do not fit a model are refused as a mistake of the client", async () => {
     const refused = async (query: string, variables?: Record<string, unknown>): Promise<void> => {
       const [error] = await errorsOf(app, query, variables);
       expect(error?.extensions?.["code"] ?? error?.message, query).toMatch(
@@ -175,7 +175,7 @@ describe.skipIf(!server)("types of models", () => {
     });
   });
 
-  it("show only visible rows: alone, in pages, in totals and in relations that lead to them", async () => {
+  it("Only visible rows are shown: alone, in pages, in totals and in relations that lead to them", async () => {
     const query =
       '{ book(id: "6") { id } books(first: 100) { totalCount nodes { id } } author(id: "3") { books { id } } }';
     type Result = {
@@ -194,7 +194,7 @@ describe.skipIf(!server)("types of models", () => {
     ]);
   });
 
-  it("load relations for all rows at once, at every level", async () => {
+  it("Relations are loaded for all rows at once, at every level", async () => {
     const count = async (first: number): Promise<number> => {
       const before = statements;
       await dataOf(

@@ -8,7 +8,7 @@ const hashOf = (query: string): string => createHash("sha256").update(query).dig
 const byHash = (sha256Hash: string): object => ({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
 
 describe("persisted operations", () => {
-  it("are found by an id or a hash, in a list or by a function", async () => {
+  it("A persisted operation is found by an id or a hash, in a list or by a function", async () => {
     for (const operations of [{ first: "{ a }" }, async (id: string) => (id === "first" ? "{ a }" : null)]) {
       const app = graphqlApp({ typeDefs, resolvers, persisted: { operations } });
       expect((await post(app, { documentId: "first" })).body).toEqual({ data: { a: 1 } });
@@ -20,7 +20,7 @@ describe("persisted operations", () => {
     }
   });
 
-  it("are the only ones that run, if that is wanted", async () => {
+  it("Only persisted operations run if the option 'only' is true", async () => {
     const app = graphqlApp({ typeDefs, resolvers, persisted: { operations: { x: "{ a }" }, only: true } });
     expect((await post(app, { documentId: "x" })).body).toEqual({ data: { a: 1 } });
     for (const body of [{ query: "{ b }" }, { query: "{ b }", documentId: "x" }, { query: "{ b }", ...byHash("x") }]) {
@@ -28,7 +28,7 @@ describe("persisted operations", () => {
     }
   });
 
-  it("are registered by clients with their hash, if that is wanted", async () => {
+  it("Clients register operations with their hash if the option 'automatic' is true", async () => {
     const app = graphqlApp({ typeDefs, resolvers, persisted: { automatic: true } });
     const query = "{ a }";
     const known = byHash(hashOf(query));
@@ -39,7 +39,7 @@ describe("persisted operations", () => {
     expect((await post(app, known)).body).toEqual({ data: { a: 1 } });
   });
 
-  it("that clients registered are forgotten, the oldest first, when they take too much memory", async () => {
+  it("Operations that clients registered are forgotten, the oldest first, when they take too much memory", async () => {
     const app = graphqlApp({ typeDefs, resolvers, persisted: { automatic: true } });
     const queryOf = (i: number): string => `{ a } #${i}${"x".repeat(99_000)}`;
     for (let i = 0; i < 45; i++) await post(app, { query: queryOf(i), ...byHash(hashOf(queryOf(i))) });
@@ -47,7 +47,7 @@ describe("persisted operations", () => {
     expect((await post(app, byHash(hashOf(queryOf(0))))).body.errors?.[0]?.message).toBe("PersistedQueryNotFound");
   });
 
-  it("are not registered without being asked for", async () => {
+  it("Clients cannot register operations by default", async () => {
     const app = graphqlApp({ typeDefs, resolvers });
     const known = byHash(hashOf("{ a }"));
     expect((await post(app, { query: "{ a }", ...known })).body).toEqual({ data: { a: 1 } });

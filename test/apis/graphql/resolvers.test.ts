@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { dataOf, errorsOf, graphqlApp, post, quietApp } from "./support.js";
 
 describe("resolvers", () => {
-  it("get the request, its context and a signal", async () => {
+  it("A resolver gets the request, its context and a signal", async () => {
     const app = graphqlApp({
       typeDefs: "type Query { method: String user: String aborted: Boolean }",
       resolvers: {
@@ -19,13 +19,13 @@ describe("resolvers", () => {
     expect(await dataOf(app, "{ method user aborted }")).toEqual({ method: "POST", user: "ann", aborted: false });
   });
 
-  it("are guarded by the guards of the application, before anything is parsed", async () => {
+  it("Guards of the application run before a document is parsed", async () => {
     const app = graphqlApp({ typeDefs: "type Query { a: Int }" });
     app.addGuard(() => "no");
     expect((await post(app, { query: "{" })).status).toBe(403);
   });
 
-  it("are guarded one by one: the error of one leaves the others", async () => {
+  it("A guard of a resolver refuses its field alone, and the other fields keep their values", async () => {
     const app = graphqlApp({
       typeDefs: "type Query { open: Int closed: Int later: Int broken: Int }",
       resolvers: {
@@ -47,7 +47,7 @@ describe("resolvers", () => {
     ]);
   });
 
-  it("get dependencies, scoped ones once per request, which are disposed after it", async () => {
+  it("A resolver gets dependencies, and scoped ones are made once per request and disposed after it", async () => {
     const disposed: number[] = [];
     let made = 0;
     const scoped = resolver(
@@ -67,7 +67,7 @@ describe("resolvers", () => {
     await expect.poll(() => disposed).toEqual([1, 2]);
   });
 
-  it("that ask for an unknown dependency end the start", async () => {
+  it("A resolver that injects an unknown dependency fails the start", async () => {
     const a = resolver({ inject: { mail: Depends("mial") } }, () => 1);
     const app = graphqlApp({ typeDefs: "type Query { a: Int }", resolvers: { Query: { a } } });
     app.registerSingleton("mail", 1);
@@ -76,7 +76,7 @@ describe("resolvers", () => {
     );
   });
 
-  it("that throw an error for clients show it: its message, its code and its status", async () => {
+  it("An error for clients that a resolver throws shows its message, its code and its status", async () => {
     const app = graphqlApp({
       typeDefs: "type Query { a: Int! }",
       resolvers: { Query: { a: () => Promise.reject(new ForbiddenError("not yours")) } },
@@ -88,7 +88,7 @@ describe("resolvers", () => {
     });
   });
 
-  it("are authenticated as any route is", async () => {
+  it("GraphQL requests are authenticated like those of any route", async () => {
     const app = graphqlApp({ typeDefs: "type Query { a: Int }", resolvers: { Query: { a: () => 1 } } });
     const auth = new JwtAuth({ secret: "s".repeat(32), algorithm: "HS256", expiration: 60 });
     app.use(auth);
@@ -102,7 +102,7 @@ describe("loaders", () => {
   const typeDefs =
     "type Query { items: [Item!]! fail: Int } type Item { id: Int! owner: Owner } type Owner { id: Int! boss: Owner }";
 
-  it("collect the keys of an operation, load each once, and start anew with the next operation", async () => {
+  it("A loader collects the keys of an operation, loads each once, and starts anew with the next operation", async () => {
     const batches: (readonly number[])[] = [];
     const owners = loader(async (ids: readonly number[]) => {
       batches.push(ids);
@@ -124,7 +124,7 @@ describe("loaders", () => {
     expect(batches).toHaveLength(2);
   });
 
-  it("split large batches, and pass errors on to each resolver", async () => {
+  it("A loader splits large batches, and passes errors on to each resolver", async () => {
     const sizes: number[] = [];
     const squares = loader(
       (keys: readonly number[]) => {
@@ -154,22 +154,23 @@ describe("loaders", () => {
     expect(sizes).toEqual([2, 1]);
   });
 
-  it("are refused if they are no functions", () => {
+  it("loader() refuses a value that is not a function, and resolver() a guard that is none", () => {
     expect(() => loader(1 as never)).toThrow("loader() takes a function");
     expect(() => resolver({ guards: [1 as never] }, () => 1)).toThrow("must be a list of which each item is a guard");
   });
 });
 
 describe("the schema in code", () => {
-  it("has queries, mutations and types, with arguments, guards and dependencies", async () => {
+  it("A schema in code has queries, mutations and types, with arguments, guards and dependencies", async () => {
     const app = quietApp();
     app.enableGraphql();
     app.registerSingleton("greeting", "hello");
     const { graphql } = app;
     const Genre = graphql.enum("Genre", ["FICTION", "SCIENCE"]);
     const Author = graphql.type("Author", { id: "ID!", name: "String!" });
+    type BookRow = { id: number; title: string; authorId: number; genre: "FICTION" | "SCIENCE" };
     const Book = graphql
-      .type<{ id: number; title: string; authorId: number; genre: "FICTION" | "SCIENCE" }>("Book")
+      .type<BookRow>("Book")
       .fields({ id: "ID!", title: "String!", genre: Genre.required })
       .field("author", Author.required, ({ authorId }) => ({ id: authorId, name: `author ${authorId}` }))
       .field(
@@ -178,7 +179,7 @@ describe("the schema in code", () => {
         ({ title }, { times }) => title.toUpperCase() + "!".repeat(times),
       );
     const NewBook = graphql.input("NewBook", { title: "String!", genre: Genre });
-    const books = [{ id: 1, title: "Dune", authorId: 7, genre: "FICTION" as const }];
+    const books: BookRow[] = [{ id: 1, title: "Dune", authorId: 7, genre: "FICTION" }];
     graphql
       .query(
         "hello",
@@ -209,7 +210,7 @@ describe("the schema in code", () => {
     expect((await errorsOf(app, "{ secret }"))[0]?.message).toBe("closed");
   });
 
-  it("extends the root types of typeDefs, and brings its scalars along", async () => {
+  it("A schema in code extends the root types of typeDefs, and has the scalars DateTime and BigInt", async () => {
     const app = graphqlApp({ typeDefs: "type Query { a: Int }", resolvers: { Query: { a: () => 1 } } });
     app.graphql.query("now", { type: "DateTime!", args: { at: "DateTime!" } }, ({ at }) => new Date(at.getTime() + 1));
     app.graphql.query("big", { type: "BigInt!", args: { n: "BigInt!" } }, ({ n }) => n + 1n);
@@ -221,7 +222,7 @@ describe("the schema in code", () => {
     expect((await errorsOf(app, '{ now(at: "yesterday") }'))[0]?.message).toContain("DateTime must be ISO 8601");
   });
 
-  it("refuses mistakes at once, by name", () => {
+  it("Mistakes in a schema in code are refused at once, with the name of the field or type", () => {
     const app = quietApp();
     const { graphql } = app;
     expect(() => graphql.query("1st", "Int", () => 1)).toThrow("a field of Query needs a name");
@@ -233,7 +234,7 @@ describe("the schema in code", () => {
     expect(() => graphql.enum("E", [])).toThrow("needs a list of values");
   });
 
-  it("is refused without enableGraphql(), beside a schema, and after the start", async () => {
+  it("A schema in code is refused without enableGraphql() and after the start", async () => {
     const app = quietApp();
     app.graphql.query("a", "Int", () => 1);
     await expect(app.start()).rejects.toThrow("app.enableGraphql() was not called");

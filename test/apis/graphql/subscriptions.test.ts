@@ -90,13 +90,13 @@ async function rawSocket(server: TestServer, protocol = "graphql-transport-ws") 
 }
 
 describe("subscriptions over WebSocket", () => {
-  it("send each event to the client of graphql-ws, and then complete", async () => {
+  it("A subscription over WebSocket sends each event to the client of graphql-ws, and then completes", async () => {
     const client = wsClient(await start(tickingApp().app));
     const query = "subscription ($to: Int!) { count(to: $to) }";
     expect(await collect(client, query, { to: 3 })).toEqual([1, 2, 3].map((count) => ({ data: { count } })));
   });
 
-  it("carry queries, mutations and errors of documents too", async () => {
+  it("A WebSocket carries queries and the errors of documents too", async () => {
     const client = wsClient(await start(tickingApp().app));
     expect(await collect(client, "{ hello }")).toEqual([{ data: { hello: "hello" } }]);
     await expect(collect(client, "{ nothing }")).rejects.toMatchObject([
@@ -104,7 +104,7 @@ describe("subscriptions over WebSocket", () => {
     ]);
   });
 
-  it("end their source when the client completes, and leave the others", async () => {
+  it("The source of a subscription ends when the client completes it, and other subscriptions go on", async () => {
     const { app, topic } = tickingApp();
     const client = wsClient(await start(app));
     const [one, two] = [
@@ -123,7 +123,7 @@ describe("subscriptions over WebSocket", () => {
     expect(await next).toMatchObject({ value: { data: { ticks: { n: 2 } } } });
   });
 
-  it("end their sources when the client disconnects", async () => {
+  it("The source of a subscription ends when the client of the WebSocket disconnects", async () => {
     const { app, topic } = tickingApp();
     const { socket, send } = await rawSocket(await start(app));
     send({ type: "connection_init" });
@@ -133,7 +133,7 @@ describe("subscriptions over WebSocket", () => {
     await expect.poll(() => topic.size).toBe(0);
   });
 
-  it("end a generator that waits for an event, by the signal of its context", async () => {
+  it("A generator that waits for an event is ended by the signal of its context", async () => {
     const { app, topic, source } = tickingApp();
     const server = await start(app);
     const { send } = await rawSocket(server);
@@ -148,7 +148,7 @@ describe("subscriptions over WebSocket", () => {
     await expect.poll(() => [topic.size, source.ended]).toEqual([0, 2]);
   });
 
-  it("report an error of the source without its details, and one of a guard with them", async () => {
+  it("A client sees an error of a source without its details, and one of a guard with them", async () => {
     const { app } = tickingApp();
     const client = wsClient(await start(app));
     const query = "subscription { fails }";
@@ -156,7 +156,7 @@ describe("subscriptions over WebSocket", () => {
     await expect(collect(client, "subscription { refused }")).rejects.toMatchObject([{ message: "not for you" }]);
   });
 
-  it("are authenticated by the payload of connection_init, which adds to the context", async () => {
+  it("The payload of connection_init authenticates a WebSocket, and onConnect adds to the context", async () => {
     const onConnect = async ({ token }: { token?: unknown }) => (token === "right" ? { user: "ann" } : false);
     const server = await start(tickingApp({ subscriptions: { onConnect } }).app);
     const right = wsClient(server, { connectionParams: { token: "right" } });
@@ -166,7 +166,7 @@ describe("subscriptions over WebSocket", () => {
     expect(await wrong.closing()).toEqual({ code: 4403, reason: "Forbidden" });
   });
 
-  it("refuse a client whose onConnect throws or returns nothing", async () => {
+  it("A WebSocket client is refused if onConnect throws or returns nothing", async () => {
     for (const onConnect of [
       () => {
         throw new Error("secret");
@@ -198,27 +198,27 @@ describe("subscriptions over WebSocket", () => {
       4409,
     ],
     ["nothing at all for too long", [], 4408],
-  ] as const)("close the connection for %s", async (_name, messages, code) => {
+  ] as const)("The server closes a WebSocket for %s", async (_name, messages, code) => {
     const { app } = tickingApp({ subscriptions: { initTimeout: messages.length === 0 ? 0.05 : 30 } });
     const { send, closing } = await rawSocket(await start(app));
     for (const message of messages) send(message);
     expect((await closing()).code).toBe(code);
   });
 
-  it("answer a ping with a pong", async () => {
+  it("The server replies to a ping with a pong", async () => {
     const { send, messages } = await rawSocket(await start(tickingApp().app));
     send({ type: "ping", payload: { a: 1 } });
     await expect.poll(() => messages).toEqual([{ type: "pong", payload: { a: 1 } }]);
   });
 
-  it("refuse a client that speaks another protocol", async () => {
+  it("A WebSocket client that speaks another protocol is refused", async () => {
     const server = await start(tickingApp().app);
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/graphql`, "graphql-ws");
     await new Promise((resolve) => socket.once("error", resolve));
     expect(socket.readyState).not.toBe(WebSocket.OPEN);
   });
 
-  it("are bounded on one connection", async () => {
+  it("The number of subscriptions on one connection is bounded", async () => {
     const { app } = tickingApp({ subscriptions: { maxPerConnection: 2 } });
     const { send, closing } = await rawSocket(await start(app));
     send({ type: "connection_init" });
@@ -227,7 +227,7 @@ describe("subscriptions over WebSocket", () => {
     expect((await closing()).code).toBe(4429);
   });
 
-  it("are bounded in the process, over both protocols, and make room when they end", async () => {
+  it("The number of subscriptions in the process is bounded over both protocols, and one that ends makes room", async () => {
     const { app, topic } = tickingApp({ subscriptions: { maxPerProcess: 1 } });
     const server = await start(app);
     const first = await rawSocket(server);
@@ -247,7 +247,7 @@ describe("subscriptions over WebSocket", () => {
     await expect.poll(() => sse(server, "subscription { count(to: 1) }")).toContain('{"data":{"count":1}}');
   });
 
-  it("dispose scoped dependencies after each operation", async () => {
+  it("Scoped dependencies are disposed after each operation of a WebSocket", async () => {
     const { app } = tickingApp();
     const made: number[] = [];
     const disposed: number[] = [];
@@ -266,7 +266,7 @@ describe("subscriptions over WebSocket", () => {
     await expect.poll(() => disposed).toEqual([1, 2]);
   });
 
-  it("are closed with 1001 when the server stops, and their sources are ended", async () => {
+  it("A WebSocket is closed with 1001 when the server stops, and the sources of its subscriptions end", async () => {
     const { app, topic } = tickingApp();
     const server = await serve(app, { debug: false });
     const { send, closing } = await rawSocket(server);
@@ -278,7 +278,7 @@ describe("subscriptions over WebSocket", () => {
     expect(topic.size).toBe(0);
   });
 
-  it("have no endpoint if the schema has none", async () => {
+  it("A schema without subscriptions has no WebSocket endpoint", async () => {
     const server = await start(graphqlApp({ typeDefs: "type Query { a: Int }" }));
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
     await new Promise((resolve) => socket.once("error", resolve));
@@ -302,7 +302,7 @@ async function openStream(server: TestServer, query: string): Promise<() => void
 }
 
 describe("subscriptions over server-sent events", () => {
-  it("send each event to the client of graphql-sse, and then complete", async () => {
+  it("A subscription over server-sent events sends each event to the client of graphql-sse, and then completes", async () => {
     const server = await start(tickingApp().app);
     const client = createSseClient({ url: `${server.url}/graphql`, retryAttempts: 0 });
     const results: unknown[] = [];
@@ -311,7 +311,7 @@ describe("subscriptions over server-sent events", () => {
     client.dispose();
   });
 
-  it("carry queries too, and errors of the source without their details", async () => {
+  it("An event stream carries queries too, and errors of a source without their details", async () => {
     const server = await start(tickingApp().app);
     expect(await sse(server, "{ hello }")).toBe(
       'event: next\ndata: {"data":{"hello":"hello"}}\n\nevent: complete\ndata: \n\n',
@@ -322,7 +322,7 @@ describe("subscriptions over server-sent events", () => {
     expect(text).toContain("event: complete");
   });
 
-  it("end their source when the client leaves", async () => {
+  it("The source of a subscription ends when the client of the event stream disconnects", async () => {
     const { app, topic } = tickingApp();
     const server = await start(app);
     const leave = await openStream(server, "subscription { ticks { n } }");
@@ -331,7 +331,7 @@ describe("subscriptions over server-sent events", () => {
     await expect.poll(() => topic.size).toBe(0);
   });
 
-  it("end when the server stops", async () => {
+  it("An event stream of a subscription completes when the server stops", async () => {
     const { app, topic } = tickingApp();
     const server = await serve(app, { debug: false });
     const text = sse(server, "subscription { ticks { n } }");
@@ -341,7 +341,7 @@ describe("subscriptions over server-sent events", () => {
     expect(topic.size).toBe(0);
   });
 
-  it("are refused as an ordinary response, with the way to get them", async () => {
+  it("A subscription as an ordinary response is refused with 406, and the error names text/event-stream", async () => {
     const server = await start(tickingApp().app);
     const response = await fetch(`${server.url}/graphql?query=subscription{count(to:1)}`);
     expect(response.status).toBe(406);
@@ -350,7 +350,7 @@ describe("subscriptions over server-sent events", () => {
 });
 
 describe("a topic", () => {
-  it("ends a subscriber that does not take its events, and keeps the others", async () => {
+  it("A topic ends a subscriber that does not take its events, and keeps the others", async () => {
     const topic = new Topic<number>({ maxWaiting: 2 });
     const [slow, quick] = [topic.subscribe(), topic.subscribe({ filter: (n) => n > 1 })];
     for (const n of [1, 2, 3]) topic.publish(n);

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App, JwtAuth, type JwtOptions } from "stoa";
+import { App, JwtAuth, type JwtClaims, type JwtOptions } from "stoa";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
 afterEach(() => {
@@ -16,7 +16,7 @@ afterEach(() => {
 interface Key {
   readonly kid: string;
   readonly jwk: Record<string, unknown>;
-  token(claims?: object): string;
+  token(claims?: JwtClaims): string;
 }
 
 function makeKey(kid: string): Key {
@@ -68,7 +68,7 @@ function fakeClock(): (seconds: number) => void {
 }
 
 describe("keys at an address", () => {
-  it("verify tokens, and are loaded once for many requests at a time", async () => {
+  it("Keys at an address verify tokens, and are loaded once for many requests at a time", async () => {
     const source = await issuer(first, second);
     const status = appFor(source.url);
     const tokens = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).token({ sub: `user ${i}` }));
@@ -77,7 +77,7 @@ describe("keys at an address", () => {
     expect(source.requests).toBe(1);
   });
 
-  it("are not loaded for each unknown kid", async () => {
+  it("Keys at an address are not loaded for each unknown kid", async () => {
     const passes = fakeClock();
     const source = await issuer(first);
     const status = appFor(source.url);
@@ -90,7 +90,7 @@ describe("keys at an address", () => {
     expect(source.requests).toBe(2);
   });
 
-  it("are not loaded for tokens that could not be accepted with any key", async () => {
+  it("Keys at an address are not loaded for tokens that no key could verify", async () => {
     const source = await issuer(first);
     const status = appFor(source.url);
     await status(first.token());
@@ -101,7 +101,7 @@ describe("keys at an address", () => {
     expect(source.requests).toBe(before);
   });
 
-  it("can be replaced: a new key is found by its kid, and one that was removed is refused, cached or not", async () => {
+  it("A new key at an address is found by its kid, and tokens of a removed key are refused, cached or not", async () => {
     const passes = fakeClock();
     const source = await issuer(first);
     const status = appFor(source.url);
@@ -114,7 +114,7 @@ describe("keys at an address", () => {
     expect(await status(first.token())).toBe(401);
   });
 
-  it("are loaded again when they are old, as the issuer says within bounds, without a request that waits", async () => {
+  it("Keys at an address are loaded again after the issuer's max-age, but not within a minute, and no request waits", async () => {
     const passes = fakeClock();
     const source = await issuer();
     source.respond = json({ keys: [first.jwk] }, { "Cache-Control": "public, max-age=1" });
@@ -129,7 +129,7 @@ describe("keys at an address", () => {
     await vi.waitFor(() => expect(source.requests).toBe(2));
   });
 
-  it("stay in use for a day while the issuer is away, and then requests get 503", async () => {
+  it("Keys at an address stay in use for a day while the issuer is away, and then requests get 503", async () => {
     const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
     const passes = fakeClock();
     const source = await issuer(first);
@@ -173,7 +173,7 @@ describe("keys at an address", () => {
       (_request, response) => void response.writeHead(200, { "Content-Encoding": "br" }).end("no"),
     ],
   ])(
-    "are not taken from a response that %s, and requests get 503",
+    "Keys are not taken from a response that %s, and requests get 503",
     async (_name, respond) => {
       const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
       const source = await issuer();
@@ -188,7 +188,7 @@ describe("keys at an address", () => {
     30_000,
   );
 
-  it("are not taken from another address to which the issuer redirects", async () => {
+  it("Keys are not taken from another address to which the issuer redirects", async () => {
     vi.spyOn(process, "emitWarning").mockReturnValue();
     const other = await issuer(first);
     const source = await issuer();
@@ -197,7 +197,7 @@ describe("keys at an address", () => {
     expect(other.requests).toBe(0);
   });
 
-  it("are used without those that are broken", async () => {
+  it("Broken keys of a key set are ignored, and the others are used", async () => {
     const source = await issuer();
     source.respond = json({ keys: [{ ...second.jwk, x: "AAAA" }, first.jwk, { kty: "RSA", kid: "r" }] });
     const status = appFor(source.url);
@@ -211,13 +211,13 @@ describe("keys at an address", () => {
     [{ jwks: "https://" }, /is not a valid address/],
     [{ jwks: "https://issuer.example/", keyId: "1" }, /option 'keyId' in JwtConfig cannot be used/],
     [{ jwks: "https://issuer.example/", algorithm: "HS256" }, /HS256 takes no address/],
-  ] as const)("are refused with %j", (options, message) => {
+  ] as const)("JwtAuth refuses the options %j", (options, message) => {
     expect(() => new JwtAuth({ algorithm: "ES256", ...options })).toThrow(message);
   });
 });
 
 describe("keys in a file", () => {
-  it("can be replaced without a restart", async () => {
+  it("Keys in a file can be replaced without a restart, and stay in use while the file is broken", async () => {
     const passes = fakeClock();
     const folder = await mkdtemp(join(tmpdir(), "stoa-jwks-"));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -122,7 +122,7 @@ describe("JwtAuth", () => {
     expect(log).toContain("about to fail");
   });
 
-  it("does not say that a token is revoked before the store knows it", async () => {
+  it("revoke() resolves when the store has the token, and rejects with 503 if the store fails", async () => {
     const kept: string[] = [];
     let fails = false;
     const revocations: RevocationStore = {
@@ -141,7 +141,7 @@ describe("JwtAuth", () => {
     await expect(jwt.revoke(second)).rejects.toMatchObject({ status: 503 });
   });
 
-  it("refuses tokens that are signed but not base64url, which others may read differently", async () => {
+  it("A token that is signed but not base64url is refused, since other programs may read it differently", async () => {
     const jwt = new JwtAuth({ secret });
     const [header, payload] = forge({ exp: inOneHour() }).split(".") as [string, string];
     const signed = (input: string): string =>
@@ -477,7 +477,7 @@ describe("revoke and refresh", () => {
     await expect(jwt.refresh(first)).rejects.toThrow(UnauthorizedError);
   });
 
-  it("end all descendants of a token that is refreshed a second time, and no other token", async () => {
+  it("A token that is refreshed a second time ends all its descendants, and no other token", async () => {
     const jwt = new JwtAuth({ secret });
     const first = jwt.createToken({ sub: "ada" });
     const other = await jwt.refresh(jwt.createToken({ sub: "ada" }));
@@ -490,7 +490,7 @@ describe("revoke and refresh", () => {
     await jwt.verify(other);
   });
 
-  it("are limited for each subject, so that one client cannot fill the store for all", async () => {
+  it("Refreshes are limited for each subject, so that one client cannot fill the store for all", async () => {
     const revocations = new MemoryRevocations(10);
     const jwt = new JwtAuth({ secret, revocations, maxRefreshes: 5 });
     const app = jwtApp(jwt);
@@ -512,7 +512,7 @@ describe("revoke and refresh", () => {
     await expect(jwt.verify(token)).rejects.toThrow(UnauthorizedError);
   });
 
-  it("can be refreshed again when the time of the limit is over", async () => {
+  it("A subject can refresh tokens again when the time of the limit is over", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const jwt = new JwtAuth({ secret, maxRefreshes: 1, expiration: 600 });
     const token = await jwt.refresh(jwt.createToken({ sub: "ada" }));
@@ -524,7 +524,7 @@ describe("revoke and refresh", () => {
     await jwt.refresh(kept);
   });
 
-  it("refuse to refresh a token that is too young, and leave it valid", async () => {
+  it("refresh() refuses a token that is too young, and leaves it valid", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
     const jwt = new JwtAuth({ secret, refreshAge: 60 });
     const token = jwt.createToken({ sub: "ada" });

@@ -81,7 +81,7 @@ describe("the key of a response", () => {
   const keyOf = (target: string, host = "a.example"): string =>
     cacheKey("GET", new Request(fakeSource("GET", target, [["Host", host]])));
 
-  it("has the parameters by name, and those of one name in their order", () => {
+  it("The key of a response has the parameters sorted by name, and those of one name in their order", () => {
     expect(keyOf("/?b=3&a=1&c=4&a=2&b=0")).toContain("\na=1&a=2&b=3&b=0&c=4\n");
     expect(keyOf("/?a=2&a=1")).toContain("\na=2&a=1\n");
   });

@@ -15,7 +15,7 @@ async function served(app: App, options: RunOptions = {}): Promise<string> {
 }
 
 describe("the request log", () => {
-  it("goes to the application's own logger, with fields in place of a line", async () => {
+  it("The request log goes to the application's own logger, with fields in place of a line", async () => {
     const app = new App().enableLogging().enableRequestId();
     const logger = keepingLogger();
     app.logger = logger;
@@ -38,7 +38,7 @@ describe("the request log", () => {
     ]);
   });
 
-  it("goes to the output of a logger of the framework, in its format and from its level on", async () => {
+  it("The request log goes to the output of a logger of the framework, in its format and from its level on", async () => {
     const sink = collect();
     const app = new App().enableLogging();
     app.logger = createLogger({ sink, level: "error", format: "pretty" });
@@ -50,7 +50,7 @@ describe("the request log", () => {
     expect(lines.filter((line) => / GET {4}\/broken 500 /.test(line))).toHaveLength(1);
   });
 
-  it("goes to an output of its own where one is given", async () => {
+  it("The request log goes to an output of its own where one is given", async () => {
     const sink = collect();
     const logger = keepingLogger();
     const app = new App().enableLogging({ sink, format: "json" });
@@ -61,7 +61,7 @@ describe("the request log", () => {
     expect(logger.lines.filter(({ message }) => message === "request")).toEqual([]);
   });
 
-  it("cuts a long path for any logger, and a logger that throws fails no request", async () => {
+  it("The request log cuts a long path for any logger, and a logger that throws fails no request", async () => {
     const app = new App().enableLogging();
     const logger = keepingLogger();
     app.logger = {

@@ -4,7 +4,7 @@ import { RoomLog } from "../../../src/batteries/rooms/room-log.js";
 const limits = { history: 3, keepMs: 60_000, maxRooms: 10 };
 
 describe("the messages that are kept of rooms", () => {
-  it("have ids that grow, also when many are sent in the same moment", () => {
+  it("Messages of a room have ids that grow, also when many are sent in the same moment", () => {
     const log = new RoomLog(limits);
     const ids = Array.from({ length: 1000 }, () => log.add("a", "1").id);
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
@@ -12,7 +12,7 @@ describe("the messages that are kept of rooms", () => {
     expect(Number.isSafeInteger(ids.at(-1))).toBe(true);
   });
 
-  it("are the last ones of each room, and a gap is known", () => {
+  it("The last messages of each room are kept, and a gap is reported", () => {
     const log = new RoomLog(limits);
     const [first, second] = ["1", "2", "3", "4"].map((text) => log.add("a", text).id);
     expect(log.since("a", 0)).toMatchObject({
@@ -25,13 +25,13 @@ describe("the messages that are kept of rooms", () => {
     expect(log.since("b", first!)).toEqual({ messages: [], isIncomplete: true });
   });
 
-  it("are all new to a client whose id is of a later time than the last", () => {
+  it("All messages are new to a client whose id is later than the last one", () => {
     const log = new RoomLog(limits);
     const { id } = log.add("a", "1");
     expect(log.since("a", id + 1)).toMatchObject({ isIncomplete: true, messages: [{ text: "1" }] });
   });
 
-  it("are bounded in the number of rooms and in size", () => {
+  it("The messages that are kept are bounded in the number of rooms and in size", () => {
     const log = new RoomLog(limits);
     for (let i = 0; i < 1000; i++) log.add(`room ${i}`, "1");
     expect(log.rooms).toBe(10);

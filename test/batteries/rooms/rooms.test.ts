@@ -33,7 +33,7 @@ async function present(app: App, room: string, count: number): Promise<void> {
 }
 
 describe("a room", () => {
-  it("sends a message to its WebSockets and event streams, and to no other room", async () => {
+  it("A room sends a message to its WebSockets and event streams, and to no other room", async () => {
     const { app, server, url } = await started();
     const [lobby, other] = await Promise.all([
       openSocket(`${server.url}/ws/lobby`),
@@ -50,7 +50,7 @@ describe("a room", () => {
     expect((await other.recv())?.text).toBe("1");
   });
 
-  it("sends nothing to a WebSocket that has left it or was closed", async () => {
+  it("A room sends nothing to a WebSocket that has left it or was closed", async () => {
     const { app, server } = await started();
     const [one, two] = await Promise.all([openSocket(`${server.url}/ws/lobby`), openSocket(`${server.url}/ws/lobby`)]);
     await present(app, "lobby", 2);
@@ -65,7 +65,7 @@ describe("a room", () => {
     await present(app, "lobby", 0);
   });
 
-  it("sends an event stream that comes back the messages it has missed", async () => {
+  it("A room sends an event stream that comes back the messages it has missed", async () => {
     const { app, url } = await started();
     const first = await Events.open(`${url}/events/lobby`);
     await present(app, "lobby", 1);
@@ -84,7 +84,7 @@ describe("a room", () => {
     expect(await all.take(4)).toEqual(["one", "two", "three", "four"]);
   });
 
-  it("sends a WebSocket the messages after an id, with their ids if it wants them", async () => {
+  it("A room sends a WebSocket the messages after an id, with their ids if it asks for them", async () => {
     const { app, server } = await started();
     const ids = [];
     for (const text of ["one", "two", "three"]) ids.push(await app.rooms("lobby").send(text));
@@ -97,7 +97,7 @@ describe("a room", () => {
     expect((await app.rooms("lobby").history(ids[1])).map(({ data }) => data)).toEqual(["three"]);
   });
 
-  it("says so if messages that a client has missed are no longer kept", async () => {
+  it("A room tells a client if messages that it has missed are no longer kept", async () => {
     const { app, url } = await started({ history: 2 });
     const id = await app.rooms("lobby").send("one");
     for (const text of ["two", "three", "four"]) await app.rooms("lobby").send(text);
@@ -106,7 +106,7 @@ describe("a room", () => {
     expect(await events.take(2)).toEqual(["three", "four"]);
   });
 
-  it("ignores a Last-Event-ID that is none of ours", async () => {
+  it("A room ignores a Last-Event-ID that is not one of its ids", async () => {
     const { app, url } = await started();
     await app.rooms("lobby").send("old");
     for (const id of ["abc", "1e9", "99999999999999999999", "-1"]) {
@@ -119,7 +119,7 @@ describe("a room", () => {
     }
   });
 
-  it("lists its clients with what they say of themselves, up to a number, and counts all", async () => {
+  it("A room lists its members with their info up to a number, and counts all", async () => {
     const { app, server } = await started({ maxListed: 2 });
     await Promise.all(["ada", "bob", "cy"].map((name) => openSocket(`${server.url}/ws/lobby?name=${name}`)));
     await present(app, "lobby", 3);
@@ -128,7 +128,7 @@ describe("a room", () => {
     expect(members[0]?.info).toEqual({ name: expect.stringMatching(/ada|bob|cy/) });
   });
 
-  it("keeps the order of messages that are sent at once", async () => {
+  it("A room keeps the order of messages that are sent at once", async () => {
     const { app, server } = await started();
     const socket = await openSocket(`${server.url}/ws/lobby`);
     await present(app, "lobby", 1);
@@ -136,14 +136,14 @@ describe("a room", () => {
     for (let i = 0; i < 200; i++) expect((await socket.recv())?.text).toBe(String(i));
   });
 
-  it("ends its event streams when the server drains", async () => {
+  it("A room ends its event streams when the server drains", async () => {
     const { app, server, url } = await started();
     const events = await Events.open(`${url}/events/lobby`);
     await present(app, "lobby", 1);
     await Promise.all([server.close(), expect(events.next()).resolves.toBeNull()]);
   });
 
-  it("refuses names, messages and options that cannot be", async () => {
+  it("Rooms refuse names, messages and options that are not valid", async () => {
     const { app } = await started({ maxMessageSize: 10 });
     expect(() => app.rooms("")).toThrow("the name of a room is a string of 1 to 200 characters");
     expect(() => app.rooms("x".repeat(201))).toThrow("the name of a room");
@@ -156,7 +156,7 @@ describe("a room", () => {
     expect(() => new App().rooms("x")).toThrow("app.rooms() needs app.enableRooms()");
   });
 
-  it("lets a WebSocket be in so many rooms and no more", async () => {
+  it("A WebSocket can join a limited number of rooms", async () => {
     const app = new App().enableRooms({ maxJoined: 2 });
     app.websocket("/", async (socket) => {
       const results: string[] = [];

@@ -33,7 +33,7 @@ class SlowSocket {
 const message = (id: number, size = 36): Delivery => new Delivery("lobby", { id, text: `"${"x".repeat(size)}"` });
 
 describe("a WebSocket that is slow", () => {
-  it("gets all messages in order while few of them wait", async () => {
+  it("A slow WebSocket gets all messages in order while few of them wait", async () => {
     const socket = new SlowSocket();
     const output = new SocketOutput(socket, { maxBuffered: 1000, onSlow: "disconnect" });
     for (const text of ["a", "b", "c"]) output.send(text);
@@ -45,7 +45,7 @@ describe("a WebSocket that is slow", () => {
     expect(socket.sent).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("is disconnected when too many bytes wait for it", async () => {
+  it("A slow WebSocket is disconnected when too many bytes wait for it", async () => {
     const socket = new SlowSocket();
     const output = new SocketOutput(socket, { maxBuffered: 500, onSlow: "disconnect" });
     for (let i = 0; i < 20; i++) output.send(`message ${i}`);
@@ -54,7 +54,7 @@ describe("a WebSocket that is slow", () => {
     expect(socket.sent.length).toBeLessThan(10);
   });
 
-  it("loses its oldest messages where that was chosen, and gets the newest", async () => {
+  it('A slow WebSocket loses its oldest messages if onSlow is "drop", and gets the newest', async () => {
     const socket = new SlowSocket();
     const output = new SocketOutput(socket, { maxBuffered: 500, onSlow: "drop" });
     for (let i = 0; i < 100; i++) output.send(`message ${i}`);
@@ -67,7 +67,7 @@ describe("a WebSocket that is slow", () => {
 });
 
 describe("an event stream that is slow", () => {
-  it("is ended when too many bytes wait for it, and its end is reported once", async () => {
+  it("A slow event stream is ended when too many bytes wait for it, and its end is reported once", async () => {
     let ends = 0;
     const stream = new StreamClient({ maxBuffered: 500, onSlow: "disconnect" }, () => ends++);
     for (let id = 1; id <= 20; id++) stream.deliver(message(id));
@@ -76,7 +76,7 @@ describe("an event stream that is slow", () => {
     expect(ends).toBe(1);
   });
 
-  it("loses its oldest messages where that was chosen", async () => {
+  it('A slow event stream loses its oldest messages if onSlow is "drop"', async () => {
     const stream = new StreamClient({ maxBuffered: 500, onSlow: "drop" }, () => {});
     for (let id = 1; id <= 20; id++) stream.deliver(message(id));
     const ids = [];

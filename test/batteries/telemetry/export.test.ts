@@ -42,7 +42,7 @@ const ok: Outcome = { kind: "sent", rejected: 0, message: "" };
 const later: Outcome = { kind: "later", reason: "busy", after: null };
 
 describe("the line of batches", () => {
-  it("is bounded by count and drops the oldest batch", () => {
+  it("The queue of batches is bounded by count and drops the oldest batch", () => {
     const { queue, add, dropped } = queueOf({ items: 4 });
     for (let i = 0; i < 7; i++) add();
     expect(dropped).toEqual([2, 2]);
@@ -50,7 +50,7 @@ describe("the line of batches", () => {
     expect([queue.take()?.count, queue.take()?.count, queue.take()]).toEqual([2, 1, null]);
   });
 
-  it("is bounded by bytes, also for one item that is larger than all", () => {
+  it("The queue of batches is bounded by bytes, also for one item that is larger than the bound", () => {
     const { queue, add, dropped } = queueOf({ items: 100, bytes: 1000, batchItems: 50 });
     add(600);
     add(600);
@@ -60,7 +60,7 @@ describe("the line of batches", () => {
     expect(queue.clear()).toBe(0);
   });
 
-  it("counts a batch that is on its way until it is done", () => {
+  it("The queue of batches counts a batch that is being sent until it is done", () => {
     const { queue, add, dropped } = queueOf({ items: 4 });
     for (let i = 0; i < 2; i++) add();
     const sending = queue.take()!;
@@ -92,7 +92,7 @@ describe("the exporter", () => {
     return { exporter, lost, pauses };
   };
 
-  it("repeats a batch that the collector cannot take now, up to six times", async () => {
+  it("The exporter repeats a batch that the collector cannot accept now, and sends it six times at most", async () => {
     const passing = scripted(later, later, ok);
     const first = exporterOf(passing);
     first.exporter.kick();
@@ -106,7 +106,7 @@ describe("the exporter", () => {
     expect(failing.sent).toBe(6);
   });
 
-  it("does not repeat what the collector refuses, and goes on with the next batch", async () => {
+  it("The exporter does not repeat a batch that the collector refuses, and goes on with the next one", async () => {
     const transport = scripted({ kind: "refused", reason: "status 400" }, ok);
     const { exporter, lost } = exporterOf(transport, 3);
     exporter.kick();
@@ -114,13 +114,13 @@ describe("the exporter", () => {
     expect(lost).toEqual([[2, "status 400"]]);
   });
 
-  it("counts the items that the collector rejects of a batch", async () => {
+  it("The exporter counts the items that the collector rejects of a batch", async () => {
     const { exporter, lost } = exporterOf(scripted({ kind: "sent", rejected: 1, message: "too old" }), 2);
     await exporter.flush();
     expect(lost).toEqual([[1, "too old"]]);
   });
 
-  it("stops at the first failure when the application ends, and counts the rest as lost", async () => {
+  it("The exporter stops at the first failure when the application ends, and counts the rest as lost", async () => {
     const transport = scripted(later);
     const { exporter, lost } = exporterOf(transport, 10);
     await exporter.close(60_000);
@@ -128,7 +128,7 @@ describe("the exporter", () => {
     expect(lost).toEqual([[10, "busy"]]);
   });
 
-  it("ends within its time when the collector never replies", async () => {
+  it("The exporter ends within its time when the collector never replies", async () => {
     const transport: Transport = {
       send: (_, signal) =>
         new Promise((resolve) => {
@@ -143,7 +143,7 @@ describe("the exporter", () => {
 });
 
 describe("losses", () => {
-  it("are logged at most once a minute, with their number", () => {
+  it("Losses are logged at most once a minute, with their number", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const logger = keepingLogger();
@@ -193,29 +193,29 @@ describe.each(["http", "grpc"] as const)("over %s", (kind) => {
     return transport;
   };
 
-  it("a collector that is not there is tried later", async () => {
+  it("A batch for a collector that is not there is sent later", async () => {
     const outcome = await open("http://127.0.0.1:9").send(bodyOf(), never);
     expect(outcome).toMatchObject({ kind: "later", reason: expect.stringContaining("ECONNREFUSED") });
   });
 
-  it("a collector that accepts and never replies ends with the time limit", async () => {
+  it("An attempt ends at the time limit if the collector accepts and never replies", async () => {
     const outcome = await open(await rawServer(() => {}), 50).send(bodyOf(), never);
     expect(outcome).toMatchObject({ kind: "later", reason: "no response within 50 ms" });
   });
 
-  it("a collector that closes the connection is tried later", async () => {
+  it("A batch is sent later if the collector closes the connection", async () => {
     const outcome = await open(await rawServer((socket) => socket.destroy())).send(bodyOf(), never);
     expect(outcome.kind).toBe("later");
   });
 
-  it("a collector that sends garbage is tried later", async () => {
+  it("A batch is sent later if the collector sends garbage", async () => {
     const url = await rawServer((socket) => {
       socket.on("data", () => socket.write(Buffer.from("\x00\xff garbage \r\n\r\n\x01")));
     });
     expect((await open(url, 2000).send(bodyOf(), never)).kind).toBe("later");
   });
 
-  it("an aborted attempt ends at once", async () => {
+  it("An aborted attempt ends at once", async () => {
     const abort = new AbortController();
     const sending = open(await rawServer(() => abort.abort())).send(bodyOf(), abort.signal);
     expect(await sending).toMatchObject({ kind: "later", reason: "the application ends" });
@@ -239,7 +239,7 @@ describe("over http", () => {
     [404, "refused"],
     [500, "refused"],
     [301, "refused"],
-  ])("status %d means %s", async (status, kind) => {
+  ])("The HTTP status %d of a collector means %s", async (status, kind) => {
     await using collector = await startCollector();
     collector.respond = (_, response) => response.writeHead(status, { "retry-after": "7", location: "/" }).end();
     const outcome = await open(`${collector.url}/v1/traces`).send(bodyOf(), never);
@@ -247,7 +247,7 @@ describe("over http", () => {
     if (outcome.kind === "later") expect(outcome.after).toBe(7000);
   });
 
-  it("a response without end is read up to a limit, and counts by its status", async () => {
+  it("A response without end is read up to a limit, and counts by its status", async () => {
     const url = await rawServer((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -262,7 +262,7 @@ describe("over http", () => {
     expect(await open(url).send(bodyOf(), never)).toMatchObject({ kind: "sent", rejected: 0 });
   });
 
-  it("a partial success is read from the response", async () => {
+  it("A partial success is read from the response of a collector", async () => {
     await using collector = await startCollector();
     const writer = new Writer(64);
     const partial = writer.begin(0x0a);
@@ -284,7 +284,7 @@ describe("over http", () => {
     expect(retryAfter(undefined)).toBeNull();
   });
 
-  it("a body can be compressed, and headers carry a key", async () => {
+  it("An exported body can be compressed, and its headers carry a key", async () => {
     const collector = await startCollector();
     const { send, flush } = await traced((app) => app.get("/", () => "x"), {
       collector,
@@ -308,7 +308,7 @@ describe("over grpc", () => {
     [3, "refused"],
     [16, "refused"],
     [8, "refused"],
-  ])("status %d means %s", async (status, kind) => {
+  ])("The gRPC status %d of a collector means %s", async (status, kind) => {
     await using collector = await startGrpcCollector(() => ({ status, trailers: { "grpc-message": "n%C3%B6" } }));
     const service = "opentelemetry.proto.collector.trace.v1.TraceService";
     const options = {
@@ -324,7 +324,7 @@ describe("over grpc", () => {
     expect(outcome).toMatchObject({ kind, reason: `gRPC status ${status}: nö` });
   });
 
-  it("an exhausted collector that says when to come back is tried then", async () => {
+  it("A batch is sent again at the time that an exhausted collector names", async () => {
     // google.rpc.Status { details: [Any { type_url, value: RetryInfo { retry_delay: Duration { seconds: 2 } } }] }
     const writer = new Writer(128);
     const any = writer.begin(0x1a);
@@ -352,7 +352,7 @@ describe("over grpc", () => {
     expect(outcome).toMatchObject({ kind: "later", after: 2000 });
   });
 
-  it("spans, metrics and logs arrive", async () => {
+  it("Spans, metrics and logs arrive over gRPC", async () => {
     const collector = await startGrpcCollector();
     const { send, app, flush } = await traced((made) => made.get("/", () => "x"), {
       collector,
@@ -369,7 +369,7 @@ describe("over grpc", () => {
 });
 
 describe("messages of a collector", () => {
-  it("of any bytes are read without an error", () => {
+  it("A message of a collector with any bytes is read without an error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         readFields(bytes);
@@ -380,7 +380,7 @@ describe("messages of a collector", () => {
 });
 
 describe("an application whose collector is away", () => {
-  it("serves as before, keeps a bounded number of spans, says so once, and ends in time", async () => {
+  it("An application whose collector is away serves requests, keeps a bounded number of spans, logs few warnings and ends", async () => {
     const collector = await startCollector();
     await collector.close();
     vi.stubEnv("OTEL_BSP_MAX_QUEUE_SIZE", "20");
@@ -402,7 +402,7 @@ describe("an application whose collector is away", () => {
     expect(lost).toMatchObject({ lost_total: 101, reason: expect.stringContaining("ECONNREFUSED") });
   });
 
-  it("exports what waits when the application ends", async () => {
+  it("An application exports waiting spans and metrics when it ends", async () => {
     const { send, close, collector } = await traced((app) => app.get("/", () => "x"));
     await send("/");
     expect(collector.exports).toEqual([]);
@@ -411,7 +411,7 @@ describe("an application whose collector is away", () => {
     expect(collector.metrics.map(({ name }) => name)).toEqual(["http.server.request.duration"]);
   });
 
-  it("exports a batch that is full at once", async () => {
+  it("An application exports a full batch at once", async () => {
     vi.stubEnv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "3");
     onTestFinished(() => void vi.unstubAllEnvs());
     const { send, collector } = await traced((app) => app.get("/", () => "x"));

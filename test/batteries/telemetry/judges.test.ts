@@ -26,37 +26,40 @@ function everything(app: App): void {
 const headers = { traceparent: "00-12345678901234567890123456789012-1234567890123456-03", tracestate: "foo=1" };
 
 describe.skipIf(!rotel)("Rotel", () => {
-  it.each(["http/protobuf", "grpc"] as const)("decodes what is exported over %s", async (protocol) => {
-    const { http, grpc, output } = JSON.parse(rotel!) as Record<"http" | "grpc" | "output", string>;
-    const name = `judged ${protocol} ${process.pid}`;
-    const { send, flush } = await traced(everything, {
-      telemetry: { otlpEndpoint: protocol === "grpc" ? grpc : http, protocol, serviceName: name, logs: true },
-    });
-    await send("/books/3", { headers });
-    await flush();
-    await vi.waitFor(
-      async () => {
-        const parts = (await readFile(output, "utf8")).split(/^(?=Resource(?:Spans|Log|Metrics) #)/m);
-        const own = parts.filter((part) => part.includes(`service.name: Str(${name})`));
-        const [spans, logs, metrics] = ["ResourceSpans", "ResourceLog", "ResourceMetrics"].map((kind) =>
-          own.find((part) => part.startsWith(kind)),
-        );
-        expect(spans).toMatch(/Trace ID +: 12345678901234567890123456789012\n +Parent ID +: 1234567890123456\n/);
-        expect(spans).toMatch(/Name +: GET \/books\/\{id\}\n +Kind +: SPAN_KIND_SERVER\n +TraceState +: foo=1/);
-        expect(spans).toContain("Status code    : STATUS_CODE_ERROR");
-        expect(spans).toContain("-> http.response.status_code: Int(500)");
-        expect(spans).toContain("-> list: Slice(Str(x), Str(ü))");
-        expect(spans).toContain("-> exception.message: Str(bad é\u{1f600})");
-        expect(spans).toContain("-> negative: Int(-5)");
-        expect(spans).toContain("-> fraction: Double(1.5)");
-        expect(logs).toContain("Body: Str(low)");
-        expect(logs).toContain("-> deep: Map(a:Slice(Int(1), Empty, Double(2.5)))");
-        expect(metrics).toContain("-> Name: http.server.request.duration");
-        expect(metrics).toContain("-> Name: orders_total");
-      },
-      { timeout: 20_000 },
-    );
-  });
+  it.each(["http/protobuf", "grpc"] as const)(
+    "Rotel decodes the spans, logs and metrics that are exported over %s",
+    async (protocol) => {
+      const { http, grpc, output } = JSON.parse(rotel!) as Record<"http" | "grpc" | "output", string>;
+      const name = `judged ${protocol} ${process.pid}`;
+      const { send, flush } = await traced(everything, {
+        telemetry: { otlpEndpoint: protocol === "grpc" ? grpc : http, protocol, serviceName: name, logs: true },
+      });
+      await send("/books/3", { headers });
+      await flush();
+      await vi.waitFor(
+        async () => {
+          const parts = (await readFile(output, "utf8")).split(/^(?=Resource(?:Spans|Log|Metrics) #)/m);
+          const own = parts.filter((part) => part.includes(`service.name: Str(${name})`));
+          const [spans, logs, metrics] = ["ResourceSpans", "ResourceLog", "ResourceMetrics"].map((kind) =>
+            own.find((part) => part.startsWith(kind)),
+          );
+          expect(spans).toMatch(/Trace ID +: 12345678901234567890123456789012\n +Parent ID +: 1234567890123456\n/);
+          expect(spans).toMatch(/Name +: GET \/books\/\{id\}\n +Kind +: SPAN_KIND_SERVER\n +TraceState +: foo=1/);
+          expect(spans).toContain("Status code    : STATUS_CODE_ERROR");
+          expect(spans).toContain("-> http.response.status_code: Int(500)");
+          expect(spans).toContain("-> list: Slice(Str(x), Str(ü))");
+          expect(spans).toContain("-> exception.message: Str(bad é\u{1f600})");
+          expect(spans).toContain("-> negative: Int(-5)");
+          expect(spans).toContain("-> fraction: Double(1.5)");
+          expect(logs).toContain("Body: Str(low)");
+          expect(logs).toContain("-> deep: Map(a:Slice(Int(1), Empty, Double(2.5)))");
+          expect(metrics).toContain("-> Name: http.server.request.duration");
+          expect(metrics).toContain("-> Name: orders_total");
+        },
+        { timeout: 20_000 },
+      );
+    },
+  );
 });
 
 const program = `
@@ -97,7 +100,7 @@ async function decodedByPython({ exports }: Collector): Promise<Record<string, s
 }
 
 describe.skipIf(!python)("the official messages", () => {
-  it("decode everything, with no unknown field", async () => {
+  it("The official messages of OpenTelemetry decode every export, with no unknown field", async () => {
     const collector = await startCollector();
     const { send, flush } = await traced(everything, { collector, telemetry: { logs: true } });
     await send("/books/3", { headers });

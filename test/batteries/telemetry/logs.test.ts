@@ -4,7 +4,7 @@ import { collect } from "../../logging/collect.js";
 import { keepingLogger, traced } from "./traced.js";
 
 describe("log lines", () => {
-  it("carry the ids of the trace: of app.logger, of request.log and of the request log", async () => {
+  it("Lines of app.logger, of request.log and of the request log carry the ids of the trace", async () => {
     const sink = collect();
     const { send, flush, collector } = await traced(
       (app) => {
@@ -31,14 +31,14 @@ describe("log lines", () => {
     ]);
   });
 
-  it("have no ids outside of traces", async () => {
+  it("A log line outside of traces has no ids of a trace", async () => {
     const sink = collect();
     const { app } = await traced(() => {}, { logger: createLogger({ sink }) });
     app.logger.info("alone");
     expect(JSON.parse(sink.lines.at(-1)!)).not.toHaveProperty("trace_id");
   });
 
-  it("of another logger get the trace id in request.log", async () => {
+  it("A line of request.log has the trace id with a logger of the application too", async () => {
     const { send, lines } = await traced((app) =>
       app.get("/", (request) => {
         request.log.info("here");
@@ -51,7 +51,7 @@ describe("log lines", () => {
 });
 
 describe("exported logs", () => {
-  it("have level, text, fields, error and trace, without secrets", async () => {
+  it("An exported log record has level, text, fields, error and trace, without secrets", async () => {
     const { send, flush, collector } = await traced(
       (app) =>
         app.get("/", (request) => {
@@ -81,7 +81,7 @@ describe("exported logs", () => {
     });
   });
 
-  it("are those from the given level on, and none by default", async () => {
+  it("Log records are exported from the given level on, and none by default", async () => {
     const errors = await traced(() => {}, { telemetry: { logs: "error" } });
     errors.app.logger.warn("no");
     errors.app.logger.error("yes");
@@ -95,7 +95,7 @@ describe("exported logs", () => {
     expect(none.lines).toMatchObject([{ message: "no" }]);
   });
 
-  it("leave the application's own logger in place, children included", async () => {
+  it("The export of logs leaves the application's own logger in place, children included", async () => {
     const logger = keepingLogger();
     const { app, flush, collector } = await traced(() => {}, { telemetry: { logs: true }, logger });
     app.logger.child({ a: 1 }).child({ b: 2 }).info("both", { c: 3 });
@@ -104,7 +104,7 @@ describe("exported logs", () => {
     expect(collector.logs.at(-1)).toMatchObject({ message: "both", attributes: { a: 1, b: 2, c: 3 } });
   });
 
-  it("contain the lines of the request log", async () => {
+  it("Exported logs contain the lines of the request log", async () => {
     const { send, flush, collector } = await traced((app) => app.enableLogging().get("/", () => "x"), {
       telemetry: { logs: true },
       logs: true,

@@ -10,7 +10,7 @@ function named(metrics: Decoded[], name: string): Decoded {
 }
 
 describe("exported metrics", () => {
-  it("count every request by method, route and status, also those that are not sampled", async () => {
+  it("Exported metrics count every request by method, route and status, also those that are not sampled", async () => {
     const { send, flush, collector } = await traced((app) => app.get("/books/{id}", () => "x"), {
       telemetry: { samplingRate: 0 },
     });
@@ -35,7 +35,7 @@ describe("exported metrics", () => {
     expect(attributesOf(nowhere)).not.toHaveProperty("http.route");
   });
 
-  it("contain the application's own and, where they are enabled, those of the framework", async () => {
+  it("Exported metrics contain those of the application and, where they are enabled, those of the framework", async () => {
     const { app, send, flush, collector } = await traced((made) => made.enableMetrics().get("/", () => "x"));
     app.metrics.counter("orders_total", { help: "Orders.", labels: ["country"] }).inc({ country: 'a"b\\\n,c}' }, 2);
     app.metrics.gauge("queue_bytes", { help: "Queue." }).set(-1.5);
@@ -54,7 +54,7 @@ describe("exported metrics", () => {
     expect(point.start).toBeLessThanOrEqual(point.time);
   });
 
-  it("are pushed again and again", async () => {
+  it("Metrics are exported again and again", async () => {
     const { send, collector } = await traced((app) => app.get("/", () => "x"), {
       telemetry: { metricInterval: 0.01, traces: false },
     });
@@ -63,7 +63,7 @@ describe("exported metrics", () => {
     expect(collector.spans).toEqual([]);
   });
 
-  it("are not exported where that is not wanted", async () => {
+  it("Metrics are not exported if the option is false", async () => {
     const { send, flush, collector } = await traced((app) => app.get("/", () => "x"), {
       telemetry: { metrics: false },
     });
@@ -72,7 +72,7 @@ describe("exported metrics", () => {
     expect(collector.metrics).toEqual([]);
   });
 
-  it("of a prom-client registry keep their summaries", () => {
+  it("A summary of a registry keeps its count, its sum and its quantiles", () => {
     const samples = [
       ['{quantile="0.5",a="b"}', 1],
       ['{quantile="0.9",a="b"}', 2],

@@ -6,7 +6,7 @@ import { keepingLogger, traced } from "./traced.js";
 const tracer = trace.getTracer("a-library", "1.2.3");
 
 describe("code that uses @opentelemetry/api", () => {
-  it("makes spans below that of the request, under the name of its library", async () => {
+  it("Spans of @opentelemetry/api are children of the request's span, under the name of their library", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", async () => {
         await null;
@@ -43,7 +43,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(server!.scope).toBe("stoa");
   });
 
-  it("finds the span of the request as the active one, and changes it", async () => {
+  it("Code that uses @opentelemetry/api finds the span of the request as the active one, and changes it", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", (request) => {
         const active = trace.getActiveSpan()!;
@@ -57,7 +57,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(collector.spans[0]).toMatchObject({ name: "renamed", attributes: { found: true } });
   });
 
-  it("passes traces on by itself, and continues traces that it has read", async () => {
+  it("Code that uses @opentelemetry/api passes traces on by itself, and continues traces that it has read", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", () => {
         const carrier: Record<string, string> = {};
@@ -91,7 +91,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(also!.attributes).toEqual({ from: "there" });
   });
 
-  it("makes new traces where it asks for a root, with links and times of its own", async () => {
+  it("A root span of @opentelemetry/api begins a new trace, with links and times of its own", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", () => {
         const active = trace.getActiveSpan()!.spanContext();
@@ -114,7 +114,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(job!.links).toMatchObject([{ traceId: server!.traceId, spanId: server!.spanId }]);
   });
 
-  it("is not recorded where the trace is not sampled or recording is suppressed", async () => {
+  it("Spans of @opentelemetry/api are not recorded if the trace is not sampled or recording is suppressed", async () => {
     const key = Symbol.for("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
     const { send, flush, collector } = await traced((app) =>
       app.get("/", () => {
@@ -131,7 +131,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(collector.spans.map(({ name }) => name)).toEqual(["child", "GET /"]);
   });
 
-  it("gets nothing from us after the application has ended, and a second application after that", async () => {
+  it("Spans of @opentelemetry/api are not recorded after an application has ended, and are by a second application", async () => {
     const first = await traced(() => {});
     await first.close();
     expect(tracer.startSpan("late").isRecording()).toBe(false);
@@ -141,7 +141,7 @@ describe("code that uses @opentelemetry/api", () => {
     expect(second.collector.spans.map(({ name }) => name)).toEqual(["again"]);
   });
 
-  it("stays with the SDK of the user where one is registered", async () => {
+  it("enableTelemetry() logs a warning if another OpenTelemetry SDK is registered", async () => {
     const provider = { getTracer: () => tracer };
     trace.setGlobalTracerProvider(provider as never);
     const logger = keepingLogger();

@@ -69,7 +69,7 @@ describe("traceparent", () => {
     expect(readTraceParent(header) !== null).toBe(valid);
   });
 
-  it("never throws, whatever a client sends", () => {
+  it("Reading traceparent, tracestate and baggage never throws, whatever a client sends", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), (text) => {
         readTraceParent(text);
@@ -113,7 +113,7 @@ describe("tracestate", () => {
 });
 
 describe("the trace of a caller", () => {
-  it("goes on in the request's span and in outgoing requests, with tracestate and baggage", async () => {
+  it("The trace of a caller goes on in the request's span and in outgoing requests, with tracestate and baggage", async () => {
     const { send, flush, collector, seen } = await calling();
     await send("/", {
       headers: {
@@ -135,7 +135,7 @@ describe("the trace of a caller", () => {
     });
   });
 
-  it("that is not sampled is not recorded, and is passed on as such", async () => {
+  it("The trace of a caller that is not sampled is not recorded, and is passed on as such", async () => {
     const { send, flush, collector, seen } = await calling();
     await send("/", { headers: { traceparent: `00-${trace}-${parent}-00`, tracestate: "foo=1" } });
     await flush();
@@ -147,7 +147,7 @@ describe("the trace of a caller", () => {
     expect(seen[0]!["traceparent"]).not.toContain(`-${parent}-`);
   });
 
-  it("that is sampled is recorded also where few traces begin", async () => {
+  it("The trace of a caller that is sampled is recorded also at a sampling rate of 0", async () => {
     const { send, flush, collector } = await calling({ telemetry: { samplingRate: 0 } });
     await send("/", { headers: { traceparent: `00-${trace}-${parent}-01` } });
     await send("/");
@@ -155,7 +155,7 @@ describe("the trace of a caller", () => {
     expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([trace]));
   });
 
-  it("that is not valid is replaced by a new one, without its tracestate", async () => {
+  it("The trace of a caller that is not valid is replaced by a new one, without its tracestate", async () => {
     const { send, flush, collector, seen } = await calling();
     await send("/", { headers: { traceparent: `ff-${trace}-${parent}-01`, tracestate: "foo=1" } });
     await send("/", { headers: { traceparent: [`00-${trace}-${parent}-01`, `00-${trace}-${parent}-01`] } });
@@ -167,7 +167,7 @@ describe("the trace of a caller", () => {
 });
 
 describe("a new trace", () => {
-  it("is recorded at the sampling rate, and its spans all or none", async () => {
+  it("A new trace is recorded at the sampling rate, with all of its spans or none", async () => {
     const { send, flush, collector } = await calling({ telemetry: { samplingRate: 0.5 } });
     for (let i = 0; i < 60; i++) await send("/");
     await flush();
@@ -181,7 +181,7 @@ describe("a new trace", () => {
 });
 
 describe("outgoing fetch", () => {
-  it("is a client span with the attributes of the conventions, without query and password", async () => {
+  it("An outgoing fetch is a client span with the attributes of the conventions, without query and password", async () => {
     const { send, flush, collector, url } = await calling();
     await send("/");
     await send("/failing");
@@ -197,7 +197,7 @@ describe("outgoing fetch", () => {
     expect(clients[1]).toMatchObject({ status: { code: 2 }, attributes: { "error.type": "503" } });
   });
 
-  it("that fails has the error", async () => {
+  it("The span of an outgoing fetch that fails has the error", async () => {
     const closed = await startCollector();
     await closed.close();
     const { flush, collector, send } = await traced((app) =>
@@ -214,7 +214,7 @@ describe("outgoing fetch", () => {
     expect(client).toMatchObject({ status: { code: 2 }, events: [{ name: "exception" }] });
   });
 
-  it("keeps a traceparent that the caller has set", async () => {
+  it("An outgoing fetch keeps a traceparent that the caller has set", async () => {
     const service = await echo();
     const own = `00-${trace}-${parent}-01`;
     const { send } = await traced((app) =>
@@ -224,7 +224,7 @@ describe("outgoing fetch", () => {
     expect(service.seen[0]!["traceparent"]).toBe(own);
   });
 
-  it("passes the trace on only to the hosts that are named, and can be left alone", async () => {
+  it("An outgoing fetch passes the trace on only to the named hosts, and is not traced if the option is false", async () => {
     const named = await calling({ telemetry: { propagateTo: ["api.example.com"] } });
     await named.send("/");
     expect(named.seen[0]).not.toHaveProperty("traceparent");
@@ -238,7 +238,7 @@ describe("outgoing fetch", () => {
 });
 
 describe("baggage", () => {
-  it("is read and added to by the application, and travels with fetch", async () => {
+  it("Baggage is read and extended by the application, and travels with fetch", async () => {
     const service = await echo();
     const { send } = await traced((app) =>
       app.get("/", async () => {
@@ -254,19 +254,19 @@ describe("baggage", () => {
     expect(service.seen[0]!["baggage"]).toBe("plan=b,user=ann%20%C3%BC");
   });
 
-  it("is bounded: at most 64 entries and 8192 bytes", () => {
+  it("Baggage is bounded to 64 entries and 8192 bytes", () => {
     const many = Array.from({ length: 200 }, (_, i) => `k${i}=v`).join(",");
     expect(Baggage.received(many).entries()).toHaveLength(64);
     expect(Baggage.received(`a=${"x".repeat(9000)},b=1`).header.length).toBeLessThanOrEqual(8192);
   });
 
-  it("refuses a name that cannot be sent", () => {
+  it("Baggage refuses a name that cannot be sent", () => {
     expect(() => Baggage.with(null, { "a b": "c" })).toThrow('"a b" cannot be a name in baggage');
   });
 });
 
 describe("the seam for messages", () => {
-  it("carries the trace in headers of a message to the span of its consumer, which runs its handler", async () => {
+  it("The headers of a message carry the trace to the span of its consumer, which runs its handler", async () => {
     const { app, flush, collector } = await traced(() => {});
     const producer = app.tracer.start("orders send", { "messaging.system": "memory" }, { kind: "producer" });
     const headers = producer.headers();

@@ -7,7 +7,7 @@ const statusError = 2;
 const internal = 1;
 
 describe("the span of a request", () => {
-  it("is named by method and route template and has the attributes of the stable HTTP conventions", async () => {
+  it("The span of a request is named by method and route template, and has the attributes of the stable HTTP conventions", async () => {
     const { send, flush, collector, url } = await traced((app) => app.get("/books/{id}", () => ({ ok: true })));
     await send("/books/7?token=secret", { headers: { "user-agent": "a-browser/1.0" } });
     await flush();
@@ -31,7 +31,7 @@ describe("the span of a request", () => {
     expect(Math.abs(Number(span!.start / 1_000_000n) - Date.now())).toBeLessThan(60_000);
   });
 
-  it("has the query only where that is asked for", async () => {
+  it("The span of a request has the query if recordQuery is true", async () => {
     const { send, flush, collector } = await traced((app) => app.get("/", () => "x"), {
       telemetry: { recordQuery: true },
     });
@@ -40,7 +40,7 @@ describe("the span of a request", () => {
     expect(collector.spans[0]!.attributes["url.query"]).toBe("a=1");
   });
 
-  it("of a path without a route has the method alone as its name, whatever the path is", async () => {
+  it("The span of a path without a route has the method alone as its name, whatever the path is", async () => {
     const { send, flush, collector } = await traced((app) => app.get("/", () => "x"));
     await send("/wp-admin/1234");
     await flush();
@@ -53,7 +53,7 @@ describe("the span of a request", () => {
     expect(collector.spans[0]!.status).toBeUndefined();
   });
 
-  it("of an error has its class, message and stack, the status error, and no secret of a URL", async () => {
+  it("The span of an error has its class, message and stack, the status error, and no secret of a URL", async () => {
     class Broken extends Error {}
     const { send, flush, collector } = await traced((app) => {
       app.get("/throws", () => {
@@ -89,7 +89,7 @@ describe("the span of a request", () => {
     expect(says!.attributes["error.type"]).toBe("502");
   });
 
-  it("of a method that the conventions do not know is named HTTP", async () => {
+  it("The span of a method that the conventions do not know is named HTTP", async () => {
     const { send, flush, collector } = await traced((app) => app.route("/x", { methods: ["PROPFIND"] }, () => "x"));
     await send("/x", { method: "PROPFIND" });
     await flush();
@@ -99,7 +99,7 @@ describe("the span of a request", () => {
     });
   });
 
-  it("ends when a streamed body has been sent", async () => {
+  it("The span of a request ends when a streamed body has been sent", async () => {
     let resolve = (): void => {};
     const promise = new Promise<void>((done) => {
       resolve = done;
@@ -129,10 +129,10 @@ describe("the span of a request", () => {
       .toEqual(["GET /other", "GET /stream"]);
   });
 
-  it("of a WebSocket ends with the handshake", async () => {
+  it("The span of a WebSocket ends with the handshake", async () => {
     const { url, flush, collector } = await traced((app) =>
       app.websocket("/chat", async (socket) => {
-        for await (const message of socket) await socket.sendText(message.text);
+        for await (const message of socket) await socket.sendText(message.text ?? "");
       }),
     );
     using _client = await Client.connect(`${url.replace("http", "ws")}/chat`);
@@ -144,7 +144,7 @@ describe("the span of a request", () => {
       .toMatchObject({ "http.response.status_code": 101, "http.route": "/chat" });
   });
 
-  it("is request.span, to which a handler adds attributes, events and another name", async () => {
+  it("A handler adds attributes, events and another name to request.span", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", (request) => {
         request.span.set("tenant", "a").set("tenant", "b").event("cache miss", { key: "k" }).rename("home");
@@ -159,7 +159,7 @@ describe("the span of a request", () => {
     expect(span!.attributes["http.route"]).toBe("/");
   });
 
-  it("is the parent of spans that the application makes, also across awaits", async () => {
+  it("The span of a request is the parent of spans that the application makes, also across awaits", async () => {
     const { send, flush, collector } = await traced((app) =>
       app.get("/", async () => {
         await new Promise((resolve) => setImmediate(resolve));
@@ -176,7 +176,7 @@ describe("the span of a request", () => {
     expect(discount).toMatchObject({ parentSpanId: price!.spanId, traceId: server!.traceId });
   });
 
-  it("of an operator's route is not recorded, nor that of a route with `telemetry: false`, nor anything below", async () => {
+  it("Operators' routes and routes with `telemetry: false` are not recorded, nor the spans below them", async () => {
     const { send, flush, collector } = await traced((app) => {
       app.enableHealthChecks();
       app.healthCheck("work", () => app.tracer.span("check", () => ({ status: "UP" as const })));
@@ -190,7 +190,7 @@ describe("the span of a request", () => {
     expect(collector.spans.map(({ name }) => name)).toEqual(["GET /heard"]);
   });
 
-  it("has the scheme, host and client that a trusted proxy reports", async () => {
+  it("The span of a request has the scheme, host and client that a trusted proxy reports", async () => {
     const { send, flush, collector } = await traced((app) => app.trustProxy(["loopback"]).get("/", () => "x"));
     const headers = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https", "x-forwarded-host": "shop.test" };
     await send("/", { headers });
@@ -205,7 +205,7 @@ describe("the span of a request", () => {
 });
 
 describe("spans of the application", () => {
-  it("record the error of a function and let it through", async () => {
+  it("A span of the application records the error of its function and throws it again", async () => {
     const { app, flush, collector } = await traced(() => {});
     expect(() =>
       app.tracer.span("sync", () => {
@@ -220,7 +220,7 @@ describe("spans of the application", () => {
     ]);
   });
 
-  it("hold any attribute value, cut at their limits, and ignore what is none", async () => {
+  it("A span holds attributes of all kinds up to its limits, and ignores objects, null and undefined", async () => {
     const { app, flush, collector } = await traced(() => {});
     const span = app.tracer.start("values", {
       text: "aé\u{1f600}",
@@ -266,7 +266,7 @@ describe("spans of the application", () => {
     expect(status).toBeUndefined();
   });
 
-  it("do nothing and cost nothing without enableTelemetry", async () => {
+  it("Spans are not recorded and have no headers without enableTelemetry()", async () => {
     const { App } = await import("stoa");
     const app = new App();
     app.get("/", (request) => {

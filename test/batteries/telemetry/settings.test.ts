@@ -17,7 +17,7 @@ function settings(options: object = {}, variables: Record<string, string> = {}) 
 }
 
 describe("OpenTelemetryConfig", () => {
-  it("has the contract's fields in both spellings, positional too, and its defaults", () => {
+  it("OpenTelemetryConfig has the contract's fields in both spellings, positional too, and its defaults", () => {
     const config = new OpenTelemetryConfig({
       service_name: "shop",
       otlp_endpoint: "http://c:4318",
@@ -46,18 +46,18 @@ describe("OpenTelemetryConfig", () => {
     ],
     [{ samplingrate: 1 }, "unknown option 'samplingrate' in OpenTelemetryConfig; did you mean 'samplingRate'?"],
     [{ logs: "loud" }, "option 'logs' in OpenTelemetryConfig must be"],
-  ])("refuses %j", (options, message) => {
+  ])("OpenTelemetryConfig refuses %j", (options, message) => {
     expect(() => new OpenTelemetryConfig(options as never)).toThrow(message);
   });
 
-  it("shows no secret in an error", () => {
+  it("OpenTelemetryConfig shows no secret in an error", () => {
     expect(() => new OpenTelemetryConfig({ otlpEndpoint: "x://u:hunter2@c" })).toThrow(/^(?!.*hunter2)/);
     expect(() => new OpenTelemetryConfig({ headers: { a: "hunter2\n" } })).toThrow(/^(?!.*hunter2)/);
   });
 });
 
 describe("the settings", () => {
-  it("export traces and metrics to a collector on this machine by default, and sample all", () => {
+  it("Traces and metrics are exported to a collector on this machine by default, and all traces are sampled", () => {
     const { traces, metrics, logs, sampling, batches, flushTimeout } = settings();
     expect(traces!.url.href).toBe("http://localhost:4318/v1/traces");
     expect(metrics!.url.href).toBe("http://localhost:4318/v1/metrics");
@@ -73,12 +73,12 @@ describe("the settings", () => {
     ["https://c/otlp", "https://c/otlp/v1/traces"],
     ["http://c/v1/traces", "http://c/v1/traces"],
     ["http://c/v1/metrics", "http://c/v1/traces"],
-  ])("the endpoint %s has its traces at %s", (endpoint, url) => {
+  ])("The endpoint %s has its traces at %s", (endpoint, url) => {
     expect(settings({ otlpEndpoint: endpoint }).traces!.url.href).toBe(url);
     expect(settings({}, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }).traces!.url.href).toBe(url);
   });
 
-  it("read the standard variables, which a given option overrides", () => {
+  it("The standard variables are read, and a given option overrides them", () => {
     const variables = {
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://all:1",
       OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://metrics:2/push",
@@ -129,11 +129,11 @@ describe("the settings", () => {
     ["parentbased_always_on", { rate: 1, parentBased: true }],
     ["parentbased_always_off", { rate: 0, parentBased: true }],
     ["parentbased_traceidratio", { rate: 0.5, parentBased: true }],
-  ])("OTEL_TRACES_SAMPLER=%s", (name, sampling) => {
+  ])("OTEL_TRACES_SAMPLER=%s sets the sampling rate and the role of the parent", (name, sampling) => {
     expect(settings({}, { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: "0.5" }).sampling).toEqual(sampling);
   });
 
-  it("report wrong variables without their values, and go on", () => {
+  it("Wrong variables are reported without their values, and defaults are used", () => {
     const { warnings, traces, sampling } = settings(
       {},
       {
@@ -158,7 +158,7 @@ describe("the settings", () => {
     expect(sampling.rate).toBe(1);
   });
 
-  it("are none if OTEL_SDK_DISABLED is true: nothing is recorded or passed on", async () => {
+  it("Nothing is recorded or exported if OTEL_SDK_DISABLED is true", async () => {
     vi.stubEnv("OTEL_SDK_DISABLED", "true");
     const { send, flush, collector } = await traced((app) => app.get("/", (request) => request.span.recording));
     expect((await send("/")).text).toBe("false");
@@ -166,7 +166,7 @@ describe("the settings", () => {
     expect(collector.exports).toEqual([]);
   });
 
-  it("of the resource name the service, the process and this instance", async () => {
+  it("The attributes of the resource name the service, the process and this instance", async () => {
     vi.stubEnv("OTEL_RESOURCE_ATTRIBUTES", "team=a%20b,deployment.environment.name=test,service.name=lost");
     const { send, flush, collector } = await traced((app) => app.get("/", () => "x"), {
       telemetry: { serviceName: "shop", resourceAttributes: { team: "given", "service.version": "1.2" } },
@@ -185,7 +185,7 @@ describe("the settings", () => {
     });
   });
 
-  it("take the service's name from the variables where none is given", () => {
+  it("The service's name comes from the variables where none is given", () => {
     const nameOf = (variables: Record<string, string>): unknown => {
       vi.unstubAllEnvs();
       for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
@@ -199,7 +199,7 @@ describe("the settings", () => {
 });
 
 describe("the sampler", () => {
-  it("decides by the trace id: a higher rate chooses all traces of a lower one", () => {
+  it("The sampler decides by the trace id, and a higher rate chooses all traces of a lower one", () => {
     const ids = Array.from({ length: 2000 }, () =>
       Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join(""),
     );

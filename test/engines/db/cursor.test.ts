@@ -22,7 +22,7 @@ function numbers(count: number, batch: number): { cursor: ServerCursor<{ n: numb
   return { cursor: new ServerCursor({ open, text: "select n", values: [], options: { batch } }), sent };
 }
 
-it("rows of a cursor come once and in order, one by one or several at a time", async () => {
+it("Rows of a cursor come once and in order, one by one or several at a time", async () => {
   const { cursor, sent } = numbers(9, 4);
   const got: unknown[] = [(await cursor.next()).value.n];
   got.push(...(await cursor.read(2)).map(({ n }) => n));

@@ -52,7 +52,7 @@ async function bodyOf(store: NearCacheStore, key: string): Promise<unknown> {
 }
 
 describe.skipIf(!service("redis"))("responses of the key-value store that are kept near", () => {
-  it("are found without a round trip, by the process that made them and by others", async () => {
+  it("A near response is found without a round trip, by the process that made it and by others", async () => {
     const kv = await testStore();
     const [one, two] = [near(kv), near(kv)];
     const whole = entry("first");
@@ -61,7 +61,7 @@ describe.skipIf(!service("redis"))("responses of the key-value store that are ke
     expect(await untilNear(two, "k")).toEqual(whole);
   });
 
-  it("are dropped everywhere by an invalidation, a removal and a newer response", async () => {
+  it("A near response is dropped everywhere by an invalidation, a removal and a newer response", async () => {
     const kv = await testStore();
     const [one, two] = [near(kv), near(kv)];
     const fill = async (body: string): Promise<void> => {
@@ -82,7 +82,7 @@ describe.skipIf(!service("redis"))("responses of the key-value store that are ke
     await fill("fourth");
   });
 
-  it("are not kept if they were invalidated while they were fetched", async () => {
+  it("A near response is not kept if it is invalidated while it is fetched", async () => {
     const kv = await testStore();
     const far = new KvCacheStore(kv);
     const one = new NearCacheStore(kv, far);
@@ -112,7 +112,7 @@ describe.skipIf(!service("redis"))("responses of the key-value store that are ke
     expect(await bodyOf(one, "k")).toBeUndefined();
   });
 
-  it("are not believed when the store is away", async () => {
+  it("A near response is not used when the store is away", async () => {
     const server = await serverOfTest();
     const kv = await openKvStore({ url: server.url });
     onTestFinished(() => kv.close());
@@ -130,7 +130,7 @@ describe.skipIf(!service("redis"))("responses of the key-value store that are ke
     });
   });
 
-  it("are not used when they have expired", async () => {
+  it("A near response is not used when it has expired", async () => {
     const one = near(await testStore());
     await one.put(await one.begin(), "k", entry("first"));
     await untilNear(one, "k");

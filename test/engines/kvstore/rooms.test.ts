@@ -16,7 +16,7 @@ function rooms(kv: KvStore): { store: KvRoomStore; heard: StoredMessage[] } {
 }
 
 describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
-  it("pass messages on to all that watch the room, with ids that grow", async () => {
+  it("A room in the key-value store passes messages on to all that watch it, with ids that grow", async () => {
     const kv = await testStore();
     const [one, two, three] = [rooms(kv), rooms(kv), rooms(kv)];
     await Promise.all([one.store.watch("lobby"), two.store.watch("lobby"), three.store.watch("other")]);
@@ -30,7 +30,7 @@ describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
     one.store.unwatch("lobby");
   });
 
-  it("keep the last messages, and know when some are gone", async () => {
+  it("A room in the key-value store keeps the last messages, and reports if some are gone", async () => {
     const { store } = rooms(await testStore());
     const ids: number[] = [];
     for (const text of ["1", "2", "3", "4"]) ids.push(await store.send("{a} b", text));
@@ -46,7 +46,7 @@ describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
     expect(await store.since("nobody", 5)).toEqual({ messages: [], isIncomplete: true });
   });
 
-  it("list the clients of all processes, up to a number, and count all", async () => {
+  it("A room in the key-value store lists the clients of all processes up to a number, and counts all", async () => {
     const kv = await testStore();
     const [one, two] = [rooms(kv).store, rooms(kv).store];
     for (const store of [one, two]) await store.watch("lobby");

@@ -11,7 +11,7 @@ describe("several workers without a key-value store", patient, () => {
   }, 60_000);
   afterAll(() => machine.kill());
 
-  it("allow exactly the limit of a token bucket together, one request after the other", async () => {
+  it("Workers allow exactly the limit of a token bucket together, one request after the other", async () => {
     const statuses: number[] = [];
     const allowedBy = new Set<string>();
     for (let i = 0; i < 12; i++) {
@@ -23,13 +23,13 @@ describe("several workers without a key-value store", patient, () => {
     expect(allowedBy.size).toBe(3);
   });
 
-  it("allow exactly the limit under load", async () => {
+  it("Workers allow exactly the limit together under load", async () => {
     const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
     expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
     expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
   });
 
-  it("drop a cached response in all of them before invalidateCache resolves", async () => {
+  it("A cached response is dropped in all workers before invalidateCache() resolves", async () => {
     for (let round = 0; round < 5; round++) {
       const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
       expect(old.size).toBe(3);
@@ -40,13 +40,13 @@ describe("several workers without a key-value store", patient, () => {
     }
   });
 
-  it("drop the cached responses of an address that a request has changed", async () => {
+  it("The cached responses of an address that a request has changed are dropped in all workers", async () => {
     const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
     expect((await machine.post("/cached")).status).toBe(200);
     expect((await machine.fromAll("/cached")).filter((reply) => old.has(reply.text))).toEqual([]);
   });
 
-  it("open a circuit after the failures of all of them together", async () => {
+  it("A circuit opens after the failures of all workers together", async () => {
     const statuses = [];
     for (let i = 0; i < 8; i++) statuses.push((await machine.get("/fails")).status);
     expect(statuses).toEqual([500, 500, 500, 500, 500, 503, 503, 503]);
@@ -55,7 +55,7 @@ describe("several workers without a key-value store", patient, () => {
     expect(machine.program.report().match(/the circuit of GET \/fails is open/g)).toHaveLength(1);
   });
 
-  it("forget the failures of a circuit after a success in any of them", async () => {
+  it("The failures of a circuit are forgotten after a success in any worker", async () => {
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 2; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
       expect((await machine.get("/mends")).status).toBe(200);
@@ -64,7 +64,7 @@ describe("several workers without a key-value store", patient, () => {
     expect((await machine.get("/mends")).status).toBe(503);
   });
 
-  it("share the sessions of a memory store", async () => {
+  it("Workers share the sessions of a memory store", async () => {
     const response = await fetch(`${machine.url}/visits`);
     const cookie = response.headers.getSetCookie()[0]!.split(";", 1)[0]!;
     const visits = [];
@@ -75,7 +75,7 @@ describe("several workers without a key-value store", patient, () => {
     expect(visits).toEqual([2, 3, 4, 5]);
   });
 
-  it("send a room's messages to the clients of all of them, in one order, and again to one that comes back", async () => {
+  it("A room's messages reach the clients of all workers in one order, and again a client that comes back", async () => {
     const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(`${machine.url}/ws/lobby`)));
     const pids = await Promise.all(sockets.map(async (socket) => (await socket.recv())?.text));
     expect(new Set(pids).size).toBe(3);
@@ -98,7 +98,7 @@ describe("several workers without a key-value store", patient, () => {
     expect(await second.take(1)).toEqual(["missed"]);
   });
 
-  it("refuse a revoked token", async () => {
+  it("All workers refuse a revoked token", async () => {
     for (let round = 0; round < 5; round++) {
       const authorization = `Bearer ${(await machine.get("/login")).text}`;
       expect(count(await machine.fromAll("/me", { authorization }), 200)).toBe(12);
@@ -115,7 +115,7 @@ describe("a worker that is killed", patient, () => {
   }, 60_000);
   afterAll(() => machine.kill());
 
-  it("changes neither limits nor revoked tokens nor members of rooms, and the one in its place knows them", async () => {
+  it("Limits, revoked tokens and members of rooms survive the kill of a worker, and the next worker knows them", async () => {
     const authorization = `Bearer ${(await machine.get("/login")).text}`;
     expect((await machine.get("/logout", { authorization })).status).toBe(200);
     const sockets = await Promise.all([1, 2].map(() => openSocket(`${machine.url}/ws/lobby`)));
@@ -131,7 +131,7 @@ describe("a worker that is killed", patient, () => {
     expect((await sockets[1]!.recv())?.text).toBe("hello");
   });
 
-  it("under load allows no more than the limit with those that are left", async () => {
+  it("The limit holds if a worker is killed under load, up to the requests of its last turn", async () => {
     const [first] = await machine.pids();
     const loading = machine.load("/killed", 900);
     process.kill(Number(first), "SIGKILL");
@@ -143,7 +143,7 @@ describe("a worker that is killed", patient, () => {
     expect(count(replies, 429)).toBeGreaterThan(0);
   });
 
-  it("leaves the others without a warning of state of their own, and the server ends well", async () => {
+  it("The server logs no error after workers were killed, and ends with code 0", async () => {
     await machine.pids();
     machine.program.child.kill("SIGTERM");
     expect(await machine.program.exited).toEqual({ code: 0, signal: null });

@@ -41,29 +41,32 @@ async function load(limiter: RateLimiter, requests: number, limit: number, width
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 describe("a limit that workers share", () => {
-  it.each(["token_bucket", "sliding_window"] as const)("is exact, with any mix of load: %s", async (kind) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 700 }),
-        fc.array(fc.record({ requests: fc.integer({ min: 0, max: 900 }), width: fc.integer({ min: 1, max: 32 }) }), {
-          minLength: 2,
-          maxLength: 4,
-        }),
-        async (limit, loads) => {
-          const { limiters } = counting(loads.length, kind);
-          const all = loads.map(({ requests, width }, i) => load(limiters[i]!, requests, limit, width));
-          const first = sum(await Promise.all(all));
-          expect(first).toBe(Math.min(limit, sum(loads.map(({ requests }) => requests))));
-          // What is left can be had from any of them: nothing lies idle elsewhere.
-          const rest = await load(limiters[0]!, limit + 10, limit);
-          expect(first + rest).toBe(limit);
-        },
-      ),
-      { numRuns: 25 },
-    );
-  });
+  it.each(["token_bucket", "sliding_window"] as const)(
+    "A limit that workers share is exact with any mix of load: %s",
+    async (kind) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 700 }),
+          fc.array(fc.record({ requests: fc.integer({ min: 0, max: 900 }), width: fc.integer({ min: 1, max: 32 }) }), {
+            minLength: 2,
+            maxLength: 4,
+          }),
+          async (limit, loads) => {
+            const { limiters } = counting(loads.length, kind);
+            const all = loads.map(({ requests, width }, i) => load(limiters[i]!, requests, limit, width));
+            const first = sum(await Promise.all(all));
+            expect(first).toBe(Math.min(limit, sum(loads.map(({ requests }) => requests))));
+            // What is left can be had from any of them: nothing lies idle elsewhere.
+            const rest = await load(limiters[0]!, limit + 10, limit);
+            expect(first + rest).toBe(limit);
+          },
+        ),
+        { numRuns: 25 },
+      );
+    },
+  );
 
-  it("is lent to a worker with a busy client, which then allows without a promise", async () => {
+  it("A worker with a busy client borrows from the limit, and then allows requests without a promise", async () => {
     const { limiters } = counting(2);
     let verdict: RateVerdict | Promise<RateVerdict> = Promise.resolve() as never;
     let borrowed = 0;
@@ -76,7 +79,7 @@ describe("a limit that workers share", () => {
     expect((await limiters[1]!.take("client", 1000)).allowed).toBe(true);
   });
 
-  it("loses nothing with a worker that is killed while it has borrowed", async () => {
+  it("A limit loses nothing with a worker that is killed while it has borrowed", async () => {
     const { workers, limiters } = counting(2);
     const before = await load(limiters[0]!, 100, 400);
     // The supervisor knows what was used when the reports of the last turn have arrived.
@@ -85,7 +88,7 @@ describe("a limit that workers share", () => {
     expect(before + (await load(limiters[1]!, 500, 400))).toBe(400);
   });
 
-  it("is refused by a worker on its own while the client is known to be over it", async () => {
+  it("A worker refuses a request on its own while the client is known to be over the limit", async () => {
     const { limiters } = counting(2);
     for (let i = 0; i < 5; i++) await limiters[0]!.take("client", 5);
     expect((await limiters[1]!.take("client", 5)).allowed).toBe(false);
@@ -93,14 +96,14 @@ describe("a limit that workers share", () => {
     expect(again).toMatchObject({ allowed: false, remaining: 0 });
   });
 
-  it("counts down in the responses as in one process, while it is small", async () => {
+  it("A small limit counts down in the responses as in one process", async () => {
     const { limiters } = counting(2);
     const remaining = [];
     for (let i = 0; i < 5; i++) remaining.push((await limiters[i % 2]!.take("client", 5)).remaining);
     expect(remaining).toEqual([4, 3, 2, 1, 0]);
   });
 
-  it("is thrown back to the caller at once while the supervisor does not reply", async () => {
+  it("A request fails at once while the supervisor does not reply", async () => {
     const workers = paired({ "rate limit": { hear: () => new Promise(() => {}) } }, 1, 20);
     const policy = { name: "app", kind: "token_bucket", windowMs: hour, maxKeys: 10 } as const;
     const limiter = new MachineRateLimitStore(workers[0]!.link).limiter(policy);
@@ -110,7 +113,7 @@ describe("a limit that workers share", () => {
 });
 
 describe("a loan", () => {
-  it("of a bucket cannot be had twice, though the bucket is full again before it is returned", () => {
+  it("A loan of a bucket cannot be had twice, though the bucket is full again before it is returned", () => {
     let now = 0;
     const buckets = new TokenBuckets(1000, new RecentMap(10, 1e9), () => now);
     expect(buckets.take("a", 100).allowed).toBe(true);
@@ -125,7 +128,7 @@ describe("a loan", () => {
     expect(allowed).toBe(100);
   });
 
-  it("of a window holds to the end of its part, and what was not used is allowed again", () => {
+  it("A loan of a window holds to the end of its part, and the unused rest is allowed again", () => {
     let now = 10;
     const windows = new SlidingWindows(6400, new RecentMap(10, 1e9), () => now);
     expect(windows.take("a", 100).allowed).toBe(true);
@@ -144,7 +147,7 @@ describe("a loan", () => {
 });
 
 describe("the supervisor's memory of loans", () => {
-  it("ends with them", async () => {
+  it("The supervisor forgets a loan when its time is over", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       let now = 0;

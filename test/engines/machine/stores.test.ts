@@ -21,7 +21,7 @@ describe("revoked tokens of workers", () => {
     return { workers, stores: workers.map(({ link }) => new MachineRevocations(link, new MemoryRevocations())) };
   }
 
-  it("are known to all of them, without a promise, when the call has resolved; one of two gets true", async () => {
+  it("A revoked token is known to all workers without a promise when add() has resolved, and one of two calls gets true", async () => {
     const { workers, stores } = revoking(3);
     await Promise.all(workers.map(({ link }) => link.settled()));
     const results = await Promise.all([stores[0]!.add("a", later()), stores[1]!.add("a", later())]);
@@ -30,7 +30,7 @@ describe("revoked tokens of workers", () => {
     expect(stores.map((store) => store.has("b"))).toEqual([false, false, false]);
   });
 
-  it("are waited for by a worker that has just been started", async () => {
+  it("A worker that has just been started waits for the revoked tokens", async () => {
     const service = new RevocationService();
     await revoking(2, service).stores[0]!.add("a", later());
     const [late] = revoking(1, service).stores;
@@ -40,7 +40,7 @@ describe("revoked tokens of workers", () => {
     expect([late!.has("a"), late!.has("b")]).toEqual([true, false]);
   });
 
-  it("are not confirmed while a worker does not reply, and are when it has ended", async () => {
+  it("A revocation is not confirmed while a worker does not reply, and is when that worker has ended", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { workers, stores } = revoking(2);
@@ -81,7 +81,7 @@ describe("cached responses of workers", () => {
     };
   };
 
-  it("are dropped in all, and one that is being made is not stored", async () => {
+  it("A cached response is dropped in all workers, and one that is being made is not stored", async () => {
     const workers = paired({ cache: new CacheService() }, 3);
     const stores = workers.map(({ link }) => new MachineCacheStore(link, new MemoryCacheStore(1e6)));
     await Promise.all(workers.map(({ link }) => link.settled()));
@@ -112,7 +112,7 @@ describe("circuits of workers", () => {
     await breaker.report(ticket, "failure");
   }
 
-  it("are asked about without a promise while they are closed, and each change is reported once", async () => {
+  it("A closed circuit admits requests without a promise, and each change is reported once", async () => {
     const { workers, breakers, changes } = circuits(2);
     await Promise.all(workers.map(({ link }) => link.settled()));
     expect(breakers[0]!.admit()).toMatchObject({ waitMs: 0 });
@@ -124,7 +124,7 @@ describe("circuits of workers", () => {
     expect(await breakers[1]!.snapshot()).toMatchObject({ state: "open" });
   });
 
-  it("let as many requests through as one would when they are half-open, and close after their successes", async () => {
+  it("A half-open circuit of several workers admits as many requests as one would, and closes after their successes", async () => {
     const { breakers, changes } = circuits(2);
     for (let i = 0; i < 3; i++) await fail(breakers[i % 2]!);
     const probes: { breaker: Breaker; ticket: number }[] = [];
@@ -141,7 +141,7 @@ describe("circuits of workers", () => {
     expect(changes).toEqual(["open", "half-open", "closed"]);
   });
 
-  it("have a free place again when a worker ends before its request did", async () => {
+  it("A half-open circuit has a free place again when a worker ends before its request did", async () => {
     const { workers, breakers } = circuits(2);
     for (let i = 0; i < 3; i++) await fail(breakers[0]!);
     let taken = 0;

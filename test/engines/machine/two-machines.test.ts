@@ -23,7 +23,7 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     two.kill();
   });
 
-  it("allow exactly the limit together", async () => {
+  it("Two machines allow exactly the limit together", async () => {
     const loads = [one, two].flatMap((machine) => [machine.load("/many", 450), machine.load("/window", 300)]);
     const [many1, window1, many2, window2] = await Promise.all(loads);
     expect(count([...many1!, ...many2!], 200)).toBe(500);
@@ -31,7 +31,7 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     expect(count([...window1!, ...window2!], 200)).toBe(300);
   });
 
-  it("serve one another's cached responses, and none of them after an invalidation was seen", async () => {
+  it("Two machines serve one another's cached responses, and none of them after an invalidation was seen", async () => {
     // The port of the server would be part of the key.
     const headers = { host: "localhost" };
     const { text: old } = await one.get("/cached", headers);
@@ -44,7 +44,7 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     await until(async () => (await seen(one)) && (await seen(two)));
   });
 
-  it("refuse a revoked token", async () => {
+  it("Both machines refuse a revoked token", async () => {
     for (let round = 0; round < 3; round++) {
       const authorization = `Bearer ${(await one.get("/login")).text}`;
       expect(count(await two.fromAll("/me", { authorization }), 200)).toBe(8);
@@ -54,7 +54,7 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     }
   });
 
-  it("send a room's messages to the clients of both, in one order, and again to one that comes back", async () => {
+  it("A room's messages reach the clients of both machines in one order, and again a client that comes back", async () => {
     const machines = [one, two, one, two];
     const sockets = await Promise.all(machines.map((machine) => openSocket(`${machine.url}/ws/lobby`)));
     for (const socket of sockets) await socket.recv();
@@ -77,12 +77,12 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     expect(await second.take(1)).toEqual(["missed"]);
   });
 
-  it("open a circuit for both", async () => {
+  it("A circuit opens for both machines", async () => {
     await until(async () => (await one.get("/fails")).status === 503);
     await until(async () => (await two.fromAll("/fails")).every(({ status }) => status === 503));
   });
 
-  it("keep all that when one of them is killed, its supervisor included", async () => {
+  it("Limits and revoked tokens survive the kill of one machine, its supervisor included", async () => {
     await testStore({ prefix });
     const authorization = `Bearer ${(await one.get("/login")).text}`;
     await one.get("/logout", { authorization });

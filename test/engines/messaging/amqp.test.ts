@@ -1,5 +1,5 @@
 import { connect } from "amqplib";
-import { AmqpConfig, App } from "stoa";
+import { AmqpConfig, type AmqpTopicOptions, App } from "stoa";
 import { createAmqpBroker, type MessagingError } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
@@ -28,7 +28,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     });
   });
 
-  it("a message that no queue would receive is refused", async () => {
+  it("A message that no queue would receive is refused", async () => {
     const client = await open();
     const name = uniqueTopic();
     const failure = await client.publish(name, 1).catch((error: MessagingError) => error);
@@ -38,7 +38,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     });
   });
 
-  it("a delayed message comes after one without delay that was published later", async () => {
+  it("A delayed message comes after one without delay that was published later", async () => {
     const client = await open();
     const name = uniqueTopic();
     const seen: unknown[] = [];
@@ -52,7 +52,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(seen).toEqual(["now", "short", "long"]);
   });
 
-  it("a topic exchange delivers to the groups whose pattern fits the key", async () => {
+  it("A topic exchange delivers to the groups whose pattern fits the key", async () => {
     const name = uniqueTopic();
     const config = { topics: { [name]: { type: "topic" as const, bindings: { eu: ["order.eu.*"] } } } };
     const client = await connected({ connect: () => createAmqpBroker({ url: url!, ...config }) });
@@ -69,11 +69,11 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
-  it("direct and headers exchanges route by key and by header", async () => {
+  it("Direct exchanges route by key, and headers exchanges by header", async () => {
     const [direct, byHeader] = [uniqueTopic("direct"), uniqueTopic("headers")];
-    const topics = {
-      [direct]: { type: "direct" as const, bindings: { mail: ["mail"] } },
-      [byHeader]: { type: "headers" as const, bindings: { vip: { tier: "gold" } } },
+    const topics: Record<string, AmqpTopicOptions> = {
+      [direct]: { type: "direct", bindings: { mail: ["mail"] } },
+      [byHeader]: { type: "headers", bindings: { vip: { tier: "gold" } } },
     };
     const client = await connected({ connect: () => createAmqpBroker({ url: url!, topics, mandatory: false }) });
     const seen: unknown[] = [];
@@ -92,7 +92,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
-  it("a message from a foreign publisher without id, time and type is handled", async () => {
+  it("A message from a foreign publisher without id, time and type is handled", async () => {
     const client = await open();
     const name = uniqueTopic();
     const seen: unknown[] = [];
@@ -108,7 +108,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(seen).toEqual([["plain text", "3", null, 36]]);
   });
 
-  it("a message that was delivered too often without a result is a dead letter", async () => {
+  it("A message that was delivered too often without a result is a dead letter", async () => {
     const client = await open();
     const name = uniqueTopic();
     const declared = await client.subscribe(name, { maxDeliveries: 3 }, () => {});
@@ -140,7 +140,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(letter).toMatchObject({ reason: "undeliverable", error: "delivered 3 times without a result" });
   });
 
-  it("the broker itself makes a dead letter of a message that no consumer settles, and it can be looked at", async () => {
+  it("The broker itself makes a dead letter of a message that no consumer settles, and the letter is listed", async () => {
     const strict = { connect: () => createAmqpBroker({ url: url!, deliveryLimit: 1 }) };
     const client = await connected(strict);
     const name = uniqueTopic();
@@ -173,7 +173,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
-  it("an unreachable broker, a wrong password and another kind of queue are clear errors", async () => {
+  it("An unreachable broker, a wrong password and another kind of queue are clear errors", async () => {
     const closed = await createAmqpBroker({ url: "amqp://guest:secret@127.0.0.1:1", connectTimeout: 500 });
     await expect(closed.open()).rejects.toThrow(
       "the AMQP broker at 127.0.0.1:1 is unreachable: connect ECONNREFUSED 127.0.0.1:1",
@@ -191,14 +191,14 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await other.close();
   });
 
-  it("an application whose broker is away at the start fails with the reason, and in bounded time", async () => {
+  it("An application whose broker is away at the start fails with the reason", async () => {
     const app = new App();
     app.logger = silent();
     app.enableAmqp({ url: "amqp://127.0.0.1:1", connectTimeout: 500 });
     await expect(app.start()).rejects.toThrow("is unreachable");
   });
 
-  it("an application publishes, handles and drains", async () => {
+  it("An application publishes and handles messages over AMQP, and its end waits for the handler", async () => {
     const app = new App();
     app.logger = silent();
     app.enable_amqp(new AmqpConfig(url!, 5));
@@ -222,13 +222,13 @@ describe.skipIf(!url)("RabbitMQ", () => {
 });
 
 describe("AmqpConfig", () => {
-  it("takes fields in both spellings, or url and prefetch count, and has defaults", () => {
+  it("AmqpConfig accepts fields in both spellings, or url and prefetch count, and has defaults", () => {
     expect(new AmqpConfig().prefetch_count).toBe(20);
     expect(new AmqpConfig("amqp://broker/prod", 7)).toMatchObject({ prefetchCount: 7, address: "broker/prod" });
     expect(new AmqpConfig({ prefetch_count: 9 }).prefetchCount).toBe(9);
   });
 
-  it("refuses what is wrong, and never shows the password", () => {
+  it("AmqpConfig refuses wrong options, and never shows the password", () => {
     expect(() => new AmqpConfig("http://guest:secret@host")).toThrow("option 'url' in AmqpConfig must be a URL");
     expect(() => new AmqpConfig({ prefetchCount: 0 })).toThrow("option 'prefetchCount' in AmqpConfig must be");
     expect(() => new AmqpConfig({ prefetch: 3 } as object)).toThrow("unknown option 'prefetch' in AmqpConfig");

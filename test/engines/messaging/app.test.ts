@@ -21,7 +21,7 @@ function makeApp(): App {
 }
 
 describe("message handlers of an application", () => {
-  it("a route publishes and a handler receives, with the type and the key of the topic", async () => {
+  it("A route publishes and a handler receives, with the type and the key of the topic", async () => {
     const app = makeApp();
     const seen: unknown[] = [];
     app.onMessage(orders, (message) => {
@@ -38,7 +38,7 @@ describe("message handlers of an application", () => {
     expect(seen).toEqual([["o1", "5.00"]]);
   });
 
-  it("a handler gets its dependencies; scoped ones are made for each message and disposed after it", async () => {
+  it("A message handler gets its dependencies, and scoped ones are made for each message and disposed after it", async () => {
     const app = makeApp();
     const log: string[] = [];
     app.registerSingleton("mailer", { send: (text: string) => log.push(`sent ${text}`) });
@@ -57,7 +57,7 @@ describe("message handlers of an application", () => {
     expect(log).toEqual(["sent one in m1", "disposed m1", "sent two in m2", "disposed m2"]);
   });
 
-  it("a message that a guard refuses is a dead letter, and the handler does not run", async () => {
+  it("A message that a guard refuses is a dead letter, and the handler does not run", async () => {
     const app = makeApp();
     let ran = 0;
     const signed = (request: Request) => request.headers.get("signature") === "good" || "no signature";
@@ -79,7 +79,7 @@ describe("message handlers of an application", () => {
     ]);
   });
 
-  it("a guard that fails lets nothing pass, and is asked again", async () => {
+  it("A guard that throws lets no message pass, and runs again", async () => {
     const app = makeApp();
     let asked = 0;
     let ran = 0;
@@ -94,7 +94,7 @@ describe("message handlers of an application", () => {
     expect(asked).toBe(3);
   });
 
-  it("consumers start after the startup hooks, and end before the shutdown hooks", async () => {
+  it("Consumers start after the startup hooks, and end before the shutdown hooks", async () => {
     const app = makeApp();
     const log: string[] = [];
     app.onMessage("a", (message) => {
@@ -114,7 +114,7 @@ describe("message handlers of an application", () => {
     expect(log).toEqual(["handled 1 ready", "consumers at the end: 0"]);
   });
 
-  it("the end of the application waits for handlers that run", async () => {
+  it("The end of the application waits for message handlers that run", async () => {
     const app = makeApp();
     let finished = false;
     let begun = false;
@@ -130,7 +130,7 @@ describe("message handlers of an application", () => {
     expect(finished).toBe(true);
   });
 
-  it("metrics count messages by topic, group and result, and show the lag", async () => {
+  it("Metrics count messages by topic, group and result, and show the lag", async () => {
     const app = makeApp();
     app.enableMetrics();
     let handled = 0;
@@ -158,7 +158,7 @@ describe("message handlers of an application", () => {
     expect(handled).toBe(3);
   });
 
-  it("readiness shows the broker and the consumers", async () => {
+  it("Readiness shows the broker and the consumers", async () => {
     const app = makeApp();
     app.enableHealthChecks();
     app.onMessage("a", () => {});
@@ -170,13 +170,13 @@ describe("message handlers of an application", () => {
 });
 
 describe("mistakes", () => {
-  it("a handler without a broker is an error at the start", async () => {
+  it("A message handler without a broker is an error at the start", async () => {
     const app = new App();
     app.onMessage("a", () => {});
     await expect(app.start()).rejects.toThrow("onMessage('a') needs a broker");
   });
 
-  it("wrong options, names and handlers are refused when they are given", () => {
+  it("onMessage() refuses wrong options, names and handlers at once", () => {
     const app = makeApp();
     expect(() => app.onMessage("a", { concurrency: 0 }, () => {})).toThrow(
       "option 'concurrency' in onMessage('a') must be an integer from 1 to 10000, not 0",
@@ -189,7 +189,7 @@ describe("mistakes", () => {
     expect(() => app.onMessage("a", { retry: { attempts: 0 } }, () => {})).toThrow("'retry' of onMessage('a')");
   });
 
-  it("wrong publishes are refused before anything is sent", async () => {
+  it("publish() and publishBatch() refuse wrong values, headers and options", async () => {
     const app = makeApp();
     await app.start();
     await expect(app.publish("a", () => {})).rejects.toThrow("a message needs a value that JSON can hold");
@@ -202,12 +202,12 @@ describe("mistakes", () => {
     expect(() => app.publishBatch("a", [1] as never)).toThrow("an entry of publishBatch()");
   });
 
-  it("publishing before the start is an error that says so", () => {
+  it("publish() before the start throws an error that says so", () => {
     const app = makeApp();
     expect(() => app.publish("a", 1)).toThrow("publish() can be used once the application has started");
   });
 
-  it("an unknown dependency of a handler is an error at the start", async () => {
+  it("An unknown dependency of a message handler is an error at the start", async () => {
     const app = makeApp();
     app.onMessage("a", { inject: { mail: Depends("mail") } }, () => {});
     await expect(app.start()).rejects.toThrow("unknown dependency 'mail'");
@@ -215,7 +215,7 @@ describe("mistakes", () => {
 });
 
 describe("testMessages", () => {
-  it("shows what was published, delivers to a handler, and waits until all is handled", async () => {
+  it("testMessages() shows published messages, delivers to a handler, and waits until all messages are handled", async () => {
     const app = makeApp();
     const messages = testMessages(app);
     app.onMessage(orders, async (message) => {

@@ -16,7 +16,7 @@ describe.skipIf(!address)("Kafka", () => {
   groupsContract("Kafka", backend);
   logContract("Kafka", backend);
 
-  it("messages under way go on when the group is shared anew, and none is handled twice or lost", async () => {
+  it("No message is lost when a consumer joins and leaves a group, and only those under way can be handled twice", async () => {
     const [first, second] = [await open(), await open()];
     const name = uniqueTopic();
     const seen: number[] = [];
@@ -41,7 +41,7 @@ describe.skipIf(!address)("Kafka", () => {
     expect(seen.length).toBeLessThanOrEqual(total + 2 * options.prefetch);
   });
 
-  it("consumers of different topics can be in one group", async () => {
+  it("Consumers of different topics can be in one group", async () => {
     const client = await open();
     const [one, two] = [uniqueTopic("one"), uniqueTopic("two")];
     const seen: unknown[] = [];
@@ -53,7 +53,7 @@ describe.skipIf(!address)("Kafka", () => {
     await until(() => seen.length === 6);
   });
 
-  it.each(["gzip", "snappy", "lz4"] as const)("batches compressed with %s arrive", async (compression) => {
+  it.each(["gzip", "snappy", "lz4"] as const)("Batches compressed with %s arrive", async (compression) => {
     const client = await connected({ connect: () => createKafkaBroker({ ...settings, compression }) });
     const name = uniqueTopic();
     const seen: unknown[] = [];
@@ -66,7 +66,7 @@ describe.skipIf(!address)("Kafka", () => {
     await client.close();
   });
 
-  it("an unknown topic is a clear error where topics are not created", async () => {
+  it("An unknown topic is a clear error where topics are not created", async () => {
     const client = await connected({ connect: () => createKafkaBroker({ ...settings, createTopics: false }) });
     const name = uniqueTopic();
     const text = `does not know the topic '${name}', and 'createTopics' is false`;
@@ -75,14 +75,14 @@ describe.skipIf(!address)("Kafka", () => {
     await client.close();
   });
 
-  it("a delay is refused, since Kafka has none", async () => {
+  it("A delay is refused, since Kafka has none", async () => {
     const client = await open();
     await expect(client.publish(uniqueTopic(), 1, { delay: 1 })).rejects.toThrow(
       "the kafka broker cannot delay messages",
     );
   });
 
-  it("an unreachable broker is a clear error in bounded time", async () => {
+  it("An unreachable Kafka broker is a clear error", async () => {
     const broker = await createKafkaBroker({ brokers: ["127.0.0.1:1"], connectTimeout: 500 });
     const failure = await broker.open().catch((error: MessagingError) => error);
     expect(failure).toMatchObject({
@@ -92,7 +92,7 @@ describe.skipIf(!address)("Kafka", () => {
     await broker.close();
   });
 
-  it("an application publishes, handles and drains", async () => {
+  it("An application publishes and handles messages over Kafka", async () => {
     const app = new App();
     app.logger = silent();
     app.enable_messaging(new LogBrokerConfig([address!], settings.groupId));
@@ -107,13 +107,13 @@ describe.skipIf(!address)("Kafka", () => {
 });
 
 describe("LogBrokerConfig", () => {
-  it("takes fields in both spellings, or brokers and group, and has defaults", () => {
+  it("LogBrokerConfig accepts fields in both spellings, or brokers and group, and has defaults", () => {
     expect(new LogBrokerConfig()).toMatchObject({ brokers: ["127.0.0.1:9092"], group_id: "stoa" });
     expect(new LogBrokerConfig(["a:1", "b:2"], "shop")).toMatchObject({ address: "a:1, b:2", groupId: "shop" });
     expect(new LogBrokerConfig({ group_id: "shop" }).groupId).toBe("shop");
   });
 
-  it("refuses what is wrong, and never shows the password", () => {
+  it("LogBrokerConfig refuses wrong options, and never shows the password", () => {
     expect(() => new LogBrokerConfig({ brokers: ["a"] })).toThrow("an address: host:port");
     expect(() => new LogBrokerConfig({ brokers: [] })).toThrow("must name a broker");
     expect(() => new LogBrokerConfig({ broker: ["a:1"] } as object)).toThrow("did you mean 'brokers'?");

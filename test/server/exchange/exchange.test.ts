@@ -6,7 +6,7 @@ import { paired } from "../../engines/machine/pair.js";
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("messages between workers and their supervisor", () => {
-  it("are replied to, in the order in which they were sent, and errors come back as errors", async () => {
+  it("Messages to the supervisor get replies in the order in which they were sent, and errors come back as errors", async () => {
     const heard: unknown[] = [];
     const echo: HubService = {
       hear: (_worker, data: unknown) => {
@@ -24,7 +24,7 @@ describe("messages between workers and their supervisor", () => {
     await expect(worker!.link.ask("nobody", 1)).rejects.toThrow("the supervisor has no service 'nobody'");
   });
 
-  it("of one turn leave in one frame, and those of the next ones wait for it", async () => {
+  it("Messages of one turn leave in one frame, and those of the next turns wait until it is taken", async () => {
     const frames: number[] = [];
     let taken = (): void => {};
     const outbox = new Outbox<number>((frame, done) => {
@@ -43,12 +43,12 @@ describe("messages between workers and their supervisor", () => {
     expect(frames).toEqual([3, 6]);
   });
 
-  it("are refused when too many wait for a process that does not read", async () => {
+  it("Messages are refused when too many wait for a process that does not read", async () => {
     const outbox = new Outbox<number>(() => {}, 1000);
     expect(Array.from({ length: 20 }, (_, i) => outbox.add(i, 100)).filter(Boolean)).toHaveLength(10);
   });
 
-  it("without a reply in time fail, and the link says so until something is heard", async () => {
+  it("A message without a reply in time fails, and the link is not responsive until something is heard", async () => {
     let release = (): void => {};
     const slow: HubService = {
       hear: () =>
@@ -64,7 +64,7 @@ describe("messages between workers and their supervisor", () => {
     await vi.waitFor(() => expect(worker!.link.responsive).toBe(true));
   });
 
-  it("to a worker that does not read are dropped at a bound, and it joins again when it reads", async () => {
+  it("Messages to a worker that does not read are dropped at a bound, and it joins again when it reads", async () => {
     const joined = new Set<HubWorker>();
     const lost: HubWorker[] = [];
     const news: HubService = {
@@ -100,7 +100,7 @@ describe("messages between workers and their supervisor", () => {
     expect(heard.length).toBeLessThan(41);
   });
 
-  it("to a worker that has ended are replied to for it", async () => {
+  it("A question to a worker that has ended resolves without a reply", async () => {
     let asked: Promise<unknown> | null = null;
     const quiz: HubService = {
       hear: (worker) => {

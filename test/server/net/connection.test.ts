@@ -275,7 +275,7 @@ describe("a response that breaks off after it has begun", () => {
     ["a plain end: the missing last chunk shows the client that it is not whole", "1.1", false, false],
     ["a reset where the end of the connection is the end of the body", "1.0", false, true],
     ["a plain end over TLS, which has an end of its own", "1.0", true, false],
-  ])("ends with %s", async (_, version, secure, reset) => {
+  ])("A response that breaks off after it has begun ends with %s", async (_, version, secure, reset) => {
     const { host, socket, connection } = connect(() => Response.stream(broken()), secure);
     send(connection, `GET / HTTP/${version}\r\nHost: a\r\n\r\n`);
     for (let turns = 0; turns < 100 && !socket.destroyed; turns++) await turn();

@@ -13,14 +13,14 @@ describe("CrashLoop", () => {
     expect(delays).toEqual([0, 200, 400, 800, null]);
   });
 
-  it("never gives up a server that has run: the wait grows to half a minute while workers do not start", () => {
+  it("A server that has run is never given up, and the wait grows to half a minute while workers do not start", () => {
     const loop = new CrashLoop();
     const delays = Array.from({ length: 100 }, (_, now) => loop.add(null, true, now));
     expect(delays.slice(0, 4)).toEqual([0, 200, 400, 800]);
     expect(delays.at(-1)).toBe(30_000);
   });
 
-  it("waits a second at most for the next of workers that die after their start: clients can cause that", () => {
+  it("A worker that dies after its start is replaced within a second, since clients can cause its end", () => {
     const loop = new CrashLoop();
     const delays = Array.from({ length: 100 }, (_, now) => loop.add(now, true, now));
     expect(Math.max(...delays.map(Number))).toBe(1_000);

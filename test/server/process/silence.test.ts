@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Silence } from "../../../src/server/silence.js";
 
 describe("Silence", () => {
-  it("counts a worker as silent after some ticks without a sign, as stuck after more, and as neither once it is heard", () => {
+  it("A worker is silent after some ticks without a sign, stuck after more, and neither once it is heard", () => {
     const silence = new Silence<string>(2, 4);
     silence.heard("a");
     silence.heard("b");
@@ -22,7 +22,7 @@ describe("Silence", () => {
     expect(silence.silent).toEqual([]);
   });
 
-  it("does not watch a worker before its first sign, nor after it was forgotten", () => {
+  it("A worker that was forgotten is not watched", () => {
     const silence = new Silence<string>(1, 2);
     silence.heard("a");
     silence.forget("a");

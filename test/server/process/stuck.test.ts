@@ -4,22 +4,25 @@ import { get, isAlive, Program, patient, respondingWorkers, until } from "./prog
 const twoWorkers = ["--workers", "2"];
 
 describe("a stuck process", patient, () => {
-  it.each(["/endless", "/expression"])("is killed and replaced, and the log names the place (%s)", async (path) => {
-    const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 } });
-    const url = await program.url();
-    const pids = await respondingWorkers(url, 2);
-    const lost = get(url + path).catch((error: Error) => error);
-    const line = JSON.parse((await program.shows(/^.*ran no turn of its event loop.*$/m))[0]);
-    expect(line.msg).toBe(`worker ${line.pid} ran no turn of its event loop for 1 s, at ${line.at}; it is killed`);
-    expect(line.at).toMatch(/^.+ \(\/.*\/target\.ts:[\d:]+\)$/);
-    expect(line.stack[0]).toBe(line.at);
-    expect(await lost).toBeInstanceOf(Error);
-    const others = pids.filter((pid) => pid !== String(line.pid));
-    expect(others).toHaveLength(1);
-    expect(await respondingWorkers(url, 2, [String(line.pid)])).toContain(others[0]);
-  });
+  it.each(["/endless", "/expression"])(
+    "A stuck worker is killed and replaced, and the log names the place (%s)",
+    async (path) => {
+      const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 } });
+      const url = await program.url();
+      const pids = await respondingWorkers(url, 2);
+      const lost = get(url + path).catch((error: Error) => error);
+      const line = JSON.parse((await program.shows(/^.*ran no turn of its event loop.*$/m))[0]);
+      expect(line.msg).toBe(`worker ${line.pid} ran no turn of its event loop for 1 s, at ${line.at}; it is killed`);
+      expect(line.at).toMatch(/^.+ \(\/.*\/target\.ts:[\d:]+\)$/);
+      expect(line.stack[0]).toBe(line.at);
+      expect(await lost).toBeInstanceOf(Error);
+      const others = pids.filter((pid) => pid !== String(line.pid));
+      expect(others).toHaveLength(1);
+      expect(await respondingWorkers(url, 2, [String(line.pid)])).toContain(others[0]);
+    },
+  );
 
-  it("is killed without a supervisor too, and standard error names the place", async () => {
+  it("A stuck process without a supervisor is killed too, and standard error names the place", async () => {
     const program = new Program({ options: { stuckTimeout: 1 } });
     get(`${await program.url()}/endless`).catch(() => {});
     expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
@@ -28,7 +31,7 @@ describe("a stuck process", patient, () => {
     );
   });
 
-  it("that is the supervisor is killed, and its workers end", async () => {
+  it("A stuck supervisor is killed, and its workers end", async () => {
     const program = new Program({
       args: twoWorkers,
       options: { stuckTimeout: 1 },
@@ -41,7 +44,7 @@ describe("a stuck process", patient, () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
-  it("does not outlive its supervisor", async () => {
+  it("A stuck worker does not outlive its supervisor", async () => {
     const program = new Program({ args: twoWorkers, options: { shutdownTimeout: 1, stuckTimeout: 1000 } });
     const url = await program.url();
     const pids = await respondingWorkers(url, 2);
@@ -51,7 +54,7 @@ describe("a stuck process", patient, () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
-  it("is not one that is busy, but comes round again and again", async () => {
+  it("A busy worker that still runs turns of its event loop is not killed", async () => {
     const program = new Program({ args: twoWorkers, options: { stuckTimeout: 2 } });
     const url = await program.url();
     const { status, text } = await get(`${url}/busy?slices=20`);
@@ -60,7 +63,7 @@ describe("a stuck process", patient, () => {
     expect(program.stdout).not.toContain("ran no turn");
   });
 
-  it("is shown by the readiness of the others as long as it does not respond", async () => {
+  it("The readiness of the other workers shows a stuck worker as long as it does not respond", async () => {
     const file = new URL("./fixtures/health-program.ts", import.meta.url).pathname;
     const program = new Program({ file, args: twoWorkers });
     const url = await program.url();

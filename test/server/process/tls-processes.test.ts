@@ -27,7 +27,7 @@ async function ask(
 }
 
 describe("TLS in several processes", patient, () => {
-  it("lets a client resume its session with any worker", async () => {
+  it("A client can resume its TLS session with any worker", async () => {
     const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
     const program = new Program({ args: ["--workers", "2"], options: { tls } });
     const url = await program.url();
@@ -39,7 +39,7 @@ describe("TLS in several processes", patient, () => {
     });
   });
 
-  it.each([1, 2])("reads certificates again after SIGHUP, with %d workers", async (workers) => {
+  it.each([1, 2])("Certificates are read again after SIGHUP, with %d workers", async (workers) => {
     const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const tls = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem"), watch: false };

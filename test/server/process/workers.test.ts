@@ -75,7 +75,7 @@ describe("workers", patient, () => {
     expect(program.stdout).toMatch(/worker \d+ leaves; another takes its place/);
   });
 
-  it("that keep dying of uncaught errors are replaced for ever, and no other connection is lost", async () => {
+  it("Workers that keep dying of uncaught errors are replaced for ever, and no other connection is lost", async () => {
     const program = workers(2, { env: { FAULT: "startup is slow" } });
     const url = await program.url();
     await respondingWorkers(url, 2);

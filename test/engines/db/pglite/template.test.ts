@@ -32,7 +32,7 @@ function counting(): { module: PgliteModule; made: () => number } {
   return { module: { PGlite } as unknown as PgliteModule, made: () => made };
 }
 
-it("a fresh database is made once and kept for the next start", async () => {
+it("A fresh database is made once and kept for the next start", async () => {
   const { module, made } = counting();
   for (let start = 0; start < 2; start++) {
     expect(Buffer.from(await (await freshDatabase(module)).arrayBuffer())).toEqual(archive);
@@ -46,7 +46,7 @@ it.each([
   ["cut off", archive.subarray(0, 700)],
   ["without its end", Buffer.concat([archive.subarray(0, 1024), Buffer.alloc(512, "x")])],
   ["empty", Buffer.alloc(1024)],
-])("a kept database that is %s is made again", async (_, broken) => {
+])("A kept database that is %s is made again", async (_, broken) => {
   const { module, made } = counting();
   await freshDatabase(module);
   const [name] = await readdir(folder);
