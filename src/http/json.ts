@@ -90,25 +90,34 @@ export function pollutes(value: unknown): boolean {
   return Object.values(value).some(pollutes);
 }
 
-/** True if the text can hold a number that is too large: it takes an exponent of three digits or a run of 309. */
+/**
+ * True if the text can hold a number that is too large. The largest has 309 digits, so it takes an exponent of three digits,
+ * a run of more than 308, or a run of at least 209 with an exponent.
+ */
 export function mayOverflow(text: string): boolean {
   if ((text.includes("e") || text.includes("E")) && /\d[eE][+\d]\d\d/.test(text)) return true;
   return hasLongRun(text);
 }
 
-const longestRun = 308;
-const stride = 154;
+/** A run of 209 digits has two neighbours among every 104th character. */
+const stride = 104;
 
-/** True if the text has a run of more than 308 digits. Such a run has two neighbours among every 154th character. */
 function hasLongRun(text: string): boolean {
   const other = /\D/g;
-  for (let i = stride; i + stride < text.length; i += stride) {
+  const runEnd = (from: number): number => {
+    other.lastIndex = from;
+    return other.test(text) ? other.lastIndex - 1 : text.length;
+  };
+  for (let i = 0; i + stride < text.length; i += stride) {
     if (!isDigit(text.charCodeAt(i)) || !isDigit(text.charCodeAt(i + stride))) continue;
     let start = i;
     while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--;
-    other.lastIndex = i;
-    const end = other.test(text) ? other.lastIndex - 1 : text.length;
-    if (end - start > longestRun) return true;
+    let end = runEnd(i);
+    if (end - start > 308) return true;
+    if (end - start >= 209) {
+      if (text[end] === ".") end = runEnd(end + 1);
+      if (text[end] === "e" || text[end] === "E") return true;
+    }
     i = Math.max(i, end - stride);
   }
   return false;

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App, JwtAuth, type JwtOptions } from "stoa";
+import { App, JwtAuth, type JwtClaims, type JwtOptions } from "stoa";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
 afterEach(() => {
@@ -16,7 +16,7 @@ afterEach(() => {
 interface Key {
   readonly kid: string;
   readonly jwk: Record<string, unknown>;
-  token(claims?: object): string;
+  token(claims?: JwtClaims): string;
 }
 
 function makeKey(kid: string): Key {

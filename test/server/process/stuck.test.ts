@@ -60,6 +60,12 @@ describe("a stuck process", patient, () => {
     expect(program.stdout).not.toContain("ran no turn");
   });
 
+  it("is not one to which a debugger is attached", async () => {
+    const program = new Program({ node: ["--inspect=0"], options: { stuckTimeout: 0.5 } });
+    const url = await program.url();
+    expect(await get(`${url}/block?ms=3000`)).toMatchObject({ status: 200, text: "unblocked" });
+  });
+
   it("is shown by the readiness of the others as long as it does not respond", async () => {
     const file = new URL("./fixtures/health-program.ts", import.meta.url).pathname;
     const program = new Program({ file, args: twoWorkers });
