@@ -56,6 +56,27 @@ export function findForbidden(text: string): "key" | "number" | null {
   return null;
 }
 
+/**
+ * True for a large document that is mostly a few long strings. Such a document is parsed so fast that a search through the
+ * strings would take longer; `findForbidden` hops over them.
+ */
+export function hasLongStrings(text: string): boolean {
+  if (text.length < 4096) return false;
+  const maxQuotes = text.length / 128;
+  let quotes = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) if (++quotes > maxQuotes) return false;
+  const maxOutside = text.length / 8;
+  let outside = 0;
+  for (let at = 0; at < text.length; ) {
+    const start = text.indexOf('"', at);
+    outside += (start === -1 ? text.length : start) - at;
+    if (outside > maxOutside) return false;
+    if (start === -1) break;
+    at = stringEnd(text, start + 1) + 1;
+  }
+  return true;
+}
+
 /** The position of the quotation mark that ends a string, or the end of the text. `start` is behind the first one. */
 function stringEnd(text: string, start: number): number {
   for (let i = start; ; ) {

@@ -5,6 +5,7 @@ import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { type Service, serve } from "./serve.js";
 import { exitCodeOf, onHangup, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import type { Watchdog } from "./watchdog.js";
 
 /** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
 const replacementTimeout = 15_000;
@@ -12,7 +13,9 @@ const replacementTimeout = 15_000;
 /** Serves in a process that belongs to the server, from its first signal handler to its exit code. */
 export async function serveProcess(target: RunTarget, plan: RunPlan, link: ParentLink | null): Promise<RunningServer> {
   let ending = false;
-  const starting: Promise<Service> = serve(target, plan);
+  // Without its watchdog, if the system allows no thread, the process still serves.
+  const watching = watch(plan, link).catch(() => null);
+  const starting: Promise<Service> = watching.then(() => serve(target, plan));
 
   const end = async (code: number, crashed = false): Promise<void> => {
     if (ending) return;
@@ -45,7 +48,8 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   try {
     const { address, close, reloadCertificates } = await starting;
     const releaseHangup = plan.tls ? onHangup(reloadCertificates) : () => {};
-    const unwatch = await watch(plan, link);
+    const watchdog = await watching;
+    watchdog?.arm();
     await report(target, plan, link, address);
     return {
       address,
@@ -53,7 +57,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
       close: async () => {
         release();
         releaseHangup();
-        unwatch();
+        watchdog?.stop();
         await close(plan.shutdownTimeout);
       },
     };
@@ -65,9 +69,9 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
 }
 
 /** Watches the event loop, and in a worker the supervisor too. The reloader watches over its child itself. */
-async function watch(plan: RunPlan, link: ParentLink | null): Promise<() => void> {
+async function watch(plan: RunPlan, link: ParentLink | null): Promise<Watchdog | null> {
   const supervised = link?.role === "worker";
-  if (link?.role === "reload" || (!supervised && plan.stuckTimeout === 0)) return () => {};
+  if (link?.role === "reload" || (!supervised && plan.stuckTimeout === 0)) return null;
   const { startWatchdog } = await import("./watchdog.js");
   let sending = false;
   return startWatchdog({

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from "node:cluster";
-import { createServer } from "node:net";
 import { nodeCrypto } from "../internal/node-modules.js";
 import { announce, type Links, urlOf } from "./banner.js";
 import { CrashLoop } from "./crash-loop.js";
 import { Hub } from "./exchange/hub.js";
+import { freePort } from "./free-port.js";
 import { rescueUntakenConnection } from "./handed-connections.js";
 import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-link.js";
 import type { RunPlan } from "./run-options.js";
@@ -11,7 +11,7 @@ import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput } from "./signals.js";
 import { Silence } from "./silence.js";
-import { listenError, StartError } from "./start-error.js";
+import { StartError } from "./start-error.js";
 import { onStuckReport, reportDescriptor, type StuckReport, workerStdio } from "./stuck-report.js";
 import { ticketKeyLife } from "./tls/fields.js";
 import type { ListenAddress } from "./transport.js";
@@ -34,7 +34,13 @@ export async function supervise(target: RunTarget, plan: RunPlan): Promise<Runni
   const address = await supervisor.start();
   // A supervisor that is stuck hands out no connections: without it, the workers end and the service can be restarted.
   if (plan.stuckTimeout > 0) {
-    await startWatchdog({ seconds: plan.stuckTimeout, parent: null, orphanSeconds: 0, report: null });
+    const watchdog = await startWatchdog({
+      seconds: plan.stuckTimeout,
+      parent: null,
+      orphanSeconds: 0,
+      report: null,
+    });
+    watchdog.arm();
   }
   return { address, url: urlOf(address, plan.tls !== null), close: () => supervisor.stop().then(() => {}) };
 }
@@ -280,21 +286,6 @@ function deferred<T>(): Deferred<T> {
 
 function pidOf(charge: Charge): { pid: number | undefined } {
   return { pid: charge.worker.process.pid };
-}
-
-/**
- * Workers that each ask for port 0 share a port only as long as one of them lives; so the port is chosen beforehand,
- * for those that come later too.
- */
-function freePort(address: ListenAddress): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", (error) => reject(listenError(error, address)));
-    server.listen(0, address.host, () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function send(charge: Charge, message: ParentMessage): void {

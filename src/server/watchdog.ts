@@ -13,6 +13,12 @@ export interface WatchdogOptions {
   readonly onTurn?: (inspected: boolean) => void;
 }
 
+export interface Watchdog {
+  /** The limit holds from here on: a start may take its time. */
+  arm(): void;
+  stop(): void;
+}
+
 /** Milliseconds between two ticks of a watch with this limit: at least five before the limit is reached. */
 export function watchPeriod(seconds: number): number {
   return seconds > 0 ? Math.min(1000, seconds * 200) : 1000;
@@ -21,10 +27,9 @@ export function watchPeriod(seconds: number): number {
 /**
  * Watches the event loop of this process from a thread, and kills the process when no turn was made for too long: a
  * process in an endless loop handles neither requests nor signals, nor the end of its parent. While a debugger is
- * attached, nothing is too long. The thread takes 8 MB, and a timer in each of the two threads. Returns a function that
- * ends the watch.
+ * attached, nothing is too long. The thread takes 8 MB, and a timer in each of the two threads.
  */
-export async function startWatchdog(options: WatchdogOptions): Promise<() => void> {
+export async function startWatchdog(options: WatchdogOptions): Promise<Watchdog> {
   const { seconds, parent, orphanSeconds, report, onTurn } = options;
   const { Worker } = await import("node:worker_threads");
   const inspector = await import("node:inspector").catch(() => null);
@@ -33,10 +38,11 @@ export async function startWatchdog(options: WatchdogOptions): Promise<() => voi
   const ticks = (limit: number): number => Math.ceil((limit * 1000) / period);
   const beat = (): void => {
     const inspected = inspector?.url() !== undefined;
-    Atomics.store(turns, 1, inspected ? 1 : 0);
+    Atomics.store(turns, 1, inspected || !armed ? 1 : 0);
     Atomics.add(turns, 0, 1);
-    onTurn?.(inspected);
+    if (armed) onTurn?.(inspected);
   };
+  let armed = false;
   beat();
   const timer = setInterval(beat, period / 2);
   timer.unref();
@@ -52,8 +58,14 @@ export async function startWatchdog(options: WatchdogOptions): Promise<() => voi
   thread.unref();
   // Without its watchdog the process still serves; a supervisor notices a stuck one too.
   thread.on("error", () => {});
-  return () => {
-    clearInterval(timer);
-    void thread.terminate();
+  return {
+    arm() {
+      armed = true;
+      beat();
+    },
+    stop() {
+      clearInterval(timer);
+      void thread.terminate();
+    },
   };
 }

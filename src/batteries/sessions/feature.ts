@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import { hostCookieName } from "../../http/cookies.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { needsSecretOrStore, type SessionOptions, type SessionSettings, sessionSettings } from "./options.js";
@@ -65,7 +66,13 @@ export async function startedSessions(host: Host): Promise<Sessions | null> {
 async function load(host: Host, settings: SessionSettings): Promise<Sessions> {
   const { Sessions } = await import("./sessions.js");
   const store = settings.secrets.length > 0 ? null : storeOf(host, settings.store);
-  return (stateOf(host).sessions ??= new Sessions({ ...settings, store }, () => host.env === "production"));
+  const cookieName = cookieNameOf(settings, host.env === "production");
+  return (stateOf(host).sessions ??= new Sessions({ ...settings, store, cookieName }, () => host.env === "production"));
+}
+
+/** A name that the application chose stays as it is: other programs may read the cookie. */
+function cookieNameOf({ named, cookieName, cookie }: SessionSettings, secure: boolean): string {
+  return named ? cookieName : hostCookieName(cookieName, { secure, ...cookie });
 }
 
 function storeOf(host: Host, given: SessionStore | null): SessionStore {

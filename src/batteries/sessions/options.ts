@@ -11,7 +11,7 @@ export type SessionCookie = Pick<
   CookieOptions,
   "domain" | "path" | "httpOnly" | "secure" | "sameSite" | "partitioned" | "priority"
 > & {
-  /** Default "session". */
+  /** Default "__Host-session" where the cookie is Secure, for "/" and without a domain, else "session". */
   readonly name?: string;
 };
 
@@ -40,6 +40,8 @@ export interface SessionSettings {
   readonly absoluteTimeout: number;
   readonly persistent: boolean;
   readonly cookieName: string;
+  /** True if the options name the cookie. */
+  readonly named: boolean;
   /** `secure` is left open where only the start can tell. */
   readonly cookie: CookieOptions;
 }
@@ -51,11 +53,12 @@ export function sessionSettings(given: unknown): SessionSettings {
   const options = readOptions<SessionOptions>("enableSessions", given, checks);
   const { secret, store } = options;
   if (secret !== undefined && store !== undefined) throw needsSecretOrStore();
-  const { name = "session", ...cookie } = readOptions<SessionCookie>(
+  const { name: chosen, ...cookie } = readOptions<SessionCookie>(
     "the cookie of enableSessions",
     options.cookie,
     cookieChecks,
   );
+  const name = chosen ?? "session";
   const whole: CookieOptions = { httpOnly: true, sameSite: "lax", ...cookie };
   // Browsers take a name with such a prefix over HTTPS alone.
   const secure = /^__(?:host|secure)-/i.test(name) ? { secure: true, ...cookie } : cookie;
@@ -68,6 +71,7 @@ export function sessionSettings(given: unknown): SessionSettings {
     absoluteTimeout: options.absoluteTimeout ?? 7 * day,
     persistent: options.persistent ?? false,
     cookieName: name,
+    named: chosen !== undefined,
     cookie: { ...whole, ...secure },
   };
 }

@@ -315,6 +315,31 @@ describe("the cookie of sessions", () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
   });
 
+  it("has the prefix __Host- where it can: no other host of the domain can set it, nor a cookie without the prefix", async () => {
+    await using server = await serve(sessionApp({ secret }), { debug: false });
+    const first = await fetch(`${server.url}/count`);
+    const cookie = first.headers.getSetCookie()[0]!.split(";")[0]!;
+    expect(cookie).toMatch(/^__Host-session=/);
+    const count = async (cookie: string) => (await fetch(`${server.url}/count`, { headers: { cookie } })).text();
+    expect(await count(cookie)).not.toBe(await count(cookie.replace("__Host-", "")));
+  });
+
+  it.each([
+    [{ path: "/app" }, "session"],
+    [{ domain: "example.com" }, "session"],
+    [{ secure: false }, "session"],
+    [{ name: "sid" }, "sid"],
+  ])("has no such prefix with %j", async (cookie, name) => {
+    await using server = await serve(sessionApp({ secret, cookie }), { debug: false });
+    const response = await fetch(`${server.url}/count`);
+    expect(response.headers.getSetCookie()[0]!.split("=")[0]).toBe(name);
+  });
+
+  it("has the prefix outside of production where it is Secure", async () => {
+    const response = await sessionApp({ secret, cookie: { secure: true } }).request("/count");
+    expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-session=.*; Secure/);
+  });
+
   it("The cookie of sessions follows the options", async () => {
     const cookie = { name: "__Host-sid", same_site: "strict", priority: "high" } as const;
     const app = sessionApp({ secret, persistent: true, idleTimeout: 60, cookie });

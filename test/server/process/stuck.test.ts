@@ -54,6 +54,18 @@ describe("a stuck process", patient, () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
+  it("does not outlive its supervisor when it is stuck in its start", async () => {
+    const program = new Program({
+      args: twoWorkers,
+      options: { shutdownTimeout: 1 },
+      env: { FAULT: "startup is stuck" },
+    });
+    await program.shows(/^startup \d+$/m, 2);
+    const pids = [...program.stdout.matchAll(/^startup (\d+)$/gm)].map((match) => match[1]!);
+    program.child.kill("SIGKILL");
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
   it("A busy worker that still runs turns of its event loop is not killed", async () => {
     const program = new Program({ args: twoWorkers, options: { stuckTimeout: 2 } });
     const url = await program.url();
@@ -61,6 +73,12 @@ describe("a stuck process", patient, () => {
     expect(status).toBe(200);
     expect(isAlive(text)).toBe(true);
     expect(program.stdout).not.toContain("ran no turn");
+  });
+
+  it("is not one to which a debugger is attached", async () => {
+    const program = new Program({ node: ["--inspect=0"], options: { stuckTimeout: 0.5 } });
+    const url = await program.url();
+    expect(await get(`${url}/block?ms=3000`)).toMatchObject({ status: 200, text: "unblocked" });
   });
 
   it("The readiness of the other workers shows a stuck worker as long as it does not respond", async () => {
