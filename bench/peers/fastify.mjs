@@ -94,7 +94,9 @@ async function serveTraced({ path, value, rate }, port) {
   const app = fastify();
   app.addHook("onRequest", (request, _reply, done) => {
     const span = trace.getActiveSpan();
-    span?.updateName(`${request.method} ${request.routeOptions.url}`).setAttribute("http.route", request.routeOptions.url);
+    span
+      ?.updateName(`${request.method} ${request.routeOptions.url}`)
+      .setAttribute("http.route", request.routeOptions.url);
     done();
   });
   app.get(path, (_, reply) => reply.send(value));

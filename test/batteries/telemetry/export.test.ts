@@ -128,6 +128,16 @@ describe("the exporter", () => {
     expect(lost).toEqual([[10, "busy"]]);
   });
 
+  it("keeps the process alive while it flushes", async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const { exporter } = exporterOf(scripted(ok), 3);
+    const before = timers();
+    const flushing = exporter.flush();
+    expect(timers()).toBe(before + 1);
+    await flushing;
+    expect(timers()).toBe(before);
+  });
+
   it("ends within its time when the collector never replies", async () => {
     const transport: Transport = {
       send: (_, signal) =>

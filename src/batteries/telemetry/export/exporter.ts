@@ -38,6 +38,7 @@ export class Exporter {
 
   /** Sends what waits, unless it is being sent already. */
   kick(): void {
+    if (this.#abort.signal.aborted) return;
     this.#pump ??= this.#run().finally(() => {
       this.#pump = null;
     });
@@ -46,6 +47,8 @@ export class Exporter {
   /** Sends everything. A collector that does not take a batch now gets no more until later. */
   async flush(): Promise<void> {
     this.#hurried++;
+    // Nothing else of the export keeps the process alive: without this a script could end before its last line.
+    const alive = setInterval(() => {}, 60_000);
     try {
       this.#wake?.();
       // The run of the moment may have looked for batches before the last one was sealed.
@@ -54,6 +57,7 @@ export class Exporter {
       this.kick();
       await this.#pump;
     } finally {
+      clearInterval(alive);
       this.#hurried--;
     }
   }
@@ -61,7 +65,6 @@ export class Exporter {
   /** Sends everything within the time, then drops the rest. */
   async close(milliseconds: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    // Not unreferenced: it keeps the process alive for the flush.
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, milliseconds);
     });

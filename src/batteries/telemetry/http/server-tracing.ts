@@ -6,8 +6,7 @@ import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js
 import { type ContextSpan, type Frame, runIn } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";
 import type { RequestDurations } from "./durations.js";
-import { ServerHeads } from "./server-head.js";
-import { ServerSpan, type ServerSpanStart } from "./server-span.js";
+import { ServerSpan, ServerSpanStart, schemeOf } from "./server-span.js";
 
 export interface ServerTracingParts {
   readonly host: Host;
@@ -39,24 +38,12 @@ function quietly(next: Run): Run {
 }
 
 function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
-  const heads = new ServerHeads(pattern);
+  const start = new ServerSpanStart(pattern, host, recordQuery);
   const observed = durations?.forRoute(pattern);
 
   function begin(request: Request): ContextSpan {
-    const { source } = request;
-    const { parent, baggage } = tracer.received((name) => source.header(name));
-    const origin = host.originOf === null ? null : host.originOf(request);
-    const scheme = origin === null ? schemeOf(request) : origin.slice(0, origin.indexOf(":"));
-    const head = heads.of(request.method, scheme);
-    const start: ServerSpanStart = {
-      name: head.name,
-      kind: "server",
-      startedAt: request.startedAt,
-      request,
-      head,
-      host: origin === null ? (source.header("host") ?? "") : origin.slice(origin.indexOf("//") + 2),
-      recordQuery,
-    };
+    const { parent, baggage } = tracer.received(request.source);
+    start.request = request;
     return tracer.begin(start, parent, baggage, ServerSpan);
   }
 
@@ -85,8 +72,4 @@ function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, re
     if (response instanceof Promise) return response.then((inner) => finish(request, span, inner));
     return finish(request, span, response);
   };
-}
-
-function schemeOf({ source }: Request): "http" | "https" {
-  return source.secure ? "https" : "http";
 }
