@@ -70,7 +70,8 @@ async function start() {
 
 async function exported(protocol, port) {
   const app = new App();
-  app.logger = { debug() {}, info() {}, warn: console.warn, error() {}, child: () => app.logger };
+  const quiet = { debug() {}, info() {}, warn: console.warn, error() {}, child: () => quiet };
+  app.logger = quiet;
   app.enableTelemetry({ otlpEndpoint: `http://127.0.0.1:${port}`, protocol, serviceName: "judged", metrics: false });
   app.get("/books/{id}", async (request) => {
     request.span.set("list", ["x", "\u00fc"]).event("looked up", { n: 1 });

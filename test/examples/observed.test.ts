@@ -1,3 +1,4 @@
+import type { Logger } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { observedApp } from "../../examples/observed/app.js";
@@ -22,7 +23,8 @@ describe("the observed queue", () => {
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url);
     onTestFinished(() => void vi.unstubAllEnvs());
     const app = observedApp();
-    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+    app.logger = silent;
     await using server = await serve(app);
     for (const path of ["/jobs", "/jobs/next"]) await fetch(server.url + path, { method: "POST", body: "a" });
     await app.tracer.flush();

@@ -132,7 +132,7 @@ describe("the span of a request", () => {
   it("of a WebSocket ends with the handshake", async () => {
     const { url, flush, collector } = await traced((app) =>
       app.websocket("/chat", async (socket) => {
-        for await (const message of socket) await socket.sendText(message.text);
+        for await (const message of socket) await socket.sendText(message.text ?? "");
       }),
     );
     using _client = await Client.connect(`${url.replace("http", "ws")}/chat`);
