@@ -9,6 +9,7 @@ import { LossReport } from "../../../src/batteries/telemetry/export/loss-report.
 import type { Outcome, Transport } from "../../../src/batteries/telemetry/export/transport.js";
 import { readFields, readPartialSuccess } from "../../../src/batteries/telemetry/otlp/reader.js";
 import { Writer } from "../../../src/batteries/telemetry/otlp/writer.js";
+import { currentFrame } from "../../../src/batteries/telemetry/trace/context.js";
 import fc from "../../support/properties.js";
 import { startCollector, startGrpcCollector } from "./collector.js";
 import { keepingLogger, traced } from "./traced.js";
@@ -126,6 +127,19 @@ describe("the exporter", () => {
     await exporter.close(60_000);
     expect(transport.sent).toBeLessThanOrEqual(2);
     expect(lost).toEqual([[10, "busy"]]);
+  });
+
+  it("runs outside of traces, so that no instrumentation records the export itself", async () => {
+    const frames: unknown[] = [];
+    const transport: Transport = {
+      async send() {
+        frames.push(currentFrame()?.quiet, currentFrame()?.span);
+        return ok;
+      },
+      close() {},
+    };
+    await exporterOf(transport).exporter.flush();
+    expect(frames).toEqual([true, null]);
   });
 
   it("keeps the process alive while it flushes", async () => {
@@ -409,7 +423,7 @@ describe("an application whose collector is away", () => {
     await close();
     expect(app.phase).toBe("stopped");
     const lost = lines.filter(({ lost_total }) => lost_total !== undefined).at(-1);
-    expect(lost).toMatchObject({ lost_total: 101, reason: expect.stringContaining("ECONNREFUSED") });
+    expect(lost).toMatchObject({ lost_total: 100, reason: expect.stringContaining("ECONNREFUSED") });
   });
 
   it("exports what waits when the application ends", async () => {

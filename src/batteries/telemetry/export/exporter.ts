@@ -1,3 +1,4 @@
+import { quietFrame, runIn } from "../trace/context.js";
 import type { Batch, BatchQueue } from "./batches.js";
 import type { Transport } from "./transport.js";
 
@@ -39,7 +40,8 @@ export class Exporter {
   /** Sends what waits, unless it is being sent already. */
   kick(): void {
     if (this.#abort.signal.aborted) return;
-    this.#pump ??= this.#run().finally(() => {
+    // Outside of traces: an instrumentation of node:http must not record the export, which would make another export.
+    this.#pump ??= runIn(quietFrame, () => this.#run()).finally(() => {
       this.#pump = null;
     });
   }

@@ -3,7 +3,7 @@ import { FileBody } from "../../../http/file-body.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
 import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js";
-import { type ContextSpan, type Frame, runIn } from "../trace/context.js";
+import { type ContextSpan, quietFrame, runIn } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";
 import type { RequestDurations } from "./durations.js";
 import { ServerSpan, ServerSpanStart, schemeOf } from "./server-span.js";
@@ -15,9 +15,6 @@ export interface ServerTracingParts {
   readonly durations: RequestDurations | null;
   readonly recordQuery: boolean;
 }
-
-/** Probes and the live page are looked at all the time: what they do is not recorded. */
-const quiet: Frame = { span: null, baggage: null, quiet: true, api: null };
 
 /** The span of each request. It is the current span of everything that runs for the request. */
 export function serverTracing(parts: ServerTracingParts): Middleware {
@@ -33,8 +30,9 @@ function isLeftOut(route: RouteInfo): boolean {
   return route.internal || route.options["telemetry"] === false;
 }
 
+/** Probes and the live page are asked all the time: their work is not recorded. */
 function quietly(next: Run): Run {
-  return (request) => runIn(quiet, next, request);
+  return (request) => runIn(quietFrame, next, request);
 }
 
 function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
