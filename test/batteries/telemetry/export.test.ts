@@ -1,4 +1,7 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import http2 from "node:http2";
+import https from "node:https";
 import net, { type AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Batch, BoundedBatches } from "../../../src/batteries/telemetry/export/batches.js";
@@ -389,6 +392,37 @@ describe("over grpc", () => {
     expect(collector.logs.map(({ message }) => message)).toContain("done");
     expect(collector.metrics.map(({ name }) => name)).toContain("http.server.request.duration");
     expect(collector.exports[0]!.headers).toMatchObject({ "x-key": "k1", te: "trailers" });
+  });
+});
+
+describe("over TLS", () => {
+  const folder = new URL("../../server/fixtures/", import.meta.url);
+  const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(new URL(name, folder))) as [Buffer, Buffer];
+
+  it.each(["http", "grpc"] as const)("%s trusts the authority that it is given, and no other", async (kind) => {
+    let seen = 0;
+    const answer = (_: unknown, response: { writeHead(status: number, headers?: object): void; end(): void }): void => {
+      seen++;
+      response.writeHead(200, kind === "grpc" ? { "grpc-status": "0" } : {});
+      response.end();
+    };
+    const server =
+      kind === "http" ? https.createServer({ cert, key }, answer) : http2.createSecureServer({ cert, key }, answer);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const send = async (tls: { ca?: Buffer }): Promise<Outcome> => {
+      const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}`);
+      const options = { url, headers: {}, timeout: 10_000, compression: "none" as const, tls };
+      const transport = kind === "http" ? new HttpTransport(options) : new GrpcTransport(options, "x.TraceService");
+      const outcome = await transport.send(bodyOf(), never);
+      transport.close();
+      return outcome;
+    };
+    expect(await send({})).toMatchObject({ kind: "later", reason: expect.stringContaining("certificate") });
+    expect(seen).toBe(0);
+    expect(await send({ ca: cert })).toMatchObject({ kind: "sent" });
+    expect(seen).toBe(1);
   });
 });
 
