@@ -1,11 +1,15 @@
 import { App, Response } from "stoa";
 
-/** A queue of jobs that can be looked at from all sides: probes, metrics, and a page that shows what goes on. */
+/**
+ * A queue of jobs that can be looked at from all sides: probes, metrics, logs, a page that shows what goes on, and traces,
+ * if a collector is named: `OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`.
+ */
 export function observedApp(): App {
   const app = new App();
   const queue: string[] = [];
 
-  app.enableHealthChecks({ version: "1.0.0" }).enableMetrics().enableLivePage();
+  app.enableHealthChecks({ version: "1.0.0" }).enableMetrics().enableLivePage().enableRequestId();
+  if (process.env["OTEL_EXPORTER_OTLP_ENDPOINT"]) app.enableTelemetry({ serviceName: "jobs", logs: true });
 
   app.healthCheck("queue", () => {
     if (queue.length < 100) return { status: "UP", message: `${queue.length} jobs wait` };
@@ -21,15 +25,20 @@ export function observedApp(): App {
     return { waiting: queue.length };
   });
 
-  app.post("/jobs/next", { tags: ["jobs"], summary: "Work on the next job" }, async () => {
+  app.post("/jobs/next", { tags: ["jobs"], summary: "Work on the next job" }, async (request) => {
     const job = queue.shift();
     if (job === undefined) {
       taken.inc({ outcome: "none" });
       return Response.noContent();
     }
-    const done = work.startTimer();
-    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
-    done();
+    // Both lines carry the ids of the request and of its trace.
+    request.log.info("a job begins", { job });
+    await app.tracer.span("work", { "job.name": job }, async (span) => {
+      const done = work.startTimer();
+      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
+      span.set("job.seconds", done());
+    });
+    request.log.info("a job is done", { job });
     taken.inc({ outcome: "done" });
     return { job };
   });

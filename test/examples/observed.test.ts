@@ -1,6 +1,8 @@
+import type { Logger } from "stoa";
 import { serve } from "stoa/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { observedApp } from "../../examples/observed/app.js";
+import { startCollector } from "../batteries/telemetry/collector.js";
 
 describe("the observed queue", () => {
   it("The observed queue has health, metrics and a live page", async () => {
@@ -14,5 +16,25 @@ describe("the observed queue", () => {
     expect(metrics).toContain("job_duration_seconds_count 1\n");
     expect(metrics).toContain('framework_http_requests_total{method="POST",status="202",path="/jobs"} 2\n');
     expect((await fetch(`${server.url}/_stoa`)).status).toBe(200);
+  });
+
+  it("exports the trace of a job and its log lines", async () => {
+    await using collector = await startCollector();
+    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const app = observedApp();
+    const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+    app.logger = silent;
+    await using server = await serve(app);
+    for (const path of ["/jobs", "/jobs/next"]) await fetch(server.url + path, { method: "POST", body: "a" });
+    await app.tracer.flush();
+    const [, work, next] = collector.spans.filter(({ kind }) => kind !== 3);
+    expect(next).toMatchObject({ name: "POST /jobs/next" });
+    expect(work).toMatchObject({ name: "work", parentSpanId: next!.spanId, attributes: { "job.name": "a" } });
+    expect(collector.logs).toMatchObject([
+      { message: "a job begins", traceId: next!.traceId, attributes: { job: "a" } },
+      { message: "a job is done", traceId: next!.traceId },
+    ]);
+    expect(collector.resource["service.name"]).toBe("jobs");
   });
 });

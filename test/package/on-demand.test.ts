@@ -29,6 +29,7 @@ it("An application loads only the modules that every application needs", async (
   const onDemand = [
     /^src\/engines\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
     /^src\/engines\/kvstore\/(kvstore|batch|lock|scan|script|subscriptions|commands|connection|stores)\b/,
+    /^src\/batteries\/telemetry\/(telemetry|settings|environment|export|http|logs|metrics|otel-api|otlp|propagation|trace\/(tracer|context|recorded-span))/,
     /^src\/batteries\/cache\/(response-cache|memory-store|entry)/,
     /^src\/batteries\/(compression\/compression|csrf\/csrf|sessions\/sessions|static-files\/static-files)\.ts/,
     /^src\/batteries\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,

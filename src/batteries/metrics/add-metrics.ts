@@ -33,7 +33,7 @@ export function addMetrics(
   });
   host.route({
     path: options.endpoint,
-    options: { metrics: false, etag: false },
+    options: { metrics: false, telemetry: false, etag: false },
     handler: async (request) => exposition(await workers.gather(), request),
   });
   if (!options.processMetrics) return [workers];

@@ -153,14 +153,19 @@ export class Telemetry {
 
 function boundedQueue({ batches, delay }: TelemetrySettings) {
   return (report: { lost(count: number, reason: string): void }, kick: () => void): BoundedBatches => {
+    let timer: NodeJS.Timeout | undefined;
     const queue: BoundedBatches = new BoundedBatches(batches, {
       first() {
-        setTimeout(() => {
+        clearTimeout(timer);
+        timer = setTimeout(() => {
           queue.seal();
           kick();
         }, delay).unref();
       },
-      sealed: kick,
+      sealed() {
+        clearTimeout(timer);
+        kick();
+      },
       dropped: (count) => report.lost(count, "the collector takes them too slowly, or not at all"),
     });
     return queue;

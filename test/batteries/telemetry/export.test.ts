@@ -1,4 +1,7 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import http2 from "node:http2";
+import https from "node:https";
 import net, { type AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Batch, BoundedBatches } from "../../../src/batteries/telemetry/export/batches.js";
@@ -9,6 +12,7 @@ import { LossReport } from "../../../src/batteries/telemetry/export/loss-report.
 import type { Outcome, Transport } from "../../../src/batteries/telemetry/export/transport.js";
 import { readFields, readPartialSuccess } from "../../../src/batteries/telemetry/otlp/reader.js";
 import { Writer } from "../../../src/batteries/telemetry/otlp/writer.js";
+import { currentFrame } from "../../../src/batteries/telemetry/trace/context.js";
 import fc from "../../support/properties.js";
 import { startCollector, startGrpcCollector } from "./collector.js";
 import { keepingLogger, traced } from "./traced.js";
@@ -126,6 +130,29 @@ describe("the exporter", () => {
     await exporter.close(60_000);
     expect(transport.sent).toBeLessThanOrEqual(2);
     expect(lost).toEqual([[10, "busy"]]);
+  });
+
+  it("runs outside of traces, so that no instrumentation records the export itself", async () => {
+    const frames: unknown[] = [];
+    const transport: Transport = {
+      async send() {
+        frames.push(currentFrame()?.quiet, currentFrame()?.span);
+        return ok;
+      },
+      close() {},
+    };
+    await exporterOf(transport).exporter.flush();
+    expect(frames).toEqual([true, null]);
+  });
+
+  it("keeps the process alive while it flushes", async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const { exporter } = exporterOf(scripted(ok), 3);
+    const before = timers();
+    const flushing = exporter.flush();
+    expect(timers()).toBe(before + 1);
+    await flushing;
+    expect(timers()).toBe(before);
   });
 
   it("The exporter ends within its time when the collector never replies", async () => {
@@ -368,6 +395,37 @@ describe("over grpc", () => {
   });
 });
 
+describe("over TLS", () => {
+  const folder = new URL("../../server/fixtures/", import.meta.url);
+  const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(new URL(name, folder))) as [Buffer, Buffer];
+
+  it.each(["http", "grpc"] as const)("%s trusts the authority that it is given, and no other", async (kind) => {
+    let seen = 0;
+    const answer = (_: unknown, response: { writeHead(status: number, headers?: object): void; end(): void }): void => {
+      seen++;
+      response.writeHead(200, kind === "grpc" ? { "grpc-status": "0" } : {});
+      response.end();
+    };
+    const server =
+      kind === "http" ? https.createServer({ cert, key }, answer) : http2.createSecureServer({ cert, key }, answer);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const send = async (tls: { ca?: Buffer }): Promise<Outcome> => {
+      const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}`);
+      const options = { url, headers: {}, timeout: 10_000, compression: "none" as const, tls };
+      const transport = kind === "http" ? new HttpTransport(options) : new GrpcTransport(options, "x.TraceService");
+      const outcome = await transport.send(bodyOf(), never);
+      transport.close();
+      return outcome;
+    };
+    expect(await send({})).toMatchObject({ kind: "later", reason: expect.stringContaining("certificate") });
+    expect(seen).toBe(0);
+    expect(await send({ ca: cert })).toMatchObject({ kind: "sent" });
+    expect(seen).toBe(1);
+  });
+});
+
 describe("messages of a collector", () => {
   it("A message of a collector with any bytes is read without an error", () => {
     fc.assert(
@@ -399,7 +457,7 @@ describe("an application whose collector is away", () => {
     await close();
     expect(app.phase).toBe("stopped");
     const lost = lines.filter(({ lost_total }) => lost_total !== undefined).at(-1);
-    expect(lost).toMatchObject({ lost_total: 101, reason: expect.stringContaining("ECONNREFUSED") });
+    expect(lost).toMatchObject({ lost_total: 100, reason: expect.stringContaining("ECONNREFUSED") });
   });
 
   it("An application exports waiting spans and metrics when it ends", async () => {

@@ -1,3 +1,4 @@
+import { quietFrame, runIn } from "../trace/context.js";
 import type { Batch, BatchQueue } from "./batches.js";
 import type { Transport } from "./transport.js";
 
@@ -38,7 +39,9 @@ export class Exporter {
 
   /** Sends what waits, unless it is being sent already. */
   kick(): void {
-    this.#pump ??= this.#run().finally(() => {
+    if (this.#abort.signal.aborted) return;
+    // Outside of traces: an instrumentation of node:http must not record the export, which would make another export.
+    this.#pump ??= runIn(quietFrame, () => this.#run()).finally(() => {
       this.#pump = null;
     });
   }
@@ -46,6 +49,8 @@ export class Exporter {
   /** Sends everything. A collector that does not take a batch now gets no more until later. */
   async flush(): Promise<void> {
     this.#hurried++;
+    // Nothing else of the export keeps the process alive: without this a script could end before its last line.
+    const alive = setInterval(() => {}, 60_000);
     try {
       this.#wake?.();
       // The run of the moment may have looked for batches before the last one was sealed.
@@ -54,6 +59,7 @@ export class Exporter {
       this.kick();
       await this.#pump;
     } finally {
+      clearInterval(alive);
       this.#hurried--;
     }
   }
@@ -61,7 +67,6 @@ export class Exporter {
   /** Sends everything within the time, then drops the rest. */
   async close(milliseconds: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    // Not unreferenced: it keeps the process alive for the flush.
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, milliseconds);
     });

@@ -1,17 +1,51 @@
+import type { Host } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
 import { writeAttribute } from "../otlp/attributes.js";
 import { Writer } from "../otlp/writer.js";
 import type { Baggage } from "../propagation/baggage.js";
 import type { SpanStart } from "../trace/context.js";
 import { RecordedSpan, type SpanSink, statusError, type TraceOf } from "../trace/recorded-span.js";
-import type { ServerHead } from "./server-head.js";
+import { type ServerHead, ServerHeads } from "./server-head.js";
 
-export interface ServerSpanStart extends SpanStart {
-  readonly request: Request;
-  readonly head: ServerHead;
-  /** Host and port as the client names them. */
-  readonly host: string;
+/**
+ * The start of a request's span. Each route has one object for all of its requests: a request that is not sampled makes
+ * none.
+ */
+export class ServerSpanStart implements SpanStart {
+  readonly kind = "server";
+  /** The span gets the name of its head. */
+  readonly name = "";
   readonly recordQuery: boolean;
+  readonly #heads: ServerHeads;
+  readonly #host: Host;
+  /** The request of the moment. */
+  request!: Request;
+
+  constructor(pattern: string | null, host: Host, recordQuery: boolean) {
+    this.#heads = new ServerHeads(pattern);
+    this.#host = host;
+    this.recordQuery = recordQuery;
+  }
+
+  get startedAt(): number {
+    return this.request.startedAt;
+  }
+
+  /** The head of the span, and host and port as the client names them. */
+  address(): { readonly head: ServerHead; readonly host: string } {
+    const { request } = this;
+    const { method, source } = request;
+    const origin = this.#host.originOf === null ? null : this.#host.originOf(request);
+    if (origin === null) {
+      return { head: this.#heads.of(method, schemeOf(request)), host: source.header("host") ?? "" };
+    }
+    const colon = origin.indexOf(":");
+    return { head: this.#heads.of(method, origin.slice(0, colon)), host: origin.slice(colon + 3) };
+  }
+}
+
+export function schemeOf({ source }: Request): "http" | "https" {
+  return source.secure ? "https" : "http";
 }
 
 const attribute = 0x4a;
@@ -21,7 +55,10 @@ const attribute = 0x4a;
  * request when it ends.
  */
 export class ServerSpan extends RecordedSpan {
-  readonly #start: ServerSpanStart;
+  readonly #request: Request;
+  readonly #head: ServerHead;
+  readonly #host: string;
+  readonly #recordQuery: boolean;
   #statusCode = 0;
 
   constructor(
@@ -33,11 +70,16 @@ export class ServerSpan extends RecordedSpan {
     baggage: Baggage | null,
   ) {
     super(sink, start, trace, parentId, remote, baggage);
-    this.#start = start;
+    const { head, host } = start.address();
+    this.#request = start.request;
+    this.#head = head;
+    this.#host = host;
+    this.#recordQuery = start.recordQuery;
+    this.name = head.name;
   }
 
   override get head(): Uint8Array | null {
-    const { head } = this.#start;
+    const head = this.#head;
     // A handler may have changed the name; then the rest of the head is written after the new name, which wins.
     return this.name === head.name ? head.bytes : renamed(head.bytes, this.name);
   }
@@ -45,7 +87,7 @@ export class ServerSpan extends RecordedSpan {
   /** The server responds with this status. */
   finish(status: number, moment: number): void {
     this.#statusCode = status;
-    const { error } = this.#start.request;
+    const { error } = this.#request;
     if (status >= 500) {
       if (error !== undefined) this.fail(error, moment);
       else this.set("error.type", String(status));
@@ -56,7 +98,8 @@ export class ServerSpan extends RecordedSpan {
   }
 
   override writeOwn(writer: Writer): void {
-    const { request, host, head, recordQuery } = this.#start;
+    const request = this.#request;
+    const host = this.#host;
     const { source } = request;
     const { limit } = this;
     writeAttribute(writer, attribute, "url.path", source.path, limit);
@@ -71,10 +114,10 @@ export class ServerSpan extends RecordedSpan {
     }
     const agent = source.header("user-agent");
     if (agent !== undefined) writer.raw(userAgent(agent, limit));
-    if (recordQuery && source.search.length > 1) {
+    if (this.#recordQuery && source.search.length > 1) {
       writeAttribute(writer, attribute, "url.query", source.search.slice(1), limit);
     }
-    if (!head.known) writeAttribute(writer, attribute, "http.request.method_original", request.method, limit);
+    if (!this.#head.known) writeAttribute(writer, attribute, "http.request.method_original", request.method, limit);
   }
 }
 

@@ -3,11 +3,10 @@ import { FileBody } from "../../../http/file-body.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
 import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js";
-import { type ContextSpan, type Frame, runIn } from "../trace/context.js";
+import { type ContextSpan, quietFrame, runIn } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";
 import type { RequestDurations } from "./durations.js";
-import { ServerHeads } from "./server-head.js";
-import { ServerSpan, type ServerSpanStart } from "./server-span.js";
+import { ServerSpan, ServerSpanStart, schemeOf } from "./server-span.js";
 
 export interface ServerTracingParts {
   readonly host: Host;
@@ -16,9 +15,6 @@ export interface ServerTracingParts {
   readonly durations: RequestDurations | null;
   readonly recordQuery: boolean;
 }
-
-/** Probes and the live page are looked at all the time: what they do is not recorded. */
-const quiet: Frame = { span: null, baggage: null, quiet: true, api: null };
 
 /** The span of each request. It is the current span of everything that runs for the request. */
 export function serverTracing(parts: ServerTracingParts): Middleware {
@@ -34,29 +30,18 @@ function isLeftOut(route: RouteInfo): boolean {
   return route.internal || route.options["telemetry"] === false;
 }
 
+/** Probes and the live page are asked all the time: their work is not recorded. */
 function quietly(next: Run): Run {
-  return (request) => runIn(quiet, next, request);
+  return (request) => runIn(quietFrame, next, request);
 }
 
 function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
-  const heads = new ServerHeads(pattern);
+  const start = new ServerSpanStart(pattern, host, recordQuery);
   const observed = durations?.forRoute(pattern);
 
   function begin(request: Request): ContextSpan {
-    const { source } = request;
-    const { parent, baggage } = tracer.received((name) => source.header(name));
-    const origin = host.originOf === null ? null : host.originOf(request);
-    const scheme = origin === null ? schemeOf(request) : origin.slice(0, origin.indexOf(":"));
-    const head = heads.of(request.method, scheme);
-    const start: ServerSpanStart = {
-      name: head.name,
-      kind: "server",
-      startedAt: request.startedAt,
-      request,
-      head,
-      host: origin === null ? (source.header("host") ?? "") : origin.slice(origin.indexOf("//") + 2),
-      recordQuery,
-    };
+    const { parent, baggage } = tracer.received(request.source);
+    start.request = request;
     return tracer.begin(start, parent, baggage, ServerSpan);
   }
 
@@ -85,8 +70,4 @@ function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, re
     if (response instanceof Promise) return response.then((inner) => finish(request, span, inner));
     return finish(request, span, response);
   };
-}
-
-function schemeOf({ source }: Request): "http" | "https" {
-  return source.secure ? "https" : "http";
 }

@@ -40,7 +40,13 @@ export class MetricExport {
 
   async stop(milliseconds: number): Promise<void> {
     clearInterval(this.#timer);
-    await this.#push();
+    // A gauge may ask something that does not reply any more.
+    let late: NodeJS.Timeout | undefined;
+    const waited = new Promise<void>((resolve) => {
+      late = setTimeout(resolve, milliseconds);
+    });
+    await Promise.race([this.#push(), waited]);
+    clearTimeout(late);
     await this.#parts.out.exporter.close(milliseconds);
   }
 

@@ -128,10 +128,11 @@ class ApiPropagator implements Api.TextMapPropagator {
   extract(context: Api.Context, carrier: unknown, getter: Api.TextMapGetter): Api.Context {
     const tracer = tracers.at(-1);
     if (tracer === undefined) return context;
-    const { parent, baggage } = tracer.received((name) => {
+    const header = (name: string): string | undefined => {
       const value = getter.get(carrier, name);
       return Array.isArray(value) ? value.join(",") : value;
-    });
+    };
+    const { parent, baggage } = tracer.received({ header });
     const carried = baggage === null ? context : this.#contexts.withBaggage(context, baggage);
     if (parent === null) return carried;
     const { traceId, spanId, flags, state } = parent;

@@ -65,10 +65,8 @@ export function runIn<T, Args extends unknown[]>(frame: Frame, work: (...args: A
   return storage.run(frame, work, ...args);
 }
 
-/** Runs a function outside of any trace. */
-export function runOutside<T>(work: () => T): T {
-  return storage.exit(work);
-}
+/** The frame of code that is never recorded. */
+export const quietFrame: Frame = { span: null, baggage: null, quiet: true, api: null };
 
 /** The ids of a span and the way in which it is passed on; subclasses record it, or not. */
 export abstract class ContextSpan implements Span, Frame {

@@ -72,7 +72,7 @@ export class TelemetryTracer implements AppTracer, SpanSink {
   start(name: string, attributes?: Attributes, { kind = "client", from, links }: SpanOptions = {}): ContextSpan {
     const frame = currentFrame();
     if (from !== undefined) {
-      const { parent, baggage } = this.received(from);
+      const { parent, baggage } = this.received({ header: from });
       return this.begin({ name, kind, attributes, links: this.#links(links) }, parent, baggage);
     }
     const parent = frame?.span ?? null;
@@ -138,20 +138,22 @@ export class TelemetryTracer implements AppTracer, SpanSink {
   }
 
   /** The parent and the baggage in the headers of a message or a request. */
-  received(header: HeaderReader): { readonly parent: RemoteParent | null; readonly baggage: Baggage | null } {
+  received(carrier: Carrier): Received {
     const { propagation } = this;
-    const given = propagation.traceContext ? header("traceparent") : undefined;
+    const given = propagation.traceContext ? carrier.header("traceparent") : undefined;
+    const values = propagation.baggage ? carrier.header("baggage") : undefined;
+    if (given === undefined && values === undefined) return nothing;
     const read = given === undefined ? null : readTraceParent(given);
-    const values = propagation.baggage ? header("baggage") : undefined;
     const baggage = values === undefined || values === "" ? null : Baggage.received(values);
     if (read === null) return { parent: null, baggage };
-    const state = header("tracestate");
-    return { parent: { ...read, state: state === undefined ? null : new TraceState(state) }, baggage };
+    const state = carrier.header("tracestate");
+    const { traceId, spanId, flags } = read;
+    return { parent: { traceId, spanId, flags, state: state === undefined ? null : new TraceState(state) }, baggage };
   }
 
   #links(readers: readonly HeaderReader[] | undefined): SpanLink[] | undefined {
     return readers?.flatMap((reader) => {
-      const { parent } = this.received(reader);
+      const { parent } = this.received({ header: reader });
       if (parent === null) return [];
       const { traceId, spanId, flags, state } = parent;
       return [{ traceId, spanId, flags, state: state?.text ?? "", attributes: [] }];
@@ -172,6 +174,20 @@ export class TelemetryTracer implements AppTracer, SpanSink {
     return new PassedSpan(this, trace.traceId, trace.flags, trace.state, baggage);
   }
 }
+
+/** Headers of a message or a request. */
+export interface Carrier {
+  /** The value of a header by its name in lower case. */
+  header(name: string): string | undefined;
+}
+
+export interface Received {
+  readonly parent: RemoteParent | null;
+  readonly baggage: Baggage | null;
+}
+
+/** Most requests from outside carry no trace. */
+const nothing: Received = { parent: null, baggage: null };
 
 /** The class of a recorded span. */
 export type SpanType<Start extends SpanStart> = new (
