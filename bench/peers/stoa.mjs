@@ -65,12 +65,16 @@ const routes = {
     routes.batteries(app, workload);
   },
   supervised(app, { path, value, shared }) {
+    if (shared.includes("uncounted")) app.enableRateLimit({ store: uncounted });
     if (shared.includes("rate limit")) batteries["rate limit"](app);
     if (shared.includes("cache")) app.enableCaching();
     if (shared.includes("circuits")) app.enableCircuitBreaker();
     app.get(path, () => value);
   },
 };
+
+/** A limit with its headers, and without its counts. */
+const uncounted = { limiter: () => ({ take: () => ({ allowed: true, remaining: 9, resetMs: 1000, retryMs: 0 }) }) };
 
 /** Every HTTP feature that needs no other server. */
 function enableAll(app) {

@@ -13,6 +13,7 @@ export default {
   workers: 2,
   variants: [
     { label: "nothing shared", shared: [] },
+    { label: "a rate limit that counts nothing", shared: ["uncounted"] },
     { label: "a rate limit", shared: ["rate limit"] },
     { label: "a response cache", shared: ["cache"] },
     { label: "a circuit breaker", shared: ["circuits"] },

@@ -8,6 +8,8 @@ const service = "rate limit";
 /** Loans grow while they are used up: from this many requests to that many. */
 const firstLoan = 8;
 const largestLoan = 256;
+/** Milliseconds. A report for each turn of the event loop was measured: it cost more than the rest of the limit. */
+const reportAfter = 5;
 
 /** Counts requests in the supervisor. */
 export class MachineRateLimitStore implements RateLimitStore {
@@ -102,7 +104,9 @@ class MachineRateLimiter implements RateLimiter {
   }
 
   #use(client: Client, now: number): RateVerdict {
-    if (client.used++ === client.reported && this.#unreported.push(client) === 1) setImmediate(this.#report);
+    if (client.used++ === client.reported && this.#unreported.push(client) === 1) {
+      setTimeout(this.#report, reportAfter).unref();
+    }
     const { windowMs, kind } = this.#policy;
     const later = kind === "token_bucket" ? (client.used * windowMs) / client.limit : 0;
     return {
@@ -165,7 +169,7 @@ class MachineRateLimiter implements RateLimiter {
     client.key = "";
   }
 
-  /** Once for each turn of the event loop: should this worker be killed, its clients get back what they did not use. */
+  /** Should this worker be killed, its clients get back what they did not use. */
   readonly #report = (): void => {
     const unreported = this.#unreported;
     this.#unreported = [];
@@ -174,7 +178,6 @@ class MachineRateLimiter implements RateLimiter {
       client.reported = client.used;
       this.#tell(["used", this.#index, client.key, client.used]);
     }
-    this.#link.flush();
   };
 
   readonly #sweep = (): void => {

@@ -23,8 +23,6 @@ export interface SupervisorLink {
   ask(service: string, data: unknown, weight?: number): Promise<unknown>;
   /** Sends a message without a reply. */
   tell(service: string, data: unknown): void;
-  /** Sends the messages of this turn of the event loop now. */
-  flush(): void;
   /** Resolves when the supervisor has handled all messages so far. */
   settled(): Promise<void>;
   /** Handles the messages of the supervisor to a service. */
@@ -96,10 +94,6 @@ export class Link implements SupervisorLink {
     this.#outbox.add([0, service, data]);
   }
 
-  flush(): void {
-    this.#outbox.flush();
-  }
-
   async settled(): Promise<void> {
     await this.ask("", null);
   }
@@ -126,7 +120,13 @@ export class Link implements SupervisorLink {
   }
 
   #receive(id: number, service: string, data: unknown): void {
-    const answer = this.#services.get(service)?.hear(data as never);
+    let answer: unknown;
+    try {
+      answer = this.#services.get(service)?.hear(data as never);
+    } catch {
+      // A question without a reply fails in the supervisor. The error must not end this process.
+      return;
+    }
     if (id < 0) this.#outbox.add([id, answer ?? null]);
   }
 
