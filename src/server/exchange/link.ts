@@ -81,7 +81,7 @@ export class Link implements SupervisorLink {
       return;
     }
     this.#pending.set(id, { settle, deadline: performance.now() + this.#replyWithin });
-    this.#timer ??= setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+    this.#watch();
   }
 
   ask(service: string, data: unknown, weight?: number): Promise<unknown> {
@@ -136,24 +136,30 @@ export class Link implements SupervisorLink {
     for (const service of this.#services.values()) service.resync();
   }
 
+  #watch(): void {
+    this.#timer ??= setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+  }
+
   readonly #sweep = (): void => {
     // After a loop that was busy, replies that have arrived are read before the next turn.
     setImmediate(() => {
       this.#timer = null;
       const now = performance.now();
-      const count = this.#pending.size;
-      this.#fail(({ deadline }) => deadline <= now, "the supervisor has not replied in time");
-      if (this.#pending.size < count) this.#responsive = false;
-      if (this.#pending.size > 0)
-        this.#timer = setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+      const failed = this.#fail(({ deadline }) => deadline <= now, "the supervisor has not replied in time");
+      if (failed > 0) this.#responsive = false;
+      // Services send nothing meanwhile: without a question nothing would be heard.
+      if (!this.#responsive && this.#pending.size === 0) this.request("", null, () => {});
+      if (this.#pending.size > 0) this.#watch();
     });
   };
 
-  #fail(which: (pending: Pending) => boolean, reason: string): void {
-    for (const [id, pending] of this.#pending) {
-      if (!which(pending)) continue;
+  /** Fails requests, and returns their number. */
+  #fail(which: (pending: Pending) => boolean, reason: string): number {
+    const failed = [...this.#pending].filter(([, pending]) => which(pending));
+    for (const [id, { settle }] of failed) {
       this.#pending.delete(id);
-      pending.settle(new ExchangeError(reason), undefined);
+      settle(new ExchangeError(reason), undefined);
     }
+    return failed.length;
   }
 }
