@@ -13,6 +13,7 @@ import { describeMachine, prepareMachine } from "./lib/machine.mjs";
 import { matchesOf, revisionMatches } from "./lib/matches.mjs";
 import { measureWorkload } from "./lib/measure.mjs";
 import { readOptions, usage } from "./lib/options.mjs";
+import { startRedis, stopRedis } from "./lib/redis.mjs";
 import { toMarkdown } from "./lib/report.mjs";
 import { buildRevision, currentRevision } from "./lib/revision.mjs";
 import { startServer, stopServers } from "./lib/server.mjs";
@@ -70,6 +71,7 @@ async function bench(options) {
     scales: [],
     database: { workloads: [], contestants: [] },
   };
+  if (served.some(({ needs }) => needs === "redis")) await startRedis(log);
   for (const workload of served) {
     const own = workload.base ? { name: workload.base, file: peerFile(workload.base) } : base;
     const entered = contestants.filter(({ name }) => workload.peers?.includes(name) ?? true);
@@ -177,6 +179,7 @@ function leave(code) {
   leaving ??= (async () => {
     stopServers();
     await stopDatabase();
+    await stopRedis();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     process.exit(code);
   })();

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import fastify from "fastify";
 
 export async function serve(workload, port) {
-  if (workload.kind === "batteries") return serveBatteries(workload, port);
+  if (workload.kind === "batteries" || workload.kind === "shared") return serveBatteries(workload, port);
   if (workload.kind === "traced") return serveTraced(workload, port);
   const app = fastify();
   await routes[workload.kind](app, workload);
@@ -44,7 +44,7 @@ const routes = {
 };
 
 /** The official plugins, with their own defaults; the limit is one that the load does not reach. */
-async function serveBatteries({ path, value, secret }, port) {
+async function serveBatteries({ path, value, secret, kind }, port) {
   const plugins = ["@fastify/cors", "@fastify/etag", "@fastify/rate-limit", "@fastify/compress", "@fastify/jwt"];
   const [cors, etag, rateLimit, compress, jwt] = await Promise.all(
     plugins.map(async (name) => (await import(name)).default),
@@ -59,7 +59,8 @@ async function serveBatteries({ path, value, secret }, port) {
   app.addHook("onRequest", async (request, reply) => void reply.header("X-Request-ID", request.id));
   await app.register(cors);
   await app.register(metrics.default ?? metrics, { endpoint: "/metrics" });
-  await app.register(rateLimit, { max: 1e9, timeWindow: "1 minute" });
+  const redis = kind === "shared" ? new (await import("ioredis")).Redis(process.env.BENCH_REDIS) : undefined;
+  await app.register(rateLimit, { max: 1e9, timeWindow: "1 minute", redis });
   await app.register(compress, { threshold: 1024 });
   await app.register(etag, { weak: true });
   await app.register(jwt, { secret, verify: { algorithms: ["HS256"] } });

@@ -14,7 +14,7 @@ export function serve(workload, port, options = {}) {
     port,
     env: "production",
     workers: workload.workers ?? 1,
-    ...(workload.kind !== "batteries" && { logs: false }),
+    ...(workload.kind !== "batteries" && workload.kind !== "shared" && { logs: false }),
     ...options,
   });
 }
@@ -57,12 +57,28 @@ const routes = {
       }
       return answer;
     }),
-  batteries(app, { path, value, secret }) {
+  batteries(app, { path, value, secret, kind }) {
     const chosen = process.env.STOA_BATTERIES?.split(",") ?? Object.keys(batteries);
     for (const name of chosen) batteries[name]?.(app, secret);
+    app.get(path, kind === "shared" ? { cache: { credentials: "share" } } : {}, () => value);
+  },
+  /** The limit and the cached responses are in Redis, for all machines. */
+  shared(app, workload) {
+    app.enableKvstore(process.env.BENCH_REDIS);
+    app.enableCaching();
+    routes.batteries(app, workload);
+  },
+  supervised(app, { path, value, shared }) {
+    if (shared.includes("uncounted")) app.enableRateLimit({ store: uncounted });
+    if (shared.includes("rate limit")) batteries["rate limit"](app);
+    if (shared.includes("cache")) app.enableCaching();
+    if (shared.includes("circuits")) app.enableCircuitBreaker();
     app.get(path, () => value);
   },
 };
+
+/** A limit with its headers, and without its counts. */
+const uncounted = { limiter: () => ({ take: () => ({ allowed: true, remaining: 9, resetMs: 1000, retryMs: 0 }) }) };
 
 /** Every HTTP feature that needs no other server. */
 function enableAll(app) {

@@ -1,24 +1,31 @@
-import { App, Response, type WebSocket } from "stoa";
+import { App, Response } from "stoa";
 
-/** A chat room over WebSockets, with a page to try it in the browser. */
+/**
+ * Chat rooms over WebSockets, with a page to try them in the browser, and the same as server-sent events for those who only
+ * read. It works with any number of workers: `node main.js --workers 4`.
+ */
 export function chatApp(): App {
   const app = new App();
-  const present = new Map<WebSocket<object>, string>();
-  const tell = (text: string): void => {
-    for (const socket of present.keys()) void socket.sendJson({ text });
-  };
+  app.enableRooms({ history: 50 });
 
   app.get("/", () => Response.html(page));
 
-  app.websocket("/room/{name}", { maxMessageSize: 4096 }, async (socket) => {
-    const { name } = socket.params;
-    present.set(socket, name);
-    tell(`${name} has come`);
+  app.websocket("/rooms/{room}/{name}", { maxMessageSize: 4096 }, async (socket) => {
+    const { room, name } = socket.params;
+    const tell = (text: string): Promise<string> => app.rooms(room).send({ text });
+    await socket.join(room, { info: { name }, after: "0" });
+    await tell(`${name} has come`);
     for await (const message of socket) {
-      if (message.text) tell(`${name}: ${message.text}`);
+      if (message.text) await tell(`${name}: ${message.text}`);
     }
-    present.delete(socket);
-    tell(`${name} has left`);
+    await tell(`${name} has left`);
+  });
+
+  app.get("/rooms/{room}/events", (request) => request.rooms.stream(request.params.room, { after: "0" }));
+
+  app.get("/rooms/{room}/members", async (request) => {
+    const { count, members } = await request.rooms(request.params.room).members();
+    return { count, members: members.map(({ info }) => info) };
   });
   return app;
 }
@@ -31,7 +38,8 @@ const page = `<!doctype html>
 <form><input id="text" placeholder="Say something" autofocus></form>
 <script>
   const name = "guest" + Math.floor(Math.random() * 1000);
-  const socket = new WebSocket(location.origin.replace("http", "ws") + "/room/" + name);
+  const room = location.hash.slice(1) || "lobby";
+  const socket = new WebSocket(location.origin.replace("http", "ws") + "/rooms/" + room + "/" + name);
   socket.onmessage = (event) => {
     const item = document.createElement("li");
     item.textContent = JSON.parse(event.data).text;

@@ -33,3 +33,15 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
     return this.request.signal;
   }
 }
+
+/** Rooms are a feature, which declares the types of these members and gives them to the request. */
+for (const name of ["join", "leave"]) {
+  Object.defineProperty(WebSocket.prototype, name, {
+    configurable: true,
+    writable: true,
+    value(this: WebSocket, ...given: unknown[]) {
+      const { rooms } = this.request as unknown as { rooms: Record<string, (...args: unknown[]) => unknown> };
+      return rooms[name]!(this, ...given);
+    },
+  });
+}

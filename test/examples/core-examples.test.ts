@@ -43,14 +43,19 @@ describe("the tour", () => {
 describe("the chat", () => {
   it("The chat sends every message to all members", async () => {
     await using client = testClient(chatApp());
-    const ann = await client.websocket("/room/ann");
+    const ann = await client.websocket("/rooms/lobby/ann");
     expect((await ann.recv())?.json()).toEqual({ text: "ann has come" });
-    const bo = await client.websocket("/room/bo");
+    const bo = await client.websocket("/rooms/lobby/bo");
+    expect((await bo.recv())?.json()).toEqual({ text: "ann has come" });
     expect((await bo.recv())?.json()).toEqual({ text: "bo has come" });
     await bo.sendText("hello");
     expect((await ann.recv())?.json()).toEqual({ text: "bo has come" });
     expect((await ann.recv())?.json()).toEqual({ text: "bo: hello" });
+    const members = (await client.get("/rooms/lobby/members")).json();
+    expect(await members).toEqual({ count: 2, members: [{ name: "ann" }, { name: "bo" }] });
     await bo.close();
     expect((await ann.recv())?.json()).toEqual({ text: "bo has left" });
+    const cy = await client.websocket("/rooms/attic/cy");
+    expect((await cy.recv())?.json()).toEqual({ text: "cy has come" });
   });
 });

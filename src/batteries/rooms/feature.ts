@@ -2,7 +2,9 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { Response } from "../../http/response.js";
 import type { EitherSpelling } from "../../internal/names.js";
+import type { WebSocket } from "../../websocket/socket.js";
 import type { JoinOptions, StreamOptions } from "./join-options.js";
+import { loadRooms } from "./load.js";
 import { type RoomsOptions, type RoomsSettings, roomsSettings } from "./options.js";
 import type { Room } from "./room.js";
 import type { Rooms } from "./rooms.js";
@@ -69,6 +71,9 @@ export const roomsFeature = feature<RoomsFeature>({
       const rooms = roomsOf(host, "request.rooms");
       return Object.assign((name: string) => rooms.room(name), {
         stream: (name: string, options?: StreamOptions) => rooms.stream(request, name, options),
+        // For the WebSocket that the request has become; see websocket/socket.ts.
+        join: (socket: WebSocket<object>, name: string, options?: JoinOptions) => rooms.join(socket, name, options),
+        leave: (socket: WebSocket<object>, name: string) => rooms.leave(socket, name),
       });
     },
   },
@@ -76,18 +81,7 @@ export const roomsFeature = feature<RoomsFeature>({
     const state = stateOf(host);
     const { settings } = state;
     if (settings === null) return;
-    const [{ Rooms }, { MemoryRoomStore }, { WebSocket }] = await Promise.all([
-      import("./rooms.js"),
-      import("./memory-store.js"),
-      import("../../websocket/socket.js"),
-    ]);
-    const store = host.store("rooms", {
-      holds: "rooms",
-      given: settings.store,
-      local: () => new MemoryRoomStore(),
-    });
-    state.rooms = new Rooms(settings, store, host.logger);
-    addMembers(WebSocket.prototype);
+    state.rooms = (await loadRooms()).startRooms(host, settings);
   },
   drain: (host) => stateOf(host).rooms?.drain(),
   close: (host) => stateOf(host).rooms?.close(),
@@ -99,17 +93,4 @@ function roomsOf(host: Host, needs: string): Rooms {
   throw new Error(
     settings === null ? `${needs} needs app.enableRooms()` : `${needs} works when the application has started`,
   );
-}
-
-type Socket = import("../../websocket/socket.js").WebSocket<object>;
-
-/** Not at the import of this file: most applications have no WebSockets. */
-function addMembers(prototype: Socket): void {
-  const hostOf = (socket: Socket): Host => socket.request.host as Host;
-  prototype.join = function join(this: Socket, room, options) {
-    return roomsOf(hostOf(this), "socket.join()").join(this, room, options);
-  };
-  prototype.leave = function leave(this: Socket, room) {
-    roomsOf(hostOf(this), "socket.leave()").leave(this, room);
-  };
 }

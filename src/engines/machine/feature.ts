@@ -1,6 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
 import { type SupervisorLink, supervisorLink } from "../../server/exchange/link.js";
+import { loadExtendStores } from "./load.js";
 
 const linkOf = perHost((): { link: SupervisorLink | null } => ({ link: null }));
 
@@ -15,7 +16,7 @@ export const machineFeature = feature<object>({
     if (host.settings.workers < 2) return;
     const link = supervisorLink();
     if (link === null) return;
-    const { extendStores } = await import("./extend-stores.js");
+    const { extendStores } = await loadExtendStores();
     extendStores(host, link, () => {
       linkOf(host).link = link;
     });

@@ -8,6 +8,8 @@ const service = "rate limit";
 /** Loans grow while they are used up: from this many requests to that many. */
 const firstLoan = 8;
 const largestLoan = 256;
+/** Milliseconds. A report for each turn of the event loop was measured: it cost more than the rest of the limit. */
+const reportAfter = 5;
 
 /** Counts requests in the supervisor. */
 export class MachineRateLimitStore implements RateLimitStore {
@@ -42,10 +44,12 @@ interface Client {
   used: number;
   reported: number;
   endsAt: number;
+  /** Nothing was lent, because the client is near its limit: until then each request asks for itself. */
+  alone: number;
   /** The number of requests to borrow next. */
   want: number;
-  /** True while a request with a wish to borrow is under way. */
-  asking: boolean;
+  /** Requests that wait for the reply to a wish to borrow; null while there is none. */
+  waiting: (() => void)[] | null;
   askedAt: number;
   /** The supervisor's last words. */
   remaining: number;
@@ -102,7 +106,9 @@ class MachineRateLimiter implements RateLimiter {
   }
 
   #use(client: Client, now: number): RateVerdict {
-    if (client.used++ === client.reported && this.#unreported.push(client) === 1) setImmediate(this.#report);
+    if (client.used++ === client.reported && this.#unreported.push(client) === 1) {
+      setTimeout(this.#report, reportAfter).unref();
+    }
     const { windowMs, kind } = this.#policy;
     const later = kind === "token_bucket" ? (client.used * windowMs) / client.limit : 0;
     return {
@@ -117,21 +123,31 @@ class MachineRateLimiter implements RateLimiter {
     if (!this.#link.responsive) throw new ExchangeError("the supervisor does not reply");
     let client = known;
     if (client === undefined) this.#clients.add(key, (client = newClient(limit)), now);
+    const { waiting } = client;
+    if (waiting !== null) return new Promise((resolve) => waiting.push(() => resolve(this.#again(key, limit))));
     this.#endLoan(key, client, now);
-    const mayBorrow = !client.asking && !this.#borrowers.has(key);
+    const mayBorrow = now >= client.alone && !this.#borrowers.has(key);
     // A client that comes seldom borrows nothing: the loan would have to be returned.
     const want = mayBorrow && now - client.askedAt < 100 ? Math.max(firstLoan, client.want) : 0;
-    if (want > 0) client.asking = true;
+    if (want > 0) client.waiting = [];
     client.askedAt = now;
     const one = client;
     return new Promise((resolve, reject) => {
       const message: RateMessage = ["take", this.#index, key, limit, want];
       this.#link.request(service, message, (error, value) => {
-        if (want > 0) one.asking = false;
-        if (error !== null) return reject(error);
-        resolve(this.#learn(key, one, limit, value as RateReply, now, want));
+        if (error !== null) reject(error);
+        else resolve(this.#learn(key, one, limit, value as RateReply, now, want));
+        if (want === 0) return;
+        const others = one.waiting ?? [];
+        one.waiting = null;
+        for (const proceed of others) proceed();
       });
     });
+  }
+
+  /** A request that has waited for a loan uses it, or asks for itself. */
+  async #again(key: string, limit: number): Promise<RateVerdict> {
+    return this.take(key, limit);
   }
 
   #learn(key: string, client: Client, limit: number, reply: RateReply, askedAt: number, want: number): RateVerdict {
@@ -146,7 +162,7 @@ class MachineRateLimiter implements RateLimiter {
       client.want = Math.min(largestLoan, 2 * want);
       this.#borrowers.set(key, client);
       this.#timer ??= setTimeout(this.#sweep, 50).unref();
-    }
+    } else if (want > 0) client.alone = performance.now() + 100;
     return { allowed: allowed === 1, remaining: remaining + tokens, resetMs, retryMs };
   }
 
@@ -165,7 +181,7 @@ class MachineRateLimiter implements RateLimiter {
     client.key = "";
   }
 
-  /** Once for each turn of the event loop: should this worker be killed, its clients get back what they did not use. */
+  /** Should this worker be killed, its clients get back what they did not use. */
   readonly #report = (): void => {
     const unreported = this.#unreported;
     this.#unreported = [];
@@ -174,7 +190,6 @@ class MachineRateLimiter implements RateLimiter {
       client.reported = client.used;
       this.#tell(["used", this.#index, client.key, client.used]);
     }
-    this.#link.flush();
   };
 
   readonly #sweep = (): void => {
@@ -198,7 +213,8 @@ function newClient(limit: number): Client {
     reported: 0,
     endsAt: 0,
     want: 0,
-    asking: false,
+    waiting: null,
+    alone: 0,
     askedAt: Number.NEGATIVE_INFINITY,
     remaining: 0,
     resetAt: 0,

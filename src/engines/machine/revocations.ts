@@ -41,17 +41,18 @@ export class RevocationService implements HubService {
  */
 export class MachineRevocations implements RevocationStore {
   readonly #link: SupervisorLink;
-  readonly #copy: MemoryRevocations;
+  readonly #copy = new MemoryRevocations();
   /** Null when the copy is complete. */
   #joining: Promise<void> | null = null;
 
-  constructor(link: SupervisorLink, copy: MemoryRevocations) {
+  /** `known` are tokens that were revoked before the start. */
+  constructor(link: SupervisorLink, known: MemoryRevocations) {
     this.#link = link;
-    this.#copy = copy;
     link.serve(service, {
       hear: (revoked: Revoked) => this.#copy.add(...revoked),
       resync: () => void this.#join(),
     });
+    for (const revoked of known.list()) link.tell(service, ["add", ...revoked] satisfies RevocationMessage);
     void this.#join();
   }
 

@@ -27,9 +27,10 @@ export class Hub {
     worker.once("exit", () => {
       member.end();
       // Messages that are still being waited for are handled first: they may have joined it to a service.
-      void this.#loading?.then((services) => {
+      const leave = (services: HubServices): void => {
         for (const [name, service] of Object.entries(services)) service.leave?.(member.of(name));
-      });
+      };
+      void this.#loading?.then(leave, () => undefined);
     });
   }
 

@@ -23,8 +23,6 @@ export interface SupervisorLink {
   ask(service: string, data: unknown, weight?: number): Promise<unknown>;
   /** Sends a message without a reply. */
   tell(service: string, data: unknown): void;
-  /** Sends the messages of this turn of the event loop now. */
-  flush(): void;
   /** Resolves when the supervisor has handled all messages so far. */
   settled(): Promise<void>;
   /** Handles the messages of the supervisor to a service. */
@@ -83,7 +81,7 @@ export class Link implements SupervisorLink {
       return;
     }
     this.#pending.set(id, { settle, deadline: performance.now() + this.#replyWithin });
-    this.#timer ??= setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+    this.#watch();
   }
 
   ask(service: string, data: unknown, weight?: number): Promise<unknown> {
@@ -94,10 +92,6 @@ export class Link implements SupervisorLink {
 
   tell(service: string, data: unknown): void {
     this.#outbox.add([0, service, data]);
-  }
-
-  flush(): void {
-    this.#outbox.flush();
   }
 
   async settled(): Promise<void> {
@@ -126,7 +120,13 @@ export class Link implements SupervisorLink {
   }
 
   #receive(id: number, service: string, data: unknown): void {
-    const answer = this.#services.get(service)?.hear(data as never);
+    let answer: unknown;
+    try {
+      answer = this.#services.get(service)?.hear(data as never);
+    } catch {
+      // A question without a reply fails in the supervisor. The error must not end this process.
+      return;
+    }
     if (id < 0) this.#outbox.add([id, answer ?? null]);
   }
 
@@ -136,24 +136,30 @@ export class Link implements SupervisorLink {
     for (const service of this.#services.values()) service.resync();
   }
 
+  #watch(): void {
+    this.#timer ??= setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+  }
+
   readonly #sweep = (): void => {
     // After a loop that was busy, replies that have arrived are read before the next turn.
     setImmediate(() => {
       this.#timer = null;
       const now = performance.now();
-      const count = this.#pending.size;
-      this.#fail(({ deadline }) => deadline <= now, "the supervisor has not replied in time");
-      if (this.#pending.size < count) this.#responsive = false;
-      if (this.#pending.size > 0)
-        this.#timer = setTimeout(this.#sweep, Math.min(sweepEvery, this.#replyWithin)).unref();
+      const failed = this.#fail(({ deadline }) => deadline <= now, "the supervisor has not replied in time");
+      if (failed > 0) this.#responsive = false;
+      // Services send nothing meanwhile: without a question nothing would be heard.
+      if (!this.#responsive && this.#pending.size === 0) this.request("", null, () => {});
+      if (this.#pending.size > 0) this.#watch();
     });
   };
 
-  #fail(which: (pending: Pending) => boolean, reason: string): void {
-    for (const [id, pending] of this.#pending) {
-      if (!which(pending)) continue;
+  /** Fails requests, and returns their number. */
+  #fail(which: (pending: Pending) => boolean, reason: string): number {
+    const failed = [...this.#pending].filter(([, pending]) => which(pending));
+    for (const [id, { settle }] of failed) {
       this.#pending.delete(id);
-      pending.settle(new ExchangeError(reason), undefined);
+      settle(new ExchangeError(reason), undefined);
     }
+    return failed.length;
   }
 }

@@ -43,13 +43,12 @@ export class Outbox<Message> {
   #schedule(): void {
     if (this.#scheduled || this.#sending) return;
     this.#scheduled = true;
-    setImmediate(this.flush);
+    setImmediate(this.#flush);
   }
 
-  /** Sends what waits now, unless a frame is on its way. */
-  readonly flush = (): void => {
+  readonly #flush = (): void => {
     this.#scheduled = false;
-    if (this.#waiting.length === 0 || this.#sending) return;
+    if (this.#waiting.length === 0) return;
     const messages = this.#waiting;
     this.clear();
     this.#sending = true;

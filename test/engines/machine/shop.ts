@@ -54,11 +54,21 @@ export class Machine {
     return replies;
   }
 
-  /** The process ids of all workers. */
+  /** The process ids of all workers. A connection to one that was just killed breaks. */
   async pids(): Promise<string[]> {
     const pids = new Set<string>();
-    await until(async () => pids.add((await this.get("/pid")).text).size >= this.workers);
+    await until(async () => {
+      const reply = await this.get("/pid").catch(() => null);
+      if (reply !== null) pids.add(reply.text);
+      return pids.size >= this.workers;
+    });
     return [...pids];
+  }
+
+  /** The number of clients in a room; -1 if nobody replied. */
+  async members(room: string): Promise<number> {
+    const reply = await this.get(`/members/${room}`).catch(() => null);
+    return reply === null ? -1 : (JSON.parse(reply.text) as { count: number }).count;
   }
 
   /** Repeats a request until each worker has replied. */

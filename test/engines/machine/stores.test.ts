@@ -40,6 +40,20 @@ describe("revoked tokens of workers", () => {
     expect([late!.has("a"), late!.has("b")]).toEqual([true, false]);
   });
 
+  it("include those that were revoked before the start", async () => {
+    const [one, two] = paired({ "revoked tokens": new RevocationService() }, 2);
+    const early = new MemoryRevocations(1);
+    early.add("a", later());
+    const stores = [
+      new MachineRevocations(one!.link, early),
+      new MachineRevocations(two!.link, new MemoryRevocations(1)),
+    ];
+    await one!.link.settled();
+    await vi.waitFor(async () => expect(await stores[1]!.has("a")).toBe(true));
+    expect(await stores[1]!.add("b", later())).toBe(true);
+    expect(await stores[0]!.has("b")).toBe(true);
+  });
+
   it("A revocation is not confirmed while a worker does not reply, and is when that worker has ended", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

@@ -59,7 +59,7 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     const sockets = await Promise.all(machines.map((machine) => openSocket(`${machine.url}/ws/lobby`)));
     for (const socket of sockets) await socket.recv();
     const first = await Events.open(`${two.url}/events/lobby`);
-    await until(async () => JSON.parse((await one.get("/members/lobby")).text).count === 5);
+    await until(async () => (await one.members("lobby")) === 5);
     for (const socket of sockets) for (const n of [1, 2, 3]) void socket.sendText(`${n}`);
     const heard = await Promise.all(
       sockets.map(async (socket) => {

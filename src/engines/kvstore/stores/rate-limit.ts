@@ -5,17 +5,32 @@ import type { KvScript } from "../script.js";
 
 type Reply = [allowed: number, remaining: number, resetMs: string, retryMs: string];
 
-/** Counts requests in the key-value store: one script and one round trip for each, by the clock of the server. */
+/** Requests that one call of the script counts. */
+const maxBatch = 64;
+
+/**
+ * Counts requests in the key-value store, by the clock of the server. Requests of one turn of the event loop are counted by
+ * one script in one round trip; in a cluster each by its own, because their keys lie on different servers.
+ */
 export class KvRateLimitStore implements RateLimitStore {
-  readonly #scripts: Readonly<Record<RatePolicy["kind"], KvScript<Reply>>>;
+  readonly #scripts: Readonly<Record<RatePolicy["kind"], KvScript<Reply[]>>>;
+  readonly #maxBatch: number;
 
   constructor(kv: KvStore) {
     this.#scripts = { token_bucket: kv.script(tokenBucket), sliding_window: kv.script(slidingWindow) };
+    this.#maxBatch = kv.clustered ? 1 : maxBatch;
   }
 
   limiter(policy: RatePolicy): RateLimiter {
-    return new KvRateLimiter(this.#scripts[policy.kind], policy);
+    return new KvRateLimiter(this.#scripts[policy.kind], policy, this.#maxBatch);
   }
+}
+
+interface Check {
+  readonly key: string;
+  readonly limit: number;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** A client that is over its limit, on the clock of this process. */
@@ -26,14 +41,20 @@ interface Refusal {
 }
 
 class KvRateLimiter implements RateLimiter {
-  readonly #script: KvScript<Reply>;
+  readonly #script: KvScript<Reply[]>;
   readonly #policy: RatePolicy;
+  readonly #prefix: string;
+  readonly #maxBatch: number;
+  /** Requests of this turn of the event loop. */
+  #checks: Check[] = [];
   /** Clients that are refused without asking the store: until `retryAt` no worker could allow a request of theirs. */
   readonly #refused: RecentMap<Refusal>;
 
-  constructor(script: KvScript<Reply>, policy: RatePolicy) {
+  constructor(script: KvScript<Reply[]>, policy: RatePolicy, maxBatch: number) {
     this.#script = script;
     this.#policy = policy;
+    this.#prefix = `rate:${policy.name.length}:${policy.name}:`;
+    this.#maxBatch = maxBatch;
     this.#refused = new RecentMap(policy.maxKeys, policy.windowMs);
   }
 
@@ -47,12 +68,8 @@ class KvRateLimiter implements RateLimiter {
   }
 
   async #ask(key: string, limit: number, known: Refusal | undefined): Promise<RateVerdict> {
-    const { name, windowMs } = this.#policy;
     const asked = performance.now();
-    const [allowed, remaining, reset, retry] = await this.#script.run(
-      [`rate:${name.length}:${name}:${key}`],
-      [limit, windowMs],
-    );
+    const [allowed, remaining, reset, retry] = await this.#check(this.#prefix + key, limit);
     const verdict = { allowed: allowed === 1, remaining, resetMs: Number(reset), retryMs: Number(retry) };
     if (verdict.allowed) return verdict;
     // Counted from the time of asking, so that no client waits longer than it has to.
@@ -61,36 +78,65 @@ class KvRateLimiter implements RateLimiter {
     else if (this.#refused.get(key, asked) === undefined) this.#refused.add(key, refusal, asked);
     return verdict;
   }
+
+  #check(key: string, limit: number): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const count = this.#checks.push({ key, limit, resolve, reject });
+      if (count >= this.#maxBatch) this.#send();
+      else if (count === 1) setImmediate(() => this.#send());
+    });
+  }
+
+  #send(): void {
+    const checks = this.#checks;
+    if (checks.length === 0) return;
+    this.#checks = [];
+    const keys = checks.map(({ key }) => key);
+    this.#script.run(keys, [this.#policy.windowMs, ...checks.map(({ limit }) => limit)]).then(
+      (replies) => {
+        for (const [i, { resolve }] of checks.entries()) resolve(replies[i]!);
+      },
+      (error: unknown) => {
+        for (const { reject } of checks) reject(error);
+      },
+    );
+  }
 }
 
-/** A clock that was set back must not open a limit, nor keep it shut for longer than a window: times ahead are moved. */
-const clock = `
+/**
+ * KEYS: a key for each request. ARGV: the window, then a limit for each. A clock that was set back must not open a limit,
+ * nor keep it shut for longer than a window: times ahead are moved.
+ */
+const counting = (take: string): string => `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
-local limit = tonumber(ARGV[1])
-local window = tonumber(ARGV[2])
+local window = tonumber(ARGV[1])
+local function take(key, limit)${take}end
+local replies = {}
+for i = 1, #KEYS do replies[i] = take(KEYS[i], tonumber(ARGV[i + 1])) end
+return replies
 `;
 
 /** The time at which the bucket is full again is all that is kept, as in token-buckets.ts. */
-const tokenBucket = `${clock}
+const tokenBucket = counting(`
 local interval = window / limit
-local full = tonumber(redis.call('GET', KEYS[1]) or '0')
+local full = tonumber(redis.call('GET', key) or '0')
 local missing = math.min(math.max(0, full - now), window)
 if full - now > window then
-  redis.call('SET', KEYS[1], string.format('%.3f', now + window), 'PX', math.ceil(window))
+  redis.call('SET', key, string.format('%.3f', now + window), 'PX', math.ceil(window))
 end
 local left = window - missing - interval
 if left < interval * -0.001 then
   return {0, 0, tostring(missing), tostring(-left)}
 end
-redis.call('SET', KEYS[1], string.format('%.3f', now + missing + interval), 'PX', math.ceil(missing + interval))
+redis.call('SET', key, string.format('%.3f', now + missing + interval), 'PX', math.ceil(missing + interval))
 return {1, math.max(0, math.floor(left / interval + 0.001)), tostring(missing + interval), '0'}
-`;
+`);
 
 /** Times and counts in turn, as in sliding-windows.ts: each request while limits are small, parts of the window beyond. */
-const slidingWindow = `${clock}
+const slidingWindow = counting(`
 local parts = 64
-local packed = redis.call('GET', KEYS[1])
+local packed = redis.call('GET', key)
 local old = packed and cmsgpack.unpack(packed) or {}
 local log = {}
 local total = 0
@@ -105,7 +151,7 @@ for i = 1, #old, 2 do
     total = total + old[i + 1]
   end
 end
-if ahead then redis.call('SET', KEYS[1], cmsgpack.pack(log), 'PX', math.ceil(latest + window - now)) end
+if ahead then redis.call('SET', key, cmsgpack.pack(log), 'PX', math.ceil(latest + window - now)) end
 if total >= limit then
   return {0, 0, tostring(log[#log - 1] + window - now), tostring(log[1] + window - now)}
 end
@@ -121,6 +167,6 @@ else
   log[#log + 1] = time
   log[#log + 1] = 1
 end
-redis.call('SET', KEYS[1], cmsgpack.pack(log), 'PX', math.ceil(time + window - now))
+redis.call('SET', key, cmsgpack.pack(log), 'PX', math.ceil(time + window - now))
 return {1, limit - total - 1, tostring(time + window - now), '0'}
-`;
+`);

@@ -1,0 +1,4 @@
+/** Not in feature.ts: the bundler puts what is loaded there into the file of the batteries, which most applications load. */
+export async function loadExtendStores(): Promise<typeof import("./extend-stores.js")> {
+  return import("./extend-stores.js");
+}
