@@ -1,5 +1,5 @@
 import { connect } from "amqplib";
-import { AmqpConfig, App } from "stoa";
+import { AmqpConfig, type AmqpTopicOptions, App } from "stoa";
 import { createAmqpBroker, type MessagingError } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
@@ -71,9 +71,9 @@ describe.skipIf(!url)("RabbitMQ", () => {
 
   it("direct and headers exchanges route by key and by header", async () => {
     const [direct, byHeader] = [uniqueTopic("direct"), uniqueTopic("headers")];
-    const topics = {
-      [direct]: { type: "direct" as const, bindings: { mail: ["mail"] } },
-      [byHeader]: { type: "headers" as const, bindings: { vip: { tier: "gold" } } },
+    const topics: Record<string, AmqpTopicOptions> = {
+      [direct]: { type: "direct", bindings: { mail: ["mail"] } },
+      [byHeader]: { type: "headers", bindings: { vip: { tier: "gold" } } },
     };
     const client = await connected({ connect: () => createAmqpBroker({ url: url!, topics, mandatory: false }) });
     const seen: unknown[] = [];

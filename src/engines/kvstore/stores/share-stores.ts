@@ -2,6 +2,7 @@ import type { Host } from "../../../feature/host.js";
 import type { KvStore } from "../kvstore.js";
 import { KvCacheStore } from "./cache.js";
 import { KvBreakerStore } from "./circuits.js";
+import { KvProcessedStore } from "./processed-messages.js";
 import { KvRateLimitStore } from "./rate-limit.js";
 import { KvRevocations } from "./revocations.js";
 import { KvSessionStore } from "./sessions.js";
@@ -13,4 +14,5 @@ export function shareStores(host: Host, kv: KvStore): void {
   host.share("circuits", new KvBreakerStore(kv));
   host.share("sessions", new KvSessionStore(kv));
   host.share("revokedTokens", new KvRevocations(kv));
+  host.share("processedMessages", new KvProcessedStore(kv));
 }
