@@ -15,8 +15,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableCloudQueue(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableEventSourcing(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableCqrs(...given: unknown[]): this;
@@ -35,7 +33,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableGraphql: missing("enableGraphql()"),
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
-    enableCloudQueue: missing("enableCloudQueue()"),
     enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
     enableSaga: missing("enableSaga()"),
@@ -54,8 +51,6 @@ export class OpenTelemetryConfig extends PlannedConfig {}
 export class GraphQLConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class EventSourcingConfig extends PlannedConfig {}
 /** Not built yet: throws. */
