@@ -26,7 +26,7 @@ describe.skipIf(!service("rabbitmq"))("RabbitMQ killed and started again under l
   }, 60_000);
 
   it("loses no confirmed message, keeps the order of each key, and needs nobody's help", async () => {
-    // Classic queues: a quorum queue of one node alone may have no leader for minutes after its node was killed.
+    // Classic: a quorum queue of RabbitMQ 3.10 stays without a leader if its node is killed seconds after its creation.
     const settings = { url: rabbit.value, queueType: "classic" as const };
     const client = await connected({ connect: () => createAmqpBroker(settings) }, { timeout: 100_000 });
     const name = uniqueTopic();

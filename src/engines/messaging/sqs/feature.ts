@@ -2,6 +2,7 @@ import { feature } from "../../../feature/feature.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
+import { loadSqsBroker } from "./load-broker.js";
 
 export interface CloudQueueFeature {
   /** Connects to Amazon SQS at the start: `app.publish`, `app.onMessage`. */
@@ -18,7 +19,7 @@ const sqs = brokerEngine<CloudQueueConfig>({
   broker: "sqs",
   // The SDK tries three times.
   openWithin: (config) => (config.connectTimeout / 1000) * 3,
-  load: async (config) => (await import("./sqs-broker.js")).createSqsBroker(config),
+  load: loadSqsBroker,
 });
 
 export const cloudQueueFeature = feature<CloudQueueFeature>({
