@@ -2,7 +2,6 @@ export { GraphQLConfig, type GraphqlOptions } from "./apis/graphql/config.js";
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
-  CloudQueueConfig,
   CqrsConfig,
   EventSourcingConfig,
   GrpcConfig,
@@ -147,6 +146,12 @@ export {
   LogBrokerConfig,
   type LogBrokerOptions,
 } from "./engines/messaging/kafka/config.js";
+export {
+  type CloudCredentials,
+  type CloudCredentialsOption,
+  CloudQueueConfig,
+  type CloudQueueOptions,
+} from "./engines/messaging/sqs/config.js";
 export { ForbiddenError, GuardError, HttpError, type HttpErrorInit, UnauthorizedError } from "./errors/http-error.js";
 export { And, Authenticated, Not, Or, Permission, Role, Scope } from "./guards/catalogue.js";
 export type { Guard, GuardFunction, GuardObject } from "./guards/guard.js";

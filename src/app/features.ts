@@ -30,6 +30,7 @@ import { amqpFeature } from "../engines/messaging/amqp/feature.js";
 import { messagingFeature } from "../engines/messaging/feature.js";
 import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
+import { cloudQueueFeature } from "../engines/messaging/sqs/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -45,6 +46,7 @@ export const features = [
   memoryBrokerFeature,
   logBrokerFeature,
   amqpFeature,
+  cloudQueueFeature,
   messagingFeature,
   trustProxyFeature,
   requestContextFeature,

@@ -11,8 +11,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableCloudQueue(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableEventSourcing(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableCqrs(...given: unknown[]): this;
@@ -29,7 +27,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
   setup: {
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
-    enableCloudQueue: missing("enableCloudQueue()"),
     enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
     enableSaga: missing("enableSaga()"),
@@ -44,8 +41,6 @@ class PlannedConfig {
 
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class EventSourcingConfig extends PlannedConfig {}
 /** Not built yet: throws. */

@@ -119,14 +119,16 @@ export class DeadLetters {
   ): Promise<number> {
     const topic = asTopic(given);
     const { broker } = this.#home.brokerOf(topic);
-    let visited = 0;
+    const visited = new Set<string>();
     await broker.browse(deadTopicOf(topic.name), filter.limit ?? defaultLimit, async (record) => {
       const letter = letterOf(record, topic.name);
-      if (!fits(letter, filter)) return "keep";
-      visited++;
+      const known = `${letter.group}:${letter.id}`;
+      // One that was sent back and has failed again already must not be sent back again and again.
+      if (!fits(letter, filter) || visited.has(known)) return "keep";
+      visited.add(known);
       return visit(letter, record);
     });
-    return visited;
+    return visited.size;
   }
 }
 

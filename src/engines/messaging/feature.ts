@@ -12,7 +12,7 @@ import type { DeadLetters } from "./dead-letters.js";
 import type { Message } from "./message.js";
 import type { BatchEntry, Messaging, Published, PublishedValue } from "./messaging.js";
 import type { PublishOptions } from "./publish/outgoing.js";
-import { messagingState } from "./state.js";
+import { measureMessaging, messagingState } from "./state.js";
 import { asTopic, type Topic } from "./topic.js";
 
 type AnyTopic = Topic<never, unknown> | string;
@@ -95,9 +95,7 @@ export const messagingFeature = feature<MessagingFeature>({
       if (down.length > 0) throw new Error(`not connected: ${down.map(({ topic }) => topic).join(", ")}`);
     });
     const meter = meterOf(host);
-    if (meter === null) return;
-    const { messagingMeter } = await import("./metrics.js");
-    messaging.meter = messagingMeter(meter, messaging);
+    if (meter !== null) await measureMessaging(messaging, meter);
   },
   open(host) {
     const { messaging } = messagingState(host);

@@ -26,5 +26,6 @@ export { Message } from "./message.js";
 export type { BatchEntry, Messaging, Published } from "./messaging.js";
 export { type OpenMessagingOptions, openMessaging } from "./open-messaging.js";
 export type { PublishOptions } from "./publish/outgoing.js";
+export { createSqsBroker, type SqsBroker } from "./sqs/sqs-broker.js";
 export { type Topic, type TopicOptions, topic, type ValueSchema } from "./topic.js";
 export { InvalidValueError } from "./values.js";

@@ -1,3 +1,4 @@
+import type { Meter } from "../../batteries/metrics/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
@@ -34,4 +35,10 @@ export async function prepareMessaging(host: Host): Promise<Messaging> {
     host.store("processedMessages", { holds: "ids of handled messages", local: () => new MemoryProcessedStore() });
   state.messaging = new Messaging({ logger: host.logger, home: { host, container: host.container }, processed });
   return state.messaging;
+}
+
+/** Lets the client count its work. */
+export async function measureMessaging(messaging: Messaging, meter: Meter): Promise<void> {
+  const { messagingMeter } = await import("./metrics.js");
+  messaging.meter = messagingMeter(meter, messaging);
 }

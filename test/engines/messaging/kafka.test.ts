@@ -1,3 +1,4 @@
+import { Admin } from "@platformatic/kafka";
 import { App, LogBrokerConfig } from "stoa";
 import { createKafkaBroker, type MessagingError } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
@@ -64,6 +65,22 @@ describe.skipIf(!address)("Kafka", () => {
     await until(() => seen.length === 1);
     expect(seen).toEqual([3000]);
     await client.close();
+  });
+
+  it("batches that were compressed with zstd can be read on every Node", async () => {
+    const name = uniqueTopic();
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [address!] });
+    const configs = [{ name: "compression.type", value: "zstd" }];
+    await admin.createTopics({ topics: [name], partitions: 1, replicas: 1, configs });
+    await admin.close();
+    const client = await open();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, (message) => {
+      seen.push((message.value as string).length);
+    });
+    await client.publish(name, "abc".repeat(1000));
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([3000]);
   });
 
   it("An unknown topic is a clear error where topics are not created", async () => {

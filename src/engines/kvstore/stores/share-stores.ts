@@ -3,6 +3,7 @@ import type { KvStore } from "../kvstore.js";
 import { KvCacheStore } from "./cache.js";
 import { KvBreakerStore } from "./circuits.js";
 import { NearCacheStore } from "./near-cache.js";
+import { KvProcessedStore } from "./processed-messages.js";
 import { KvRateLimitStore } from "./rate-limit.js";
 import { KvRevocations } from "./revocations.js";
 import { KvRoomStore } from "./rooms.js";
@@ -16,4 +17,5 @@ export function shareStores(host: Host, kv: KvStore): void {
   host.share("rooms", new KvRoomStore(kv));
   host.share("sessions", new KvSessionStore(kv));
   host.share("revokedTokens", new KvRevocations(kv));
+  host.share("processedMessages", new KvProcessedStore(kv));
 }

@@ -2,6 +2,7 @@ import { feature } from "../../../feature/feature.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
+import { loadAmqpBroker } from "./load-broker.js";
 
 export interface AmqpFeature {
   /** Connects to RabbitMQ at the start: `app.publish`, `app.onMessage`. */
@@ -17,7 +18,7 @@ const amqp = brokerEngine<AmqpConfig>({
   enabledBy: "enableAmqp",
   broker: "amqp",
   openWithin: (config) => config.connectTimeout / 1000,
-  load: async (config) => (await import("./amqp-broker.js")).createAmqpBroker(config),
+  load: loadAmqpBroker,
 });
 
 export const amqpFeature = feature<AmqpFeature>({

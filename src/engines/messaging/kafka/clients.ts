@@ -14,6 +14,7 @@ export class KafkaClients {
   readonly #config: LogBrokerConfig;
   readonly #known = new Set<string>();
   #admin: KafkaAdmin | null = null;
+  #probe: KafkaAdmin | null = null;
 
   constructor(library: KafkaLibrary, config: LogBrokerConfig) {
     this.#library = library;
@@ -66,24 +67,25 @@ export class KafkaClients {
     }
   }
 
-  /** The number of partitions of a topic. */
-  async partitionsOf(topic: string): Promise<number> {
-    const { topics } = await this.admin.metadata({ topics: [topic], forceUpdate: true });
-    return topics.get(topic)?.partitionsCount ?? 0;
-  }
-
   translate(error: unknown): MessagingError {
     return kafkaError(error, this.#config.address);
   }
 
   async close(): Promise<void> {
-    await this.#admin?.close().catch(() => {});
+    for (const admin of [this.#admin, this.#probe]) await admin?.close().catch(() => {});
     this.#admin = null;
+    this.#probe = null;
   }
 
   async #exists(topic: string): Promise<boolean> {
+    // Without further tries: the client would ask three times more for a topic that does not exist.
+    if (this.#probe === null) {
+      this.#probe = new this.#library.Admin({ ...this.#base(), retries: 0 });
+      this.#probe.on("error", () => {});
+    }
     try {
-      return (await this.partitionsOf(topic)) > 0;
+      const { topics } = await this.#probe.metadata({ topics: [topic], forceUpdate: true });
+      return (topics.get(topic)?.partitionsCount ?? 0) > 0;
     } catch (error) {
       const failure = this.translate(error);
       if (failure.code === "UNKNOWN_TOPIC") return false;

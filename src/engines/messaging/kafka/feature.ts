@@ -2,6 +2,7 @@ import { feature } from "../../../feature/feature.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
+import { loadKafkaBroker } from "./load-broker.js";
 
 export interface LogBrokerFeature {
   /** Connects to Kafka at the start: `app.publish`, `app.onMessage`. */
@@ -18,7 +19,7 @@ const kafka = brokerEngine<LogBrokerConfig>({
   broker: "kafka",
   // The client tries each broker several times.
   openWithin: (config) => (config.connectTimeout / 1000) * 4,
-  load: async (config) => (await import("./kafka-broker.js")).createKafkaBroker(config),
+  load: loadKafkaBroker,
 });
 
 export const logBrokerFeature = feature<LogBrokerFeature>({

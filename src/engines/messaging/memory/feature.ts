@@ -2,6 +2,7 @@ import { feature } from "../../../feature/feature.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { type Checks, is, readOptions } from "../../../internal/options.js";
 import { brokerEngine } from "../broker-engine.js";
+import { loadMemoryBroker } from "./load-broker.js";
 
 export interface MemoryBrokerSettings {
   /** The group of consumers that name none. Default "stoa". */
@@ -22,7 +23,7 @@ const memory = brokerEngine<MemoryBrokerSettings>({
   enabledBy: "enableMemoryBroker",
   broker: "memory",
   openWithin: () => 5,
-  load: async (config) => new (await import("./memory-broker.js")).MemoryBroker(config),
+  load: loadMemoryBroker,
 });
 
 export const memoryBrokerFeature = feature<MemoryBrokerFeature>({

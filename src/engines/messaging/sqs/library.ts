@@ -1,0 +1,112 @@
+import { missingPackage } from "../../db/missing-package.js";
+
+/*
+ * The part of @aws-sdk/client-sqs that is used. Its own types are not named: the declarations of Stoa must compile where it
+ * is not installed.
+ */
+
+export interface SqsLibrary {
+  readonly SQSClient: new (options: object) => SqsClient;
+  readonly commands: { readonly [Name in keyof SqsCalls]: new (input: SqsCalls[Name]["input"]) => object };
+}
+
+export interface SqsClient {
+  send(command: object, options?: { readonly abortSignal?: AbortSignal }): Promise<never>;
+  destroy(): void;
+}
+
+export interface SqsMessage {
+  readonly MessageId: string;
+  readonly ReceiptHandle: string;
+  readonly Body?: string;
+  readonly Attributes?: Readonly<Record<string, string>>;
+  readonly MessageAttributes?: Readonly<Record<string, SqsAttribute>>;
+}
+
+export interface SqsAttribute {
+  readonly DataType: string;
+  readonly StringValue?: string;
+  readonly BinaryValue?: Uint8Array;
+}
+
+export interface SqsSendEntry {
+  readonly Id: string;
+  readonly MessageBody: string;
+  readonly MessageAttributes: Readonly<Record<string, SqsAttribute>>;
+  readonly DelaySeconds?: number;
+  readonly MessageGroupId?: string;
+  readonly MessageDeduplicationId?: string;
+}
+
+export interface SqsFailure {
+  readonly Id: string;
+  readonly Code?: string;
+  readonly Message?: string;
+  readonly SenderFault?: boolean;
+}
+
+interface Call<Input, Output> {
+  readonly input: Input;
+  readonly output: Output;
+}
+
+interface Failures {
+  readonly Failed?: readonly SqsFailure[];
+}
+
+interface Receipt {
+  readonly Id: string;
+  readonly ReceiptHandle: string;
+}
+
+/** The calls with their input and output. */
+export interface SqsCalls {
+  GetQueueUrl: Call<{ QueueName: string }, { readonly QueueUrl: string }>;
+  CreateQueue: Call<{ QueueName: string; Attributes: Record<string, string> }, { readonly QueueUrl: string }>;
+  ListQueues: Call<{ MaxResults: number }, object>;
+  GetQueueAttributes: Call<
+    { QueueUrl: string; AttributeNames: readonly string[] },
+    { readonly Attributes?: Readonly<Record<string, string>> }
+  >;
+  SendMessageBatch: Call<{ QueueUrl: string; Entries: readonly SqsSendEntry[] }, Failures>;
+  ReceiveMessage: Call<
+    {
+      QueueUrl: string;
+      MaxNumberOfMessages: number;
+      WaitTimeSeconds: number;
+      VisibilityTimeout: number;
+      MessageAttributeNames: readonly string[];
+      MessageSystemAttributeNames: readonly string[];
+    },
+    { readonly Messages?: readonly SqsMessage[] }
+  >;
+  DeleteMessageBatch: Call<{ QueueUrl: string; Entries: readonly Receipt[] }, Failures>;
+  ChangeMessageVisibilityBatch: Call<
+    { QueueUrl: string; Entries: readonly (Receipt & { readonly VisibilityTimeout: number })[] },
+    Failures
+  >;
+}
+
+/** Loads the client library, which applications without a cloud queue do not need. */
+export async function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Promise<SqsLibrary> {
+  try {
+    return await load();
+  } catch (error) {
+    throw missingPackage("@aws-sdk/client-sqs", "enableCloudQueue", error);
+  }
+}
+
+async function importSqs(): Promise<SqsLibrary> {
+  const sdk = await import("@aws-sdk/client-sqs");
+  const commands = {
+    GetQueueUrl: sdk.GetQueueUrlCommand,
+    CreateQueue: sdk.CreateQueueCommand,
+    ListQueues: sdk.ListQueuesCommand,
+    GetQueueAttributes: sdk.GetQueueAttributesCommand,
+    SendMessageBatch: sdk.SendMessageBatchCommand,
+    ReceiveMessage: sdk.ReceiveMessageCommand,
+    DeleteMessageBatch: sdk.DeleteMessageBatchCommand,
+    ChangeMessageVisibilityBatch: sdk.ChangeMessageVisibilityBatchCommand,
+  };
+  return { SQSClient: sdk.SQSClient, commands } as unknown as SqsLibrary;
+}

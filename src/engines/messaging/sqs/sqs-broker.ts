@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import type {
+  Broker,
+  BrokerAbilities,
+  BrokerConsumer,
+  ConsumeRequest,
+  DeliverySink,
+  IncomingRecord,
+  OutgoingRecord,
+} from "../broker.js";
+import { asMessagingError, MessagingError } from "../errors.js";
+import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
+import { loadSqs, type SqsLibrary, type SqsMessage, type SqsSendEntry } from "./library.js";
+import { copyOf, entryOf, entrySize, groupOf, largestMessage, recordOf } from "./records.js";
+import { SqsService } from "./service.js";
+import { type SendCopy, SqsConsumer } from "./sqs-consumer.js";
+
+const batch = 10;
+/** The longest delay of SQS. */
+const longestDelay = 900_000;
+
+type Prepared = { readonly record: OutgoingRecord; readonly entry: SqsSendEntry };
+
+/** Amazon SQS. A topic is a queue, and its consumers are one group. */
+export class SqsBroker implements Broker {
+  readonly name = "sqs";
+  readonly abilities: BrokerAbilities;
+  readonly defaultGroup = "stoa";
+  readonly defaultPrefetch: number;
+  readonly #service: SqsService;
+  readonly #config: CloudQueueConfig;
+  /** One for each record, however often it is sent: FIFO queues drop what they get twice. */
+  readonly #deduplicate = new WeakMap<object, string>();
+
+  /** @internal */
+  constructor(library: SqsLibrary, config: CloudQueueConfig) {
+    this.#config = config;
+    this.#service = new SqsService(library, config);
+    this.defaultPrefetch = config.prefetch;
+    this.abilities = { delay: longestDelay, broadcast: false, seek: false, maxBytes: largestMessage - 1000 };
+  }
+
+  async open(): Promise<void> {
+    await this.ping();
+  }
+
+  async ping(): Promise<void> {
+    const { queueUrl } = this.#config;
+    if (queueUrl === null) await this.#service.call("ListQueues", { MaxResults: 1 });
+    else await this.#service.call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
+  }
+
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+    const outcomes = new Map<OutgoingRecord, MessagingError | null>();
+    const topics = new Map<string, OutgoingRecord[]>();
+    for (const record of records) topics.set(record.topic, [...(topics.get(record.topic) ?? []), record]);
+    await Promise.all([...topics].map(([topic, list]) => this.#publishTo(topic, list, outcomes)));
+    return records.map((record) => outcomes.get(record) ?? null);
+  }
+
+  async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
+    if (request.group !== this.defaultGroup) {
+      throw new MessagingError("UNSUPPORTED", "the sqs broker has no groups: each group needs a queue of its own");
+    }
+    const consumer = new SqsConsumer(this.#service, request, sink, this.#sendCopy);
+    await consumer.open();
+    return consumer;
+  }
+
+  async browse(
+    topic: string,
+    limit: number,
+    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
+  ): Promise<void> {
+    const QueueUrl = await this.#service.urlOf(topic);
+    const kept: SqsMessage[] = [];
+    try {
+      // A short request asks only some of the servers: twice nothing is the end.
+      for (let seen = 0, empty = 0; seen < limit && empty < 2; ) {
+        const { Messages = [] } = await this.#service.call("ReceiveMessage", {
+          QueueUrl,
+          MaxNumberOfMessages: Math.min(batch, limit - seen),
+          WaitTimeSeconds: 0,
+          VisibilityTimeout: 60,
+          MessageAttributeNames: ["All"],
+          MessageSystemAttributeNames: ["All"],
+        });
+        empty = Messages.length === 0 ? empty + 1 : 0;
+        seen += Messages.length;
+        kept.push(...Messages);
+        for (const message of Messages) {
+          if ((await visit(recordOf(message))) !== "remove") continue;
+          const Entries = [{ Id: "0", ReceiptHandle: message.ReceiptHandle }];
+          await this.#service.call("DeleteMessageBatch", { QueueUrl, Entries });
+          kept.splice(kept.indexOf(message), 1);
+        }
+      }
+    } finally {
+      await this.#show(QueueUrl, kept);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#service.close();
+  }
+
+  async #publishTo(
+    topic: string,
+    records: readonly OutgoingRecord[],
+    outcomes: Map<OutgoingRecord, MessagingError | null>,
+  ): Promise<void> {
+    const fifo = this.#service.isFifo(topic);
+    const prepared: Prepared[] = [];
+    for (const [index, record] of records.entries()) {
+      try {
+        prepared.push({ record, entry: this.#entry(record, index % 1000, record.delay, fifo) });
+      } catch (error) {
+        outcomes.set(record, asMessagingError(error));
+      }
+    }
+    let failure: MessagingError | null = null;
+    for (const part of batches(prepared)) {
+      // After a failure the rest waits for the next try too: otherwise it would overtake.
+      const failures: ReadonlyMap<string, MessagingError> | MessagingError =
+        failure ??
+        (await this.#send(
+          topic,
+          part.map(({ entry }) => entry),
+        ).catch(asMessagingError));
+      if (failures instanceof MessagingError) failure = failures;
+      for (const { record, entry } of part) {
+        outcomes.set(record, failures instanceof MessagingError ? failures : (failures.get(entry.Id) ?? null));
+      }
+    }
+  }
+
+  #entry(record: Omit<OutgoingRecord, "topic" | "delay">, index: number, delay: number, fifo: boolean): SqsSendEntry {
+    if (fifo && delay > 0) {
+      throw new MessagingError("UNSUPPORTED", "FIFO queues cannot delay single messages");
+    }
+    let deduplicate = this.#deduplicate.get(record);
+    if (deduplicate === undefined) this.#deduplicate.set(record, (deduplicate = randomUUID()));
+    return entryOf(record, { index, delay, group: fifo ? groupOf(record) : null, deduplicate });
+  }
+
+  async #send(topic: string, entries: readonly SqsSendEntry[]): Promise<ReadonlyMap<string, MessagingError>> {
+    const QueueUrl = await this.#service.urlOf(topic);
+    const { Failed = [] } = await this.#service.call("SendMessageBatch", { QueueUrl, Entries: entries });
+    return new Map(
+      Failed.map(({ Id, Code, Message, SenderFault }) => {
+        const code = SenderFault ? "REFUSED" : "UNREACHABLE";
+        return [Id, new MessagingError(code, `the cloud queue refused: ${Message ?? Code}`)] as const;
+      }),
+    );
+  }
+
+  readonly #sendCopy: SendCopy = async (topic, record, headers, delay) => {
+    const copy = copyOf(record, headers);
+    const entry = this.#entry(copy, 0, Math.min(delay, longestDelay), this.#service.isFifo(topic));
+    const [failure] = (await this.#send(topic, [entry])).values();
+    if (failure !== undefined) throw failure;
+  };
+
+  /** Makes messages visible again. */
+  async #show(QueueUrl: string, messages: readonly SqsMessage[]): Promise<void> {
+    for (let at = 0; at < messages.length; at += batch) {
+      const Entries = messages
+        .slice(at, at + batch)
+        .map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle, VisibilityTimeout: 0 }));
+      await this.#service.call("ChangeMessageVisibilityBatch", { QueueUrl, Entries });
+    }
+  }
+}
+
+/** Makes a broker that is not connected yet. */
+export async function createSqsBroker(config?: CloudQueueConfig | CloudQueueOptions | null): Promise<SqsBroker> {
+  return new SqsBroker(await loadSqs(), CloudQueueConfig.from(config));
+}
+
+/** At most ten messages and a megabyte in one request. */
+function* batches(all: readonly Prepared[]): Generator<Prepared[]> {
+  let part: Prepared[] = [];
+  let bytes = 0;
+  for (const prepared of all) {
+    const size = entrySize(prepared.entry);
+    if (part.length === batch || (part.length > 0 && bytes + size > largestMessage)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(prepared);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,254 @@
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
+import { MessagingError } from "../errors.js";
+import type { SqsMessage } from "./library.js";
+import { earlierOf, recordOf } from "./records.js";
+import type { SqsService } from "./service.js";
+
+/** Sends a copy of a record to the topic of the consumer after a delay. */
+export type SendCopy = (
+  topic: string,
+  record: IncomingRecord,
+  headers: Readonly<Record<string, string>>,
+  delay: number,
+) => Promise<void>;
+
+interface Held {
+  readonly message: SqsMessage;
+  readonly delivery: Delivery;
+  /** The time on the monotonic clock until which no other consumer can see the message. */
+  until: number;
+}
+
+interface Deletion {
+  readonly held: Held;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const batch = 10;
+/** Milliseconds between requests that do not wait for messages. */
+const shortPause = 100;
+
+/** Asks the queue for messages as long as there is room, and keeps those that are handled hidden from others. */
+export class SqsConsumer implements BrokerConsumer {
+  readonly #service: SqsService;
+  readonly #request: ConsumeRequest;
+  readonly #sink: DeliverySink;
+  readonly #sendCopy: SendCopy;
+  readonly #held = new Map<string, Held>();
+  readonly #cut = new AbortController();
+  readonly #hidden: number;
+  #url = "";
+  #paused = false;
+  #stopped = false;
+  #ended = false;
+  #wake: (() => void) | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #deletions: Deletion[] = [];
+  #polling: Promise<void> = Promise.resolve();
+
+  constructor(service: SqsService, request: ConsumeRequest, sink: DeliverySink, sendCopy: SendCopy) {
+    this.#service = service;
+    this.#request = request;
+    this.#sink = sink;
+    this.#sendCopy = sendCopy;
+    this.#hidden = service.config.visibilityTimeout * 1000;
+  }
+
+  async open(): Promise<void> {
+    const { topic, deadLetterTopic } = this.#request;
+    this.#url = await this.#service.urlOf(topic);
+    if (deadLetterTopic !== null) await this.#service.urlOf(deadLetterTopic);
+    this.#timer = setInterval(() => void this.#extend(), this.#hidden / 3);
+    this.#polling = this.#poll();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#wake?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake?.();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    // A request that is cut off goes on in the service, takes messages, and keeps them hidden: it must come to its end.
+    const late = setTimeout(() => this.#cut.abort(), (this.#service.config.waitTime + 2) * 1000);
+    await this.#polling;
+    clearTimeout(late);
+    this.#ended = true;
+    clearInterval(this.#timer);
+    const left = [...this.#held.values()];
+    this.#held.clear();
+    await this.#setVisibility(left, 0).catch(() => {});
+  }
+
+  async lag(): Promise<number | null> {
+    const names = ["", "NotVisible", "Delayed"].map((kind) => `ApproximateNumberOfMessages${kind}`);
+    const { Attributes = {} } = await this.#service.call("GetQueueAttributes", {
+      QueueUrl: this.#url,
+      AttributeNames: names,
+    });
+    return names.reduce((sum, name) => sum + (Number(Attributes[name]) || 0), 0);
+  }
+
+  async #poll(): Promise<void> {
+    const { waitTime, visibilityTimeout } = this.#service.config;
+    while (!this.#stopped && !this.#ended) {
+      const room = this.#request.prefetch - this.#held.size;
+      if (this.#paused || room <= 0) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        continue;
+      }
+      try {
+        const asked = performance.now();
+        const { Messages = [] } = await this.#service.call(
+          "ReceiveMessage",
+          {
+            QueueUrl: this.#url,
+            MaxNumberOfMessages: Math.min(batch, room),
+            WaitTimeSeconds: waitTime,
+            VisibilityTimeout: visibilityTimeout,
+            MessageAttributeNames: ["All"],
+            MessageSystemAttributeNames: ["All"],
+          },
+          this.#cut.signal,
+        );
+        for (const message of Messages) this.#receive(message, asked + this.#hidden);
+        if (waitTime === 0 && Messages.length === 0) await new Promise((resolve) => setTimeout(resolve, shortPause));
+      } catch (error) {
+        if (!this.#stopped) this.#fail(error);
+        return;
+      }
+    }
+  }
+
+  #receive(message: SqsMessage, until: number): void {
+    // It comes between the pause, or the end, and the reply.
+    if (this.#paused || this.#stopped) {
+      const hidden = { message, delivery: null as never, until };
+      this.#setVisibility([hidden], 0).catch(() => {});
+      return;
+    }
+    const record = recordOf(message);
+    const { topic } = this.#request;
+    const take = (): Held => {
+      const held = this.#held.get(message.ReceiptHandle);
+      // After that time others may have the message, though the queue would still take the receipt.
+      if (held === undefined || this.#ended || performance.now() > held.until) {
+        throw new MessagingError("LOST", "the message is visible to other consumers by now");
+      }
+      return held;
+    };
+    const settled = (): void => {
+      this.#held.delete(message.ReceiptHandle);
+      this.#wake?.();
+    };
+    const ack = async (): Promise<void> => {
+      const held = take();
+      await new Promise<void>((resolve, reject) => {
+        if (this.#deletions.push({ held, resolve, reject }) === 1) setImmediate(() => void this.#delete());
+      });
+      settled();
+    };
+    const delivery: Delivery = {
+      record,
+      earlier: earlierOf(message),
+      ack,
+      release: async () => {
+        const held = take();
+        settled();
+        await this.#setVisibility([held], 0);
+      },
+      // FIFO queues delay all messages or none: there the consumer waits itself.
+      ...(!this.#service.isFifo(topic) && {
+        retry: async (headers: Readonly<Record<string, string>>, delay: number) => {
+          take();
+          await this.#sendCopy(topic, record, headers, delay);
+          await ack();
+        },
+      }),
+    };
+    this.#held.set(message.ReceiptHandle, { message, delivery, until });
+    this.#sink.deliver(delivery);
+  }
+
+  /** Deletes everything that was settled in one turn of the event loop, ten at a time. */
+  async #delete(): Promise<void> {
+    const all = this.#deletions;
+    this.#deletions = [];
+    for (let at = 0; at < all.length; at += batch) {
+      const part = all.slice(at, at + batch);
+      try {
+        const Entries = part.map(({ held }, index) => ({
+          Id: String(index),
+          ReceiptHandle: held.message.ReceiptHandle,
+        }));
+        const { Failed = [] } = await this.#service.call("DeleteMessageBatch", { QueueUrl: this.#url, Entries });
+        const failures = new Map(Failed.map((failure) => [Number(failure.Id), failure]));
+        part.forEach(({ resolve, reject }, index) => {
+          const failure = failures.get(index);
+          if (failure === undefined) resolve();
+          else reject(new MessagingError("LOST", failure.Message ?? failure.Code ?? "the message was not deleted"));
+        });
+      } catch (error) {
+        for (const { reject } of part) reject(error);
+      }
+    }
+  }
+
+  /** Keeps the messages hidden. One that cannot be kept belongs to others. */
+  async #extend(): Promise<void> {
+    const asked = performance.now();
+    const late = [...this.#held.values()].filter(({ until }) => until < asked);
+    for (const held of late) this.#lose(held);
+    const all = [...this.#held.values()];
+    try {
+      const failed = await this.#setVisibility(all, this.#service.config.visibilityTimeout);
+      for (const held of all) {
+        if (failed.has(held)) this.#lose(held);
+        else held.until = asked + this.#hidden;
+      }
+    } catch {
+      // The next turn tries again; what is not extended in time is lost.
+    }
+  }
+
+  async #setVisibility(all: readonly Held[], seconds: number): Promise<Set<Held>> {
+    const failed = new Set<Held>();
+    for (let at = 0; at < all.length; at += batch) {
+      const part = all.slice(at, at + batch);
+      const Entries = part.map(({ message }, index) => ({
+        Id: String(index),
+        ReceiptHandle: message.ReceiptHandle,
+        VisibilityTimeout: seconds,
+      }));
+      const call = { QueueUrl: this.#url, Entries };
+      const { Failed = [] } = await this.#service.call("ChangeMessageVisibilityBatch", call);
+      for (const { Id } of Failed) failed.add(part[Number(Id)]!);
+    }
+    return failed;
+  }
+
+  #lose(held: Held): void {
+    this.#held.delete(held.message.ReceiptHandle);
+    this.#sink.lost(held.delivery);
+    this.#wake?.();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#timer);
+    this.#sink.failed(error);
+  }
+}

@@ -1,0 +1,75 @@
+import type { Delivery } from "stoa/messaging";
+import { describe, expect, it } from "vitest";
+import { assignPartitions } from "../../../src/engines/messaging/kafka/assigner.js";
+import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
+import fc from "../../support/properties.js";
+
+const delivery = () => ({}) as Delivery;
+
+describe("a partition", () => {
+  it("moves the offset only as far as all messages before it are done, in whatever order they end", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.bigInt({ min: 0n, max: 60n }), { maxLength: 30 }),
+        fc.infiniteStream(fc.nat()),
+        (given, picks) => {
+          const offsets = given.toSorted((a, b) => Number(a - b));
+          const partition = new Partition(0n);
+          for (const offset of offsets) partition.add(offset, delivery());
+          const open = [...offsets];
+          let committed = -1n;
+          while (open.length > 0) {
+            const [offset] = open.splice(picks.next().value! % open.length, 1);
+            expect(partition.done(offset!)).toBe(true);
+            const next = partition.takeCommittable();
+            if (next !== null) {
+              expect(next).toBeGreaterThan(committed);
+              committed = next;
+            }
+            // Nothing that is not done lies before the offset.
+            expect(open.every((waiting) => waiting >= committed)).toBe(true);
+          }
+          if (offsets.length > 0) expect(committed).toBe(offsets.at(-1)! + 1n);
+        },
+      ),
+    );
+  });
+
+  it("does not deliver a message twice when it is read again", () => {
+    const partition = new Partition(5n);
+    expect(partition.isNew(4n)).toBe(false);
+    partition.add(5n, delivery());
+    expect(partition.isNew(5n)).toBe(false);
+    expect(partition.isNew(6n)).toBe(true);
+  });
+
+  it("gives up messages that others have done", () => {
+    const partition = new Partition(0n);
+    const [first, second] = [delivery(), delivery()];
+    partition.add(0n, first);
+    partition.add(1n, second);
+    expect(partition.startAt(1n)).toEqual([first]);
+    expect(partition.done(0n)).toBe(false);
+    expect(partition.deliveries).toEqual([second]);
+  });
+});
+
+it("partitions go to the members that have subscribed to their topic, evenly, each once", () => {
+  const members = new Map([
+    ["m1", { topics: ["a"] }],
+    ["m2", { topics: ["a", "b"] }],
+    ["m3", { topics: ["b"] }],
+  ]);
+  const metadata = { topics: new Map(["a", "b"].map((name) => [name, { partitionsCount: 4 }])) };
+  // The member that assigns names its own topics alone.
+  const shares = assignPartitions("m1", members, new Set(["a"]), metadata);
+  const got = Object.fromEntries(shares.map(({ memberId, assignments }) => [memberId, [...assignments.values()]]));
+  expect(got).toEqual({
+    m1: [{ topic: "a", partitions: [0, 2] }],
+    m2: [
+      { topic: "a", partitions: [1, 3] },
+      { topic: "b", partitions: [0, 2] },
+    ],
+    m3: [{ topic: "b", partitions: [1, 3] }],
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { Lanes } from "../../../src/engines/messaging/consume/lanes.js";
+import fc from "../../support/properties.js";
+import { gate } from "./harness.js";
+
+const tasks = fc.array(
+  fc.record({ key: fc.constantFrom("a", "b", "c", null), turns: fc.nat(3), outside: fc.boolean() }),
+  { maxLength: 40 },
+);
+
+it("tasks of one key never overlap and keep their order, and no more run at a time than the limit", async () => {
+  await fc.assert(
+    fc.asyncProperty(tasks, fc.integer({ min: 1, max: 5 }), async (list, limit) => {
+      const lanes = new Lanes(limit);
+      const order = new Map<string, number[]>();
+      const busy = new Set<string>();
+      let inside = 0;
+      list.forEach(({ key, turns, outside }, index) => {
+        lanes.add(key, async () => {
+          if (key !== null) {
+            expect(busy.has(key)).toBe(false);
+            busy.add(key);
+            order.set(key, [...(order.get(key) ?? []), index]);
+          }
+          expect(++inside).toBeLessThanOrEqual(limit);
+          for (let turn = 0; turn < turns; turn++) await null;
+          if (outside) {
+            inside--;
+            await lanes.outside(async () => {
+              await null;
+            });
+            expect(++inside).toBeLessThanOrEqual(limit);
+          }
+          inside--;
+          if (key !== null) busy.delete(key);
+        });
+      });
+      await lanes.idle();
+      expect(lanes.running).toBe(0);
+      for (const indexes of order.values()) expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+      expect([...order.values()].flat()).toHaveLength(list.filter(({ key }) => key !== null).length);
+    }),
+  );
+});
+
+it("a task that waits outside leaves its room to others, but not those of its key", async () => {
+  const lanes = new Lanes(1);
+  const log: string[] = [];
+  const pause = gate();
+  lanes.add("a", async () => {
+    log.push("a1 begins");
+    await lanes.outside(() => pause.opened);
+    log.push("a1 ends");
+  });
+  lanes.add("a", async () => void log.push("a2"));
+  const other = gate();
+  lanes.add("b", async () => {
+    log.push("b1");
+    other.open();
+  });
+  await other.opened;
+  expect(log).toEqual(["a1 begins", "b1"]);
+  pause.open();
+  await lanes.idle();
+  expect(log).toEqual(["a1 begins", "b1", "a1 ends", "a2"]);
+});

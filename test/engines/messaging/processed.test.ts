@@ -1,0 +1,72 @@
+import { App } from "stoa";
+import { type Claim, MemoryProcessedStore, type ProcessedStore } from "stoa/messaging";
+import { describe, expect, it } from "vitest";
+import { KvProcessedStore } from "../../../src/engines/kvstore/stores/processed-messages.js";
+import { service } from "../../support/service.js";
+import { redisUrl, testStore } from "../kvstore/store.js";
+import { silent, until } from "./harness.js";
+
+const stores: [name: string, skip: boolean, make: () => Promise<ProcessedStore>][] = [
+  ["memory", false, async () => new MemoryProcessedStore()],
+  ["the key-value store", !service("redis"), async () => new KvProcessedStore(await testStore())],
+];
+
+describe.each(stores)("ids of handled messages in %s", (_name, skip, make) => {
+  it.skipIf(skip)("an id belongs to one handler at a time, and is done once", async () => {
+    const store = await make();
+    const claim = (await store.begin("a", 60_000)) as Claim;
+    expect(await store.begin("a", 60_000)).toBe("busy");
+    expect(await store.begin("b", 60_000)).toMatchObject({});
+    expect(await claim.renew(60_000)).toBe(true);
+    expect(await claim.done(60_000)).toBe(true);
+    expect(await store.begin("a", 60_000)).toBe("done");
+  });
+
+  it.skipIf(skip)("an id that was released can be claimed again", async () => {
+    const store = await make();
+    const claim = (await store.begin("a", 60_000)) as Claim;
+    expect(await claim.release()).toBe(true);
+    expect(await store.begin("a", 60_000)).toMatchObject({ done: expect.any(Function) });
+  });
+
+  it.skipIf(skip)("a handler whose lease has ended changes nothing that another has taken over", async () => {
+    const store = await make();
+    const late = (await store.begin("a", 1)) as Claim;
+    let second: Claim | "done" | "busy" = "busy";
+    await until(async () => (second = await store.begin("a", 60_000)) !== "busy");
+    expect(await late.done(60_000)).toBe(false);
+    expect(await late.release()).toBe(false);
+    expect(await late.renew(60_000)).toBe(false);
+    expect(await (second as unknown as Claim).done(60_000)).toBe(true);
+  });
+});
+
+it("the store in memory is bounded: the oldest ids are forgotten", async () => {
+  const store = new MemoryProcessedStore(3);
+  for (const id of ["a", "b", "c", "d"]) await ((await store.begin(id, 60_000)) as Claim).done(60_000);
+  expect(store.size).toBe(3);
+  expect(await store.begin("d", 1)).toBe("done");
+  expect(await store.begin("a", 1)).not.toBe("done");
+});
+
+it.skipIf(!service("redis"))("applications with a key-value store share the ids of handled messages", async () => {
+  const prefix = `test:${Math.random()}:`;
+  const handled: string[] = [];
+  const apps = ["one", "two"].map((name) => {
+    const app = new App();
+    app.logger = silent();
+    app.enableMemoryBroker().enableKvstore({ url: redisUrl, prefix });
+    app.onMessage("a", { idempotent: { keep: 60 } }, (message) => {
+      handled.push(`${name}:${message.value}`);
+    });
+    return app;
+  });
+  for (const app of apps) await app.start();
+  await apps[0]!.publish("a", 1, { id: "same" });
+  await until(() => handled.length === 1);
+  await apps[1]!.publish("a", 1, { id: "same" });
+  await apps[1]!.publish("a", 2, { id: "other" });
+  await until(() => handled.length === 2);
+  expect(handled).toEqual(["one:1", "two:2"]);
+  for (const app of apps) await app.stop();
+});

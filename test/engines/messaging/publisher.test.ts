@@ -1,0 +1,98 @@
+import { MemoryBroker, MessagingError, type OutgoingRecord } from "stoa/messaging";
+import { expect, it } from "vitest";
+import { Publisher } from "../../../src/engines/messaging/publish/publisher.js";
+import { gate, until } from "./harness.js";
+
+type Reply = readonly (MessagingError | null)[];
+
+/** A broker whose replies the test decides. */
+class ScriptedBroker extends MemoryBroker {
+  readonly batches: string[][] = [];
+  reply: (records: readonly OutgoingRecord[]) => Reply | Promise<Reply> = (records) => records.map(() => null);
+
+  override async publish(records: readonly OutgoingRecord[]): Promise<Reply> {
+    this.batches.push(records.map(({ id }) => id));
+    return this.reply(records);
+  }
+}
+
+const record = (id: string, body = new Uint8Array(1)): OutgoingRecord => ({
+  topic: "t",
+  id,
+  key: null,
+  headers: {},
+  body,
+  timestamp: 0,
+  delay: 0,
+});
+const away = new MessagingError("UNREACHABLE", "away");
+
+it("publishes of one turn go out together, and those that come meanwhile in the next batch", async () => {
+  const broker = new ScriptedBroker();
+  const publisher = new Publisher(broker);
+  const first = gate();
+  broker.reply = async (records) => {
+    await first.opened;
+    return records.map(() => null);
+  };
+  const all = ["1", "2", "3"].map((id) => publisher.publish(record(id)));
+  await until(() => broker.batches.length === 1);
+  all.push(...["4", "5"].map((id) => publisher.publish(record(id))));
+  first.open();
+  await Promise.all(all);
+  expect(broker.batches).toEqual([
+    ["1", "2", "3"],
+    ["4", "5"],
+  ]);
+  expect(publisher.waiting).toBe(0);
+});
+
+it("each caller gets the result of its own message", async () => {
+  const broker = new ScriptedBroker();
+  broker.reply = (records) => records.map(({ id }) => (id === "bad" ? new MessagingError("REFUSED", "bad") : null));
+  const publisher = new Publisher(broker);
+  const results = await Promise.allSettled(["a", "bad", "b"].map((id) => publisher.publish(record(id))));
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+});
+
+it("messages that the broker could not take yet are sent again before later ones", async () => {
+  const broker = new ScriptedBroker();
+  let times = 0;
+  broker.reply = (records) => records.map(() => (++times <= 2 ? away : null));
+  const publisher = new Publisher(broker);
+  const early = ["1", "2"].map((id) => publisher.publish(record(id)));
+  await until(() => broker.batches.length === 1);
+  const late = publisher.publish(record("3"));
+  await Promise.all([...early, late]);
+  expect(broker.batches).toEqual([
+    ["1", "2"],
+    ["1", "2", "3"],
+  ]);
+});
+
+it("a broker that never replies rejects the publish when its time is up", async () => {
+  const broker = new ScriptedBroker();
+  broker.reply = () => new Promise(() => {});
+  const publisher = new Publisher(broker, { timeout: 40 });
+  await expect(publisher.publish(record("1"))).rejects.toMatchObject({ code: "TIMEOUT" });
+});
+
+it("the messages and bytes that wait are bounded", async () => {
+  const broker = new ScriptedBroker();
+  broker.reply = () => new Promise(() => {});
+  const publisher = new Publisher(broker, { maxWaiting: 2, timeout: 60 });
+  const waiting = ["1", "2"].map((id) => publisher.publish(record(id)));
+  await expect(publisher.publish(record("3"))).rejects.toMatchObject({ code: "BUSY" });
+  await Promise.allSettled(waiting);
+  const small = new Publisher(broker, { maxWaitingBytes: 10 });
+  await expect(small.publish(record("4", new Uint8Array(11)))).rejects.toMatchObject({ code: "BUSY" });
+});
+
+it("a publisher that is closed sends what it has and takes nothing more", async () => {
+  const broker = new ScriptedBroker();
+  const publisher = new Publisher(broker);
+  const last = publisher.publish(record("1"));
+  await publisher.close();
+  await last;
+  await expect(publisher.publish(record("2"))).rejects.toMatchObject({ code: "CLOSED" });
+});

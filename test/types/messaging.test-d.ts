@@ -1,0 +1,57 @@
+import { App, Depends } from "stoa";
+import { topic } from "stoa/messaging";
+import { describe, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+
+const orders = topic("orders", {
+  schema: z.object({ id: z.string(), at: z.string().transform((text) => new Date(text)) }),
+  key: (order) => order.id,
+});
+const plain = topic<{ n: number }>("plain");
+const app = new App();
+
+describe("a topic", () => {
+  it("gives publishers the input of its schema and handlers the output", () => {
+    app.publish(orders, { id: "1", at: "2026-01-01" });
+    // @ts-expect-error the date is a text when it is published
+    app.publish(orders, { id: "1", at: new Date() });
+    // @ts-expect-error a member is missing
+    app.publish(orders, { id: "1" });
+    app.onMessage(orders, (message) => {
+      expectTypeOf(message.value).toEqualTypeOf<{ id: string; at: Date }>();
+    });
+    app.publishBatch(plain, [{ value: { n: 1 }, key: "k" }]);
+    // @ts-expect-error not a number
+    app.publishBatch(plain, [{ value: { n: "1" } }]);
+    app.onMessage(plain, { concurrency: 1 }, (message) => {
+      expectTypeOf(message.value).toEqualTypeOf<{ n: number }>();
+    });
+  });
+
+  it("by its name has values of any type, or of the schema of the consumer", () => {
+    app.publish("any", 1);
+    app.onMessage("any", (message) => {
+      expectTypeOf(message.value).toBeUnknown();
+    });
+    app.onMessage("any", { schema: z.object({ n: z.number() }) }, (message) => {
+      expectTypeOf(message.value).toEqualTypeOf<{ n: number }>();
+    });
+  });
+});
+
+describe("a message handler", () => {
+  it("gets the dependencies that it asks for", () => {
+    app.onMessage("any", { inject: { mail: Depends<{ send(): void }>("mail") } }, (_message, { mail }) => {
+      expectTypeOf(mail.send).toBeFunction();
+    });
+  });
+
+  it("refuses options that there are not", () => {
+    // @ts-expect-error there is no such option
+    app.onMessage("any", { retries: 3 }, () => {});
+  });
+
+  it("lets calls be chained", () => {
+    expectTypeOf(app.enableMemoryBroker().onMessage("a", () => {})).toEqualTypeOf<App>();
+  });
+});
