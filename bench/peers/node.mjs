@@ -9,7 +9,7 @@ const json = "application/json; charset=utf-8";
 
 /** Raw node:http, by hand: the measure of the others. */
 export async function serve(workload, port) {
-  const server = createServer(listeners[workload.kind](workload));
+  const server = createServer(await listeners[workload.kind](workload));
   if (workload.kind === "websocket") await echoMessages(server);
   return server.listen(port, "127.0.0.1");
 }
@@ -62,6 +62,12 @@ const listeners = {
       response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
       response.write("data: ready\n\n");
     };
+  },
+  /** With GraphQL Yoga, which is the listener itself. */
+  async graphql({ path }) {
+    const { createSchema, createYoga } = await import("graphql-yoga");
+    const { resolvers, typeDefs } = await import("../lib/graphql-books.mjs");
+    return createYoga({ schema: createSchema({ typeDefs, resolvers }), graphqlEndpoint: path, logging: false });
   },
   websocket:
     ({ value }) =>
