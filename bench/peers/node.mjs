@@ -6,6 +6,8 @@ import { pipeline, Readable } from "node:stream";
 
 const text = "text/plain; charset=utf-8";
 const json = "application/json; charset=utf-8";
+// Not in the import itself: its types would bring those of browsers into the check of all others.
+const yoga = "graphql-yoga";
 
 /** Raw node:http, by hand: the measure of the others. */
 export async function serve(workload, port) {
@@ -65,7 +67,7 @@ const listeners = {
   },
   /** With GraphQL Yoga, which is the listener itself. */
   async graphql({ path }) {
-    const { createSchema, createYoga } = await import("graphql-yoga");
+    const { createSchema, createYoga } = await import(yoga);
     const { resolvers, typeDefs } = await import("../lib/graphql-books.mjs");
     return createYoga({ schema: createSchema({ typeDefs, resolvers }), graphqlEndpoint: path, logging: false });
   },
