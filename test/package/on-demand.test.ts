@@ -29,6 +29,7 @@ it("an application loads only what every application needs", async () => {
   const onDemand = [
     /^src\/engines\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
     /^src\/engines\/kvstore\/(kvstore|batch|lock|scan|script|subscriptions|commands|connection|stores)\b/,
+    /^src\/apis\/graphql\/(start|operations|documents|execute|http|playground|models\/(add-models|rows|filters)|build\/build-schema)/,
     /^src\/batteries\/cache\/(response-cache|memory-store|entry)/,
     /^src\/batteries\/(compression\/compression|csrf\/csrf|sessions\/sessions|static-files\/static-files)\.ts/,
     /^src\/batteries\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,

@@ -80,7 +80,7 @@ describe("the published package", { timeout: 120_000 }, () => {
     const { stdout } = await node("--input-type=module", "--eval", code);
     expect(JSON.parse(stdout)).toEqual(
       (
-        "addGrpcService addGuard circuitBreakers database debug delete env exceptionHandler fetch get head healthCheck " +
+        "addGrpcService addGuard circuitBreakers database debug delete env exceptionHandler fetch get graphql head healthCheck " +
         "invalidateCache kvstore logger metrics nodeListener onEvent openapi options override patch phase post put " +
         "registerBlueprint registerScoped registerSingleton registerTransient request route run start state stop " +
         "trustProxy trustedHosts use websocket"

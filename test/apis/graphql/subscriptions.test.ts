@@ -278,6 +278,22 @@ describe("subscriptions over WebSocket", () => {
     expect(topic.size).toBe(0);
   });
 
+  it("disconnect a client that takes no events, and end its source", async () => {
+    const topic = new Topic<string>({ maxWaiting: 1_000_000 });
+    const app = quietApp();
+    app.enableGraphql({ subscriptions: { sendTimeout: 0.2 } });
+    app.graphql.query("hello", "String", () => "hello");
+    app.graphql.subscription("texts", "String!", () => topic.subscribe());
+    const { socket, send } = await rawSocket(await start(app));
+    send({ type: "connection_init" });
+    send({ id: "1", type: "subscribe", payload: { query: "subscription { texts }" } });
+    await expect.poll(() => topic.size).toBe(1);
+    socket.pause();
+    const text = "x".repeat(1_000_000);
+    for (let i = 0; i < 60; i++) topic.publish(text);
+    await expect.poll(() => topic.size, { timeout: 20_000 }).toBe(0);
+  });
+
   it("have no endpoint if the schema has none", async () => {
     const server = await start(graphqlApp({ typeDefs: "type Query { a: Int }" }));
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
