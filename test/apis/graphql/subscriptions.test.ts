@@ -156,6 +156,16 @@ describe("subscriptions over WebSocket", () => {
     await expect(collect(client, "subscription { refused }")).rejects.toMatchObject([{ message: "not for you" }]);
   });
 
+  it("report that a persisted operation cannot be looked up", async () => {
+    const operations = () => Promise.reject(new Error("secret"));
+    const { send, messages } = await rawSocket(await start(tickingApp({ persisted: { operations } }).app));
+    send({ type: "connection_init" });
+    send({ id: "1", type: "subscribe", payload: { documentId: "x" } });
+    await expect
+      .poll(() => messages[1])
+      .toMatchObject({ type: "error", payload: [{ message: "Internal Server Error" }] });
+  });
+
   it("are authenticated by the payload of connection_init, which adds to the context", async () => {
     const onConnect = async ({ token }: { token?: unknown }) => (token === "right" ? { user: "ann" } : false);
     const server = await start(tickingApp({ subscriptions: { onConnect } }).app);

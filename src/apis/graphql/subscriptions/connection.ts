@@ -149,6 +149,9 @@ export class Connection {
       const context = new GraphqlContext(request);
       await this.#next(id, await operations.execute(prepared, context), request, operation);
       await this.#complete(id, operation);
+    } catch (error) {
+      // A persisted operation that cannot be looked up, for example. A client that has gone needs no answer.
+      if (this.#socket.isOpen) await this.#error(id, failed(error).errors ?? [], request, operation);
     } finally {
       await finish();
     }
