@@ -31,6 +31,11 @@ const routes = {
     const { default: files } = await import("@fastify/static");
     await app.register(files, { root: directory, prefix: "/static/" });
   },
+  async graphql(app, { path }) {
+    const { default: mercurius } = await import("mercurius");
+    const { resolvers, typeDefs } = await import("../lib/graphql-books.mjs");
+    await app.register(mercurius, { schema: typeDefs, resolvers, path, jit: 1 });
+  },
   async multipart(app, { path }) {
     const { default: multipart } = await import("@fastify/multipart");
     await app.register(multipart, { limits: { fileSize: 10_485_760 } });

@@ -6,10 +6,12 @@ import { pipeline, Readable } from "node:stream";
 
 const text = "text/plain; charset=utf-8";
 const json = "application/json; charset=utf-8";
+// Not in the import itself: its types would bring those of browsers into the check of all others.
+const yoga = "graphql-yoga";
 
 /** Raw node:http, by hand: the measure of the others. */
 export async function serve(workload, port) {
-  const server = createServer(listeners[workload.kind](workload));
+  const server = createServer(await listeners[workload.kind](workload));
   if (workload.kind === "websocket") await echoMessages(server);
   return server.listen(port, "127.0.0.1");
 }
@@ -62,6 +64,12 @@ const listeners = {
       response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
       response.write("data: ready\n\n");
     };
+  },
+  /** With GraphQL Yoga, which is the listener itself. */
+  async graphql({ path }) {
+    const { createSchema, createYoga } = await import(yoga);
+    const { resolvers, typeDefs } = await import("../lib/graphql-books.mjs");
+    return createYoga({ schema: createSchema({ typeDefs, resolvers }), graphqlEndpoint: path, logging: false });
   },
   websocket:
     ({ value }) =>

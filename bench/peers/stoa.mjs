@@ -1,4 +1,5 @@
 import { openSync } from "node:fs";
+import { resolvers, typeDefs } from "../lib/graphql-books.mjs";
 
 const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
   process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href
@@ -57,6 +58,7 @@ const routes = {
       }
       return answer;
     }),
+  graphql: (app, { path }) => app.enableGraphql({ path, typeDefs, resolvers }),
   batteries(app, { path, value, secret, kind }) {
     const chosen = process.env.STOA_BATTERIES?.split(",") ?? Object.keys(batteries);
     for (const name of chosen) batteries[name]?.(app, secret);

@@ -83,7 +83,7 @@ describe("the published package", { timeout: 120_000 }, () => {
     const { stdout } = await node("--input-type=module", "--eval", code);
     expect(JSON.parse(stdout)).toEqual(
       (
-        "addGrpcService addGuard circuitBreakers database deadLetters debug delete env exceptionHandler fetch get head " +
+        "addGrpcService addGuard circuitBreakers database deadLetters debug delete env exceptionHandler fetch get graphql head " +
         "healthCheck invalidateCache kvstore listen logger messaging metrics nodeListener onEvent onMessage openapi options " +
         "override patch phase post publish publishBatch put registerBlueprint registerScoped registerSingleton " +
         "registerTransient request route run start state stop subscribe trustProxy trustedHosts use websocket"

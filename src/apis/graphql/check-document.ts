@@ -99,8 +99,8 @@ class DocumentCheck {
     if (!selection.selectionSet) return 1;
     const inner = introspection || isIntrospection(selection);
     const depth = this.#depth(selection.selectionSet, inner);
-    // The types of the schema are nested deeper than those of applications; graphql bounds the depth of lists in them.
-    return inner ? Math.max(1, depth - 8) : depth + 1;
+    // The description of the schema is nested deeper than applications are; a rule of graphql bounds its lists.
+    return inner ? 1 : depth + 1;
   }
 
   #depthOf(fragment: FragmentDefinitionNode): number {

@@ -101,13 +101,13 @@ export class Documents {
     let parsed: DocumentNode;
     try {
       parsed = parse(text, limits.tokens > 0 ? { maxTokens: limits.tokens } : {});
+      const exceeded = checkDocument(parsed, limits);
+      if (exceeded !== null) return [exceeded];
+      const errors = validate(this.#schema, parsed, this.#rules, { maxErrors: 20, hideSuggestions: !introspection });
+      if (errors.length > 0) return errors;
     } catch (error) {
       return [syntaxError(error, limits.tokens)];
     }
-    const exceeded = checkDocument(parsed, limits);
-    if (exceeded !== null) return [exceeded];
-    const errors = validate(this.#schema, parsed, this.#rules, { maxErrors: 20, hideSuggestions: !introspection });
-    if (errors.length > 0) return errors;
     const document = new ReadyDocument(this.#schema, parsed, limits.listSize);
     this.#keep(text, document);
     return document;
@@ -131,7 +131,7 @@ export class Documents {
   }
 }
 
-/** A document that is nested too deeply for the parser ends it with a RangeError. */
+/** A document that is nested too deeply, where no limit refuses it, ends the parser or a rule with a RangeError. */
 function syntaxError(error: unknown, maxTokens: number): GraphQLError {
   if (!(error instanceof GraphQLError)) return new GraphQLError("Syntax Error: The document cannot be parsed.");
   if (!error.message.endsWith("tokens. Parsing aborted.")) return error;

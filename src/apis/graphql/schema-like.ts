@@ -17,17 +17,17 @@ export type FieldResolver = (parent: any, args: any, context: GraphqlContext, in
 /** A field of `Subscription`: the source of events, and the value of the field for each event. */
 export interface SubscriptionResolver {
   readonly subscribe: FieldResolver;
-  /** Default: the event itself. */
+  /** Default: the member of the event that has the field's name. */
   readonly resolve?: FieldResolver;
 }
 
-/** The fields of an object type; `__resolveType` of an interface or union, `__isTypeOf` of an object type. */
+/**
+ * The fields of a type. An interface or union may have `__resolveType(value, context)`, an object type
+ * `__isTypeOf(value, context)`.
+ */
 export interface TypeResolvers {
-  readonly [field: string]: FieldResolver | SubscriptionResolver | TypeNameResolver;
+  readonly [field: string]: FieldResolver | SubscriptionResolver;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: see above.
-export type TypeNameResolver = (value: any, context: GraphqlContext, info: any) => unknown;
 
 /** A scalar of the application's own. */
 export interface ScalarResolver {

@@ -89,7 +89,7 @@ describe("hostile documents", () => {
     }
     const [slowest = [0, ""]] = times.sort(([a], [b]) => b - a);
     // CPU time, not elapsed: a busy machine does not change it much. Unbounded, several of these take minutes.
-    expect(slowest[0], slowest[1]).toBeLessThan(500);
+    expect(slowest[0], slowest[1]).toBeLessThan(2000);
   });
 
   it("A variable counts with its value in the cost of a list", async () => {

@@ -1,7 +1,9 @@
 import { GraphQLObjectType, GraphQLSchema, GraphQLString } from "graphql";
-import { App } from "stoa";
+import { App, GraphQLConfig } from "stoa";
 import { serve, testClient } from "stoa/testing";
 import { describe, expect, it } from "vitest";
+import { GraphqlHandle } from "../../../src/apis/graphql/graphql-handle.js";
+import { hostOf } from "../../../src/app/app.js";
 import { dataOf, errorsOf, get, graphqlApp, post, quietApp } from "./support.js";
 
 const typeDefs = `
@@ -103,6 +105,14 @@ describe("the GraphQL endpoint", () => {
       "unknown field 'Query.helo'; did you mean 'hello'?",
     );
     await expect(start({ typeDefs, resolvers: { Querry: { a: () => 1 } } })).rejects.toThrow("unknown type 'Querry'");
+  });
+
+  it("ends the start with the command to install graphql if that is missing", async () => {
+    const host = hostOf(graphqlApp({}));
+    const handle = new GraphqlHandle(() => {});
+    handle.config = new GraphQLConfig();
+    const missing = Object.assign(new Error("Cannot find package 'graphql'"), { code: "ERR_MODULE_NOT_FOUND" });
+    await expect(handle.prepare(host, () => Promise.reject(missing))).rejects.toThrow("npm install graphql");
   });
 
   it("enableGraphql() refuses options that are unknown or do not go together", () => {

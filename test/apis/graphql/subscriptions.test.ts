@@ -156,6 +156,16 @@ describe("subscriptions over WebSocket", () => {
     await expect(collect(client, "subscription { refused }")).rejects.toMatchObject([{ message: "not for you" }]);
   });
 
+  it("report that a persisted operation cannot be looked up", async () => {
+    const operations = () => Promise.reject(new Error("secret"));
+    const { send, messages } = await rawSocket(await start(tickingApp({ persisted: { operations } }).app));
+    send({ type: "connection_init" });
+    send({ id: "1", type: "subscribe", payload: { documentId: "x" } });
+    await expect
+      .poll(() => messages[1])
+      .toMatchObject({ type: "error", payload: [{ message: "Internal Server Error" }] });
+  });
+
   it("The payload of connection_init authenticates a WebSocket, and onConnect adds to the context", async () => {
     const onConnect = async ({ token }: { token?: unknown }) => (token === "right" ? { user: "ann" } : false);
     const server = await start(tickingApp({ subscriptions: { onConnect } }).app);
@@ -276,6 +286,22 @@ describe("subscriptions over WebSocket", () => {
     await server.close();
     expect((await closing()).code).toBe(1001);
     expect(topic.size).toBe(0);
+  });
+
+  it("disconnect a client that takes no events, and end its source", async () => {
+    const topic = new Topic<string>({ maxWaiting: 1_000_000 });
+    const app = quietApp();
+    app.enableGraphql({ subscriptions: { sendTimeout: 0.2 } });
+    app.graphql.query("hello", "String", () => "hello");
+    app.graphql.subscription("texts", "String!", () => topic.subscribe());
+    const { socket, send } = await rawSocket(await start(app));
+    send({ type: "connection_init" });
+    send({ id: "1", type: "subscribe", payload: { query: "subscription { texts }" } });
+    await expect.poll(() => topic.size).toBe(1);
+    socket.pause();
+    const text = "x".repeat(1_000_000);
+    for (let i = 0; i < 60; i++) topic.publish(text);
+    await expect.poll(() => topic.size, { timeout: 20_000 }).toBe(0);
   });
 
   it("A schema without subscriptions has no WebSocket endpoint", async () => {

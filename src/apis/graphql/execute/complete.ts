@@ -89,6 +89,15 @@ const plainTexts = new Map<GraphQLLeafType, (value: unknown) => string | undefin
 function list(itemType: GraphQLOutputType, complete: Complete): Complete {
   const required = isNonNullType(itemType);
   const leaves = isLeafType(required ? itemType.ofType : itemType);
+  const later = (
+    run: Run,
+    field: FieldPlan,
+    path: Path,
+    info: GraphQLResolveInfo | null,
+    item: PromiseLike<unknown>,
+  ): PromiseLike<unknown> => item.then((resolved) => complete(run, field, path, info, resolved));
+  const guarded = (run: Run, field: FieldPlan, path: Path, completed: PromiseLike<unknown>): PromiseLike<unknown> =>
+    completed.then(undefined, (error: unknown) => fieldError(run, field, required, path, error));
   const completeItem = (
     run: Run,
     field: FieldPlan,
@@ -97,16 +106,18 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
     item: unknown,
     index: number,
   ): unknown => {
-    let place: Path | undefined = leaves ? undefined : { prev: path, key: index, typename: undefined };
-    const at = (): Path => (place ??= { prev: path, key: index, typename: undefined });
+    let place = leaves ? undefined : placeOf(path, index);
     try {
-      const completed = isThenable(item)
-        ? item.then((resolved) => complete(run, field, at(), info, resolved))
-        : complete(run, field, place, info, item);
-      if (!isThenable(completed)) return completed;
-      return completed.then(undefined, (error: unknown) => fieldError(run, field, required, at(), error));
+      let completed: unknown;
+      if (isThenable(item)) {
+        place ??= placeOf(path, index);
+        completed = later(run, field, place, info, item);
+      } else {
+        completed = complete(run, field, place, info, item);
+      }
+      return isThenable(completed) ? guarded(run, field, place ?? placeOf(path, index), completed) : completed;
     } catch (error) {
-      return fieldError(run, field, required, at(), error);
+      return fieldError(run, field, required, place ?? placeOf(path, index), error);
     }
   };
   return (run, field, path, info, value) => {
@@ -134,6 +145,10 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
       return isFirst ? `[${rest}]` : `[${text},${rest}]`;
     });
   };
+}
+
+function placeOf(path: Path | undefined, index: number): Path {
+  return { prev: path, key: index, typename: undefined };
 }
 
 function itemsOf(value: unknown, field: FieldPlan): readonly unknown[] {

@@ -32,17 +32,19 @@ function typeOf(column: ColumnMeta, type: ColumnType, enumOf: EnumNamer): string
       return item === null ? null : `[${item}]`;
     }
     case "enum":
-      return type.choices?.every((choice) => enumValue.test(choice) && !reserved.has(choice))
-        ? enumOf(column, type.choices)
-        : "String";
+      return type.choices?.every(isEnumValue) ? enumOf(column, type.choices) : "String";
     default:
       // char, text, uuid, decimal, date, time, interval, bytes: as in JSON.
       return "String";
   }
 }
 
-const enumValue = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
+const enumValue = /^[_A-Za-z][_0-9A-Za-z]*$/;
 const reserved = new Set(["true", "false", "null"]);
+
+function isEnumValue(choice: string): boolean {
+  return enumValue.test(choice) && !choice.startsWith("__") && !reserved.has(choice);
+}
 
 /** The function that makes the value of a field from that of the column; null if it is the same. */
 export function columnReader(column: ColumnMeta, type: string): ((value: unknown) => unknown) | null {

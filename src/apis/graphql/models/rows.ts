@@ -68,6 +68,9 @@ export class Rows {
   ): Promise<Connection> {
     const { maxPage = 100 } = this.#exposed.options;
     if (args.first < 1 || args.first > maxPage) throw badInput(`'first' must be from 1 to ${maxPage}.`);
+    if (typeof args.after === "string" && typeof args.before === "string") {
+      throw badInput("A page is after a cursor or before one, not both.");
+    }
     const query = await this.#visible(context);
     const where = args.filter ? [...query.where, conditionOf(args.filter, columns)] : query.where;
     const filtered = new QuerySet<object>({ ...query, where });
@@ -128,4 +131,5 @@ async function translated<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-const clientErrors = [ParameterTypeError, ParameterValueError, ParameterRangeError, FieldError, DataError];
+// No FieldError: fields are those of the schema, so a wrong one is a mistake of the program.
+const clientErrors = [ParameterTypeError, ParameterValueError, ParameterRangeError, DataError];

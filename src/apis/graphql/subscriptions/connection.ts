@@ -9,6 +9,7 @@ import { failed, tooManySubscriptions } from "./event-streams.js";
 import { type ClientMessage, readMessage } from "./messages.js";
 import { operationRequest } from "./operation-request.js";
 import type { SubscriptionSettings } from "./options.js";
+import { SendWatch } from "./send-watch.js";
 import type { SubscriptionCount } from "./subscription-count.js";
 
 export const subprotocol = "graphql-transport-ws";
@@ -36,11 +37,15 @@ export class Connection {
   readonly #parts: ConnectionParts;
   /** The operations that run, by the client's id. The function ends one. */
   readonly #running = new Map<string, () => void>();
+  readonly #sends: SendWatch;
   #acknowledged = false;
 
   constructor(socket: WebSocket, parts: ConnectionParts) {
     this.#socket = socket;
     this.#parts = parts;
+    this.#sends = new SendWatch(parts.settings.sendTimeout * 1000, () =>
+      socket.terminate("the client does not take what it is sent"),
+    );
   }
 
   /** Handles messages until the connection ends. */
@@ -67,6 +72,7 @@ export class Connection {
       }
     } finally {
       clearTimeout(timer);
+      this.#sends.end();
       for (const end of this.#running.values()) end();
       this.#running.clear();
     }
@@ -143,6 +149,9 @@ export class Connection {
       const context = new GraphqlContext(request);
       await this.#next(id, await operations.execute(prepared, context), request, operation);
       await this.#complete(id, operation);
+    } catch (error) {
+      // A persisted operation that cannot be looked up, for example. A client that has gone needs no answer.
+      if (this.#socket.isOpen) await this.#error(id, failed(error).errors ?? [], request, operation);
     } finally {
       await finish();
     }
@@ -189,7 +198,7 @@ export class Connection {
   #next(id: string, result: TextResult, request: Request, { ended }: RunningOperation): Promise<void> | undefined {
     if (ended) return undefined;
     const payload = this.#parts.operations.textOf(result, request);
-    return this.#socket.sendText(`{"id":${JSON.stringify(id)},"type":"next","payload":${payload}}`);
+    return this.#sends.watch(this.#socket.sendText(`{"id":${JSON.stringify(id)},"type":"next","payload":${payload}}`));
   }
 
   #error(
@@ -201,7 +210,7 @@ export class Connection {
     if (operation.ended) return undefined;
     this.#forget(id, operation);
     const payload = this.#parts.operations.errorsText(errors, request);
-    return this.#socket.sendText(`{"id":${JSON.stringify(id)},"type":"error","payload":${payload}}`);
+    return this.#sends.watch(this.#socket.sendText(`{"id":${JSON.stringify(id)},"type":"error","payload":${payload}}`));
   }
 
   #complete(id: string, operation: RunningOperation): Promise<void> | undefined {
@@ -217,7 +226,7 @@ export class Connection {
   }
 
   #send(message: object): Promise<void> {
-    return this.#socket.sendJson(message);
+    return this.#sends.watch(this.#socket.sendJson(message));
   }
 
   async #close(code: number, reason: string): Promise<void> {

@@ -1,0 +1,3 @@
+import { graphqlApp } from "./app.js";
+
+await graphqlApp().run();
