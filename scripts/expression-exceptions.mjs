@@ -36,10 +36,7 @@ export const exceptions = [
     ["server/start-error.ts", "/(?:\\(|at |async )(?:file:\\/\\/)?((?:\\/|[A-Z]:)[^()]+:\\d+:\\d+)\\)?$/"],
     ["server/start-error.ts", "/\\s*[\\r\\n]+\\s*/g"],
   ]),
-  ...of("a request target, which has no line feed: `.*` reaches its end at the first attempt", [
-    ["server/net/head.ts", "/^https?:\\/\\/([^/]+)(.*)$/i"],
-    ["server/node/checks.ts", "/^https?:\\/\\/([^/?]+)(.*)$/i"],
-  ]),
+  ...of("a request target, which has no line feed: `.*` reaches its end at the first attempt", []),
   ...of("anchored, with a single repetition: linear", [["batteries/rate-limit/identity.ts", "/^0+(?=.)/"]]),
   ...of("the lookbehind lets a match begin at the first character of a run only: linear", [
     ["orm/model/build-meta.ts", "/(?<!_)_+$/"],

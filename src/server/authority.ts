@@ -1,7 +1,7 @@
 const defaultPorts: Record<string, string> = { http: ":80", https: ":443" };
 
 /** An absolute request target: scheme, authority and the rest. */
-const absoluteTarget = /^(https?):\/\/([^/?]+)(.*)$/i;
+const absoluteTarget = /^(https?):\/\/([^/?]+)(.*)$/is;
 
 /**
  * The path and query of an absolute request target, or null if it is none or names another host than the Host field

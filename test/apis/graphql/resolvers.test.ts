@@ -179,8 +179,6 @@ describe("the schema in code", () => {
         ({ title }, { times }) => title.toUpperCase() + "!".repeat(times),
       );
     const NewBook = graphql.input("NewBook", { title: "String!", genre: Genre });
-    const books: { id: number; title: string; authorId: number; genre: "FICTION" | "SCIENCE" }[] = [
-      { id: 1, title: "Dune", authorId: 7, genre: "FICTION" },
     const books: BookRow[] = [{ id: 1, title: "Dune", authorId: 7, genre: "FICTION" }];
     graphql
       .query(
