@@ -1,10 +1,10 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { App, Response } from "stoa";
 import { serve } from "stoa/testing";
 import { afterAll, describe, expect, it } from "vitest";
 
 const app = new App();
-const limit = 1_000_000;
+const limit = 300_000;
 app.post("/plain", (request) => request.json());
 app.post("/plain/stream", { stream: true }, async (request) => String(await sizeOf(request.stream())));
 app.post("/packed", { decompress: true, bodyLimit: limit }, (request) => request.json());
@@ -45,11 +45,13 @@ async function post(path: string, body: Uint8Array, coding: string, chunked = fa
 
 const value = { name: "Ada", words: "word ".repeat(100) };
 const json = Buffer.from(JSON.stringify(value));
+const quickBrotli = (bytes: Buffer): Buffer =>
+  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
 const codings = [
   ["gzip", gzipSync],
   ["x-gzip", gzipSync],
   ["deflate", deflateSync],
-  ["BR", brotliCompressSync],
+  ["BR", quickBrotli],
 ] as const;
 /** Bytes that a ratio of 100 allows, and not more. */
 const zeros = (size: number): Buffer => Buffer.alloc(size);
@@ -96,17 +98,14 @@ describe("a request body with a Content-Encoding", () => {
     expect(response.headers.get("Accept-Encoding")).toBe("gzip");
   });
 
-  it.each(codings)(
-    "A request body in %s that is larger than the limit when decoded gets 413",
-    async (coding, encode) => {
-      for (const path of ["/packed/size", "/packed/stream"]) {
-        // Random bytes: the ratio is one.
-        const large = Buffer.from(Array.from({ length: limit + 1 }, (_, i) => (i * i * 2_654_435_761) >>> 24));
-        expect((await post(path, encode(large), coding)).status, path).toBe(413);
-        expect((await post(path, encode(large.subarray(0, 900_000)), coding)).status, path).toBe(200);
-      }
-    },
-  );
+  it.each(codings)("A request body in %s that is larger than the limit when decoded gets 413", async (coding, encode) => {
+    for (const path of ["/packed/size", "/packed/stream"]) {
+      // Random bytes: the ratio is one.
+      const large = Buffer.from(Array.from({ length: limit + 1 }, (_, i) => (i * i * 2_654_435_761) >>> 24));
+      expect((await post(path, encode(large), coding)).status, path).toBe(413);
+      expect((await post(path, encode(large.subarray(0, 250_000)), coding)).status, path).toBe(200);
+    }
+  });
 
   it.each(codings)("A request body in %s that is a bomb gets 413", async (coding, encode) => {
     const bomb = encode(zeros(20_000_000));
@@ -117,8 +116,8 @@ describe("a request body with a Content-Encoding", () => {
   });
 
   it("A request body is refused by its ratio before it reaches the limit, and a small one is not", async () => {
-    const body = gzipSync(zeros(500_000));
-    expect(500_000 / body.length).toBeGreaterThan(100);
+    const body = gzipSync(zeros(200_000));
+    expect(200_000 / body.length).toBeGreaterThan(100);
     expect((await post("/packed/size", body, "gzip")).status).toBe(413);
     expect(await (await post("/packed/size", gzipSync(zeros(65_536)), "gzip")).text()).toBe("65536");
   });

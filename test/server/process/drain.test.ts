@@ -26,11 +26,17 @@ describe("a signal to stop", patient, () => {
   it("A stopped server responds to 20 requests in flight, refuses new ones, and exits with 0", async () => {
     const program = new Program();
     const url = await program.url();
-    const answers = Promise.all(Array.from({ length: 20 }, () => get(`${url}/slow?ms=700`)));
+    const answers = Promise.all(Array.from({ length: 20 }, () => get(`${url}/slow?ms=2000`)));
     await program.shows(/slow begins/, 20);
     program.child.kill("SIGTERM");
     await program.shows(/drain begins/);
-    await expect(get(url)).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/);
+    // One that the system had accepted before is still served.
+    await until(() =>
+      get(url).then(
+        () => false,
+        ({ message }) => /ECONNREFUSED|ECONNRESET|hang up/.test(message),
+      ),
+    );
     for (const answer of await answers) expect(answer).toMatchObject({ status: 200, connection: "close" });
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
