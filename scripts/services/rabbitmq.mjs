@@ -17,7 +17,13 @@ export default {
   },
 };
 
-/** Starts a node with its data in the folder; a second start with the same folder and ports finds the data again. */
+/**
+ * Starts a node with its data in the folder; a second start with the same folder and ports finds the data again.
+ *
+ * @param {string} folder
+ * @param {number} port
+ * @param {number[] | null} ports those of the first start
+ */
 export async function startRabbit(folder, port, ports = null) {
   const script = await findScript();
   if (script === undefined) throw new Error("rabbitmq-server is not installed");
