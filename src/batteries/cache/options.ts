@@ -25,7 +25,7 @@ export interface CacheOptions {
   readonly maxSize?: number;
   /** Bytes that one response may take. Default 4 MiB. */
   readonly maxEntrySize?: number;
-  /** The store of the responses. Default: the key-value store if one is enabled, else the memory of this process. */
+  /** The store of the responses. Default: the key-value store if one is enabled, else the memory of each worker. */
   readonly store?: CacheStore;
 }
 

@@ -13,7 +13,7 @@ export interface BreakerOptions {
 }
 
 export interface CircuitBreakerOptions extends BreakerOptions {
-  /** The store of the state. Default: the key-value store if one is enabled, else the memory of this process. */
+  /** The store of the state. Default: the key-value store if one is enabled, else the memory of the server. */
   readonly store?: BreakerStore;
 }
 

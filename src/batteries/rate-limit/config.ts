@@ -32,7 +32,7 @@ export interface RateLimitOptions {
    * Default "allow".
    */
   readonly onStoreError?: "allow" | "deny";
-  /** The store of the counts. Default: the key-value store if one is enabled, else the memory of the machine's server. */
+  /** The store of the counts. Default: the key-value store if one is enabled, else the memory of the server. */
   readonly store?: RateLimitStore;
 }
 
