@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "../../internal/logger.js";
 import { isPlainObject, show } from "../../internal/options.js";
+import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { Broker, BrokerName } from "./broker.js";
+import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
 import type { Outcome } from "./consume/attempt.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, type HandlerHome, handlerRun } from "./consume/handler.js";
@@ -14,7 +15,7 @@ import { MessagingError } from "./errors.js";
 import { outgoing, type PublishOptions } from "./publish/outgoing.js";
 import { Publisher, type PublisherLimits } from "./publish/publisher.js";
 import { asTopic, type Topic } from "./topic.js";
-import type { CarryingTracer } from "./trace.js";
+import { publishSpan } from "./trace.js";
 
 /** The type of the values that a topic takes. */
 export type PublishedValue<T> = T extends Topic<infer In, infer _Out> ? In : unknown;
@@ -60,7 +61,7 @@ export class Messaging {
   /** @internal */
   meter: MessagingMeter | null = null;
   /** @internal */
-  tracer: CarryingTracer | null = null;
+  tracer: Tracer | null = null;
   readonly #parts: MessagingParts;
   readonly #brokers = new Map<BrokerName, { readonly broker: Broker; readonly publisher: Publisher }>();
   readonly #consumers = new Set<Consumer>();
@@ -195,11 +196,15 @@ export class Messaging {
 
   async #publish(topic: Topic, entries: readonly { value: unknown; options: unknown }[]): Promise<Published[]> {
     const { publisher } = this.#of(topic.broker, topic.name);
-    // The trace context is that of the caller: read before anything is awaited.
-    const records = await Promise.all(
-      entries.map(({ value, options }) => outgoing(topic, value, options, this.tracer)),
-    );
-    const span = this.tracer?.start(`${topic.name} publish`, { "messaging.destination.name": topic.name });
+    // The span belongs to the trace of the caller: started before anything is awaited.
+    const span = publishSpan(this.tracer, topic.name, entries.length);
+    let records: OutgoingRecord[];
+    try {
+      records = await Promise.all(entries.map(({ value, options }) => outgoing(topic, value, options, span)));
+    } catch (error) {
+      span?.end(error);
+      throw error;
+    }
     const results = await Promise.allSettled(records.map((record) => publisher.publish(record)));
     let failure: MessagingError | null = null;
     for (const result of results) {

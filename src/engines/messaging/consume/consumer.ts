@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "../../../internal/logger.js";
+import type { Tracer } from "../../../internal/tracer.js";
 import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
-import type { CarryingTracer } from "../trace.js";
 import type { Outcome } from "./attempt.js";
 import type { HandlerRun } from "./handler.js";
 import { Held } from "./held.js";
@@ -50,7 +50,7 @@ export interface ConsumerParts {
   readonly run: HandlerRun;
   readonly store: ProcessedStore | null;
   readonly logger: Logger;
-  readonly tracer: () => CarryingTracer | null;
+  readonly tracer: () => Tracer | null;
   readonly onAttempt: (seconds: number, ok: boolean) => void;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;

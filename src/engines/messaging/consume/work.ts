@@ -1,8 +1,9 @@
 import type { Logger } from "../../../internal/logger.js";
+import type { Tracer } from "../../../internal/tracer.js";
 import { countIn, own } from "../headers.js";
 import { Message } from "../message.js";
 import type { Publisher } from "../publish/publisher.js";
-import { type CarryingTracer, inTraceOf } from "../trace.js";
+import { inTraceOf } from "../trace.js";
 import { checkIncoming, decodeValue } from "../values.js";
 import { attempt, failed, markReceived, type Outcome } from "./attempt.js";
 import { type Death, deadLetterRecord } from "./dead-letter.js";
@@ -28,7 +29,7 @@ export interface WorkPlace {
   readonly logger: Logger;
   /** Aborted when the consumer drains. */
   readonly stopping: AbortSignal;
-  readonly tracer: () => CarryingTracer | null;
+  readonly tracer: () => Tracer | null;
   /** Called after each attempt, with its time in seconds. */
   readonly attempted: (seconds: number, ok: boolean) => void;
 }

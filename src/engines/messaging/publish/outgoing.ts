@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type Checks, is, readOptions } from "../../../internal/options.js";
+import type { Span } from "../../../internal/tracer.js";
 import type { OutgoingRecord } from "../broker.js";
 import { own, readHeaders } from "../headers.js";
 import type { Topic } from "../topic.js";
-import { type CarryingTracer, injectTrace } from "../trace.js";
+import { injectTrace } from "../trace.js";
 import { checkOutgoing, encodeValue } from "../values.js";
 
 export interface PublishOptions {
@@ -32,11 +33,11 @@ export async function outgoing(
   topic: Topic,
   value: unknown,
   options: unknown,
-  tracer: CarryingTracer | null,
+  span: Span | null,
 ): Promise<OutgoingRecord> {
   const given = readOptions<PublishOptions>(`publish('${topic.name}')`, options, checks);
   const headers = readHeaders(given.headers);
-  injectTrace(headers, tracer);
+  injectTrace(headers, span);
   const { body, contentType } = encodeValue(value);
   headers[own.contentType] ??= contentType;
   if (topic.schema !== null) await checkOutgoing(topic.name, topic.schema, value, body);

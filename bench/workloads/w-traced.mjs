@@ -2,7 +2,7 @@ import { startCollector } from "../lib/collector.mjs";
 
 /** Every request recorded as a span and exported, compared with Fastify and the SDK of OpenTelemetry. */
 export default {
-  key: "u",
+  key: "w",
   name: "traced",
   kind: "traced",
   base: "fastify",

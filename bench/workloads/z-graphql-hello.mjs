@@ -2,7 +2,7 @@ import { querying } from "../lib/graphql-books.mjs";
 
 /** The smallest query, compared with Mercurius on Fastify. */
 export default {
-  key: "v",
+  key: "z",
   name: "graphql hello",
   base: "fastify",
   peers: ["stoa"],
