@@ -1,6 +1,22 @@
-import { avg, count, F, field, type Lazy, Model, max, Q, type QuerySet, type RelatedSet, sum } from "stoa/orm";
+import {
+  avg,
+  count,
+  exists,
+  F,
+  field,
+  type Lazy,
+  Model,
+  max,
+  outer,
+  prefetch,
+  Q,
+  type QuerySet,
+  type RelatedSet,
+  sum,
+  when,
+} from "stoa/orm";
 import { assertType, describe, expectTypeOf, it } from "vitest";
-import { Author, Book, Note, Profile } from "../orm/bookshop.js";
+import { Author, Book, Note, Profile, Tag } from "../orm/bookshop.js";
 
 describe("the rows of a model", () => {
   it("The rows of a model have the types of their columns", () => {
@@ -180,6 +196,66 @@ describe("orders, values and annotations", () => {
       .orderBy("-n");
     assertType<string>(groups[0]!.status);
     assertType<number>(groups[0]!.n);
+  });
+});
+
+describe("wrong uses", () => {
+  it("of fields in expressions are errors", () => {
+    // @ts-expect-error: no such field
+    Book.objects.filter({ stock__lt: F("yaer") });
+    // @ts-expect-error: a text for a number
+    Book.objects.filter({ stock__lt: F("title") });
+    // @ts-expect-error: no such field
+    Book.objects.update({ stock: F("stok").plus(1) });
+    // @ts-expect-error: a text for a number
+    Book.objects.update({ stock: F("title") });
+    Book.objects.annotate({ kind: when({ stock: 0 }, "none").otherwise("some") });
+    // @ts-expect-error: no such field
+    Book.objects.annotate({ kind: when({ stok: 0 }, "none").otherwise("some") });
+    // @ts-expect-error: a string for a number
+    Book.objects.annotate({ kind: when({ stock: "0" }, "none").otherwise("some") });
+    Author.objects.annotate({ n: count("books").filter({ year__gte: 2000 }) });
+    // @ts-expect-error: no such field of the related rows
+    Author.objects.annotate({ n: count("books").filter({ yaer: 2000 }) });
+    // @ts-expect-error: a string for a number
+    Author.objects.annotate({ n: count("books").filter({ year: "2000" }) });
+    Author.objects.annotate({ writes: exists(Book.objects.filter({ author: outer("id") })) });
+    // @ts-expect-error: no such field of the query around it
+    Author.objects.annotate({ writes: exists(Book.objects.filter({ author: outer("idd") })) });
+    // @ts-expect-error: the name of a field
+    Author.objects.annotate({ name: count("books") });
+  });
+
+  it("of other models are errors", async () => {
+    Author.objects.prefetchRelated(prefetch("books", Book.objects.filter({ year: 1 })));
+    // @ts-expect-error: the query is for another model
+    Author.objects.prefetchRelated(prefetch("books", Tag.objects.all()));
+    // @ts-expect-error: no such relation
+    Author.objects.prefetchRelated(prefetch("boks", Book.objects.all()));
+    // @ts-expect-error: rows of another model
+    Book.objects.filter({ author__in: [new Tag()] });
+    // @ts-expect-error: rows of another model
+    Book.objects.filter({ author__in: Tag.objects.all() });
+    const tags = (await Book.objects.get({ id: 1 })).related("tags");
+    tags.add(new Tag(), 1);
+    // @ts-expect-error: a row of another model
+    tags.add(new Author());
+  });
+
+  it("of names are errors", () => {
+    Book.objects.filterFrom({}, ["year__gte", "author__name"]);
+    // @ts-expect-error: no such field
+    Book.objects.filterFrom({}, ["yaer"]);
+    // @ts-expect-error: no such field
+    Book.objects.orderFrom("", ["yaer"]);
+    // @ts-expect-error: leads to many
+    Book.objects.orderBy("tags__name");
+    // @ts-expect-error: leads to many
+    Author.objects.values("books__title");
+    // @ts-expect-error: a lookup of texts on a number
+    Book.objects.filter({ year__contains: "20" });
+    // @ts-expect-error: no such field
+    Book.objects.bulkCreate([], { onConflict: "update", conflictFields: ["titel"] });
   });
 });
 

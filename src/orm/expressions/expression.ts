@@ -2,80 +2,115 @@ import { SqlFragment } from "../../engines/db/sql.js";
 import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
-import { type Condition, conditionOf, type expressionMark } from "./q.js";
+import {
+  type Condition,
+  type ConditionsAt,
+  type ConditionsOf,
+  conditionOf,
+  type expressionMark,
+  type PathsOf,
+  type Uses,
+} from "./q.js";
 
 declare const result: unique symbol;
-declare const paths: unique symbol;
+declare const field: unique symbol;
+declare const outerPath: unique symbol;
 
 /** The type of the field at the end of a path. It is resolved when the model is known. */
 export interface PathRef<Path extends string> {
   readonly path: Path;
 }
 
-/** An operand of an expression: another expression, or a value. */
-export type Operand = Expression<unknown, string> | string | number | bigint | boolean | Date | null;
+/** An expression of any type. */
+export interface AnyExpression extends Uses<string, unknown> {
+  readonly [result]: unknown;
+  readonly [field]: unknown;
+  readonly [expressionMark]: true;
+  readonly node: ExpressionNode;
+}
 
-/** A value that SQL computes: a field, a function, arithmetic. `Paths` are the fields that it reads. */
-export class Expression<T = unknown, Paths extends string = never> {
-  declare readonly [result]: T;
-  declare readonly [paths]: Paths;
-  declare readonly [expressionMark]: true;
+/** The argument of a function: the name of a field, or an expression. */
+export type Argument<Paths extends string, X> = Paths | ExpressionOf<Paths, X>;
+
+interface ExpressionOf<Paths extends string, X> extends Uses<Paths, X> {
+  readonly [expressionMark]: true;
+  readonly node: ExpressionNode;
+}
+
+/** An operand of an expression: another expression, or a value. */
+export type Operand = AnyExpression | string | number | bigint | boolean | Date | null;
+
+/** The members of an expression that only the compiler knows. */
+interface Typed<T> {
+  readonly [result]: T;
+  /** The field whose type the expression has; never for other expressions. */
+  readonly [field]: T extends PathRef<infer Path> ? Path : never;
+  readonly [expressionMark]: true;
+}
+
+export interface Expression<T = unknown, Paths extends string = never, X = never> extends Typed<T>, Uses<Paths, X> {}
+
+/**
+ * A value that SQL computes: a field, a function, arithmetic. `Paths` are the fields that it reads, `X` the lookups in
+ * it.
+ */
+export class Expression<T = unknown, Paths extends string = never, X = never> {
   readonly node: ExpressionNode;
 
   constructor(node: ExpressionNode) {
     this.node = node;
   }
 
-  plus<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>> {
+  plus<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("+", other);
   }
 
-  minus<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>> {
+  minus<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("-", other);
   }
 
-  times<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>> {
+  times<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("*", other);
   }
 
-  dividedBy<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>> {
+  dividedBy<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("/", other);
   }
 
-  modulo<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>> {
+  modulo<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("%", other);
   }
 
   /** Concatenates texts. The result is null if one of them is null. */
-  append<O extends Operand>(other: O): Expression<string, Paths | PathsOf<O>> {
-    return this.#binary("||", other) as unknown as Expression<string, Paths | PathsOf<O>>;
+  append<O extends Operand>(other: O): Expression<string, Paths | PathsOf<O>, X | ConditionsOf<O>> {
+    return this.#binary("||", other) as never;
   }
 
-  asc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths> {
+  asc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths, X> {
     return new Ordering({ expression: this.node, descending: false, nulls: options.nulls });
   }
 
-  desc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths> {
+  desc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths, X> {
     return new Ordering({ expression: this.node, descending: true, nulls: options.nulls });
   }
 
-  #binary<O extends Operand>(operator: string, other: O): Expression<T, Paths | PathsOf<O>> {
+  #binary<O extends Operand>(operator: string, other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return new Expression({ type: "binary", operator, left: this.node, right: operandNode(other) });
   }
 }
 
 /** An aggregate or window function. */
-export class FunctionCall<T, Paths extends string = never> extends Expression<T, Paths> {
+export class FunctionCall<T, Paths extends string = never, X = never> extends Expression<T, Paths, X> {
   declare readonly node: CallNode;
 
   /** Computes it only over rows for which the condition holds. */
-  filter<C extends Condition>(condition: C): FunctionCall<T, Paths | PathsOf<C>> {
+  filter<const C extends Condition>(condition: C): FunctionCall<T, Paths, X | ConditionsAt<Paths, C>> {
     if (!this.node.aggregate) throw new FieldError(`${this.node.name} is no aggregate and takes no filter`);
     return new FunctionCall({ ...this.node, filter: conditionOf(condition) });
   }
 
   /** Computes it over a window of rows instead of a group. */
-  over<const P extends string = never>(window: Window<P> = {}): Expression<T, Paths | Unsigned<P>> {
+  over<const P extends string = never>(window: Window<P> = {}): Expression<T, Paths | Unsigned<P>, X> {
     return new Expression({
       type: "window",
       expression: this.node,
@@ -89,15 +124,17 @@ export class FunctionCall<T, Paths extends string = never> extends Expression<T,
 type Unsigned<P extends string> = P extends `-${infer Name}` ? Name : P;
 
 export interface Window<P extends string = string> {
-  readonly partitionBy?: readonly (P | Expression<unknown, P>)[];
+  readonly partitionBy?: readonly (P | ExpressionOf<P, unknown>)[];
   /** `-` before a field means descending order. */
-  readonly orderBy?: readonly (P | Ordering<P>)[];
+  readonly orderBy?: readonly (P | Ordering<P, unknown>)[];
   /** `rows between unbounded preceding and current row`. */
   readonly frame?: string;
 }
 
-export class Ordering<Paths extends string = never> {
-  declare readonly [paths]: Paths;
+export interface Ordering<Paths extends string = never, X = never> extends Uses<Paths, X> {}
+
+// biome-ignore lint/correctness/noUnusedVariables: the interface above uses them.
+export class Ordering<Paths extends string = never, X = never> {
   readonly node: OrderNode;
 
   constructor(node: OrderNode) {
@@ -105,15 +142,31 @@ export class Ordering<Paths extends string = never> {
   }
 }
 
-/** The part of a queryset that expressions need: a query that can be a subquery. */
-export interface Subqueryable {
+export declare const rowType: unique symbol;
+export declare const outerPaths: unique symbol;
+
+/** A queryset that can be a subquery. `Row` is the type of its rows, `Outer` are the fields of the query around it. */
+export interface Subquery<out Row = unknown, out Outer extends string = string> {
+  readonly [rowType]: Row;
+  readonly [outerPaths]: Outer;
   readonly query: Query;
 }
 
 /** The type of an expression's result. */
 export type ResultOf<E> = E extends { readonly [result]: infer T } ? T : never;
-/** The fields that an expression reads. */
-export type PathsOf<E> = E extends { readonly [paths]: infer P } ? P & string : never;
+
+/** An expression that fits a value of type `T` of the model: the fields that it reads exist, and a field has a type that can be compared. */
+export interface Fitting<Fields extends string, Names extends string, Keys extends string>
+  extends Uses<Names, { readonly keys: Keys }> {
+  readonly [field]: Fields;
+  readonly [expressionMark]: true;
+  readonly node: ExpressionNode;
+}
+
+/** A field of the query around a subquery. */
+export interface OuterField<Path extends string> extends Expression<unknown> {
+  readonly [outerPath]: Path;
+}
 
 /** A field, for use in expressions: `F("stock").minus(1)`. */
 export function F<const Path extends string>(path: Path): Expression<PathRef<Path>, Path> {
@@ -121,7 +174,7 @@ export function F<const Path extends string>(path: Path): Expression<PathRef<Pat
 }
 
 /** A value as an expression. */
-export function value<T extends Operand>(given: T): Expression<T> {
+export function value<T extends Operand>(given: T): Expression<T, PathsOf<T>, ConditionsOf<T>> {
   return new Expression(given instanceof Expression ? given.node : { type: "value", value: given });
 }
 
@@ -137,11 +190,11 @@ export function operandNode(operand: Operand): ExpressionNode {
 }
 
 /** Strings are fields here, as in every function: `lower("title")`. */
-export function pathOrNode(given: string | Expression<unknown, string>): ExpressionNode {
+export function pathOrNode(given: string | ExpressionOf<string, unknown>): ExpressionNode {
   return given instanceof Expression ? given.node : { type: "path", path: checkPath(given) };
 }
 
-export function orderNode(given: string | Ordering<string> | Expression<unknown, string>): OrderNode {
+export function orderNode(given: string | Ordering<string, unknown> | AnyExpression): OrderNode {
   if (given instanceof Ordering) return given.node;
   if (given instanceof Expression) return { expression: given.node, descending: false };
   if (given === "?")
@@ -165,6 +218,6 @@ function checkFrame(frame: string): string {
 }
 
 /** The condition as an expression: true, false or null. */
-export function test<C extends Condition>(condition: C): Expression<boolean, PathsOf<C>> {
+export function test<const C extends Condition>(condition: C): Expression<boolean, PathsOf<C>, ConditionsOf<C>> {
   return new Expression({ type: "condition", condition: conditionOf(condition) });
 }

@@ -3,44 +3,48 @@
 import { FieldError } from "../errors.js";
 import type { CallNode, ConditionNode, ExpressionNode } from "../nodes.js";
 import {
+  type AnyExpression,
+  type Argument,
   checkPath,
   Expression,
   FunctionCall,
   type Operand,
+  type OuterField,
   operandNode,
   type PathRef,
-  type PathsOf,
   pathOrNode,
   type ResultOf,
-  type Subqueryable,
+  type Subquery,
 } from "./expression.js";
-import { type Condition, conditionOf } from "./q.js";
+import { type Condition, type ConditionsOf, conditionOf, type PathsOf } from "./q.js";
 
-type Of<P extends string> = P | Expression<unknown, P>;
-
-export function lower<const P extends string>(of: Of<P>): Expression<string, P> {
+export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("lower", [pathOrNode(of)], "text");
 }
 
-export function upper<const P extends string>(of: Of<P>): Expression<string, P> {
+export function upper<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("upper", [pathOrNode(of)], "text");
 }
 
-export function trim<const P extends string>(of: Of<P>): Expression<string, P> {
+export function trim<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("btrim", [pathOrNode(of)], "text");
 }
 
-export function length<const P extends string>(of: Of<P>): Expression<number, P> {
+export function length<const P extends string, X = never>(of: Argument<P, X>): Expression<number, P, X> {
   return call("length", [pathOrNode(of)], "integer");
 }
 
 /** Concatenates texts; null counts as empty. */
-export function concat<const P extends string>(...of: readonly Of<P>[]): Expression<string, P> {
+export function concat<const P extends string, X = never>(...of: readonly Argument<P, X>[]): Expression<string, P, X> {
   return call("concat", of.map(pathOrNode), "text");
 }
 
 /** `from` counts from 1. */
-export function substring<const P extends string>(of: Of<P>, from: number, count?: number): Expression<string, P> {
+export function substring<const P extends string, X = never>(
+  of: Argument<P, X>,
+  from: number,
+  count?: number,
+): Expression<string, P, X> {
   const range = count === undefined ? [from] : [from, count];
   return call(
     "substr",
@@ -49,44 +53,57 @@ export function substring<const P extends string>(of: Of<P>, from: number, count
   );
 }
 
-export function replace<const P extends string>(of: Of<P>, search: string, by: string): Expression<string, P> {
+export function replace<const P extends string, X = never>(
+  of: Argument<P, X>,
+  search: string,
+  by: string,
+): Expression<string, P, X> {
   return call("replace", [pathOrNode(of), operandNode(search), operandNode(by)], "text");
 }
 
-export function abs<const P extends string>(of: Of<P>): Expression<PathRef<P>, P> {
+export function abs<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
   return call("abs", [pathOrNode(of)]);
 }
 
-export function ceil<const P extends string>(of: Of<P>): Expression<PathRef<P>, P> {
+export function ceil<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
   return call("ceil", [pathOrNode(of)]);
 }
 
-export function floor<const P extends string>(of: Of<P>): Expression<PathRef<P>, P> {
+export function floor<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
   return call("floor", [pathOrNode(of)]);
 }
 
-export function round<const P extends string>(of: Of<P>): Expression<PathRef<P>, P> {
+export function round<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
   return call("round", [pathOrNode(of)]);
 }
 
 /** Returns the first argument that is not null. The first is a field or an expression, the others can be values. */
-export function coalesce<const P extends string, O extends Operand>(
-  of: Of<P>,
+export function coalesce<const P extends string, O extends Operand, X = never>(
+  of: Argument<P, X>,
   ...others: readonly O[]
-): Expression<PathRef<P> | (O extends Expression<unknown, string> ? ResultOf<O> : O), P | PathsOf<O>> {
+): Expression<PathRef<P> | (O extends AnyExpression ? ResultOf<O> : O), P | PathsOf<O>, X | ConditionsOf<O>> {
   return call("coalesce", [pathOrNode(of), ...others.map(operandNode)]);
 }
 
 /** Returns null if both are equal, otherwise the first. */
-export function nullIf<const P extends string>(of: Of<P>, other: Operand): Expression<PathRef<P> | null, P> {
+export function nullIf<const P extends string, O extends Operand, X = never>(
+  of: Argument<P, X>,
+  other: O,
+): Expression<PathRef<P> | null, P | PathsOf<O>, X | ConditionsOf<O>> {
   return call("nullif", [pathOrNode(of), operandNode(other)]);
 }
 
-export function greatest<const P extends string>(first: Of<P>, ...others: readonly Of<P>[]): Expression<PathRef<P>, P> {
+export function greatest<const P extends string, X = never>(
+  first: Argument<P, X>,
+  ...others: readonly Argument<P, X>[]
+): Expression<PathRef<P>, P, X> {
   return call("greatest", [first, ...others].map(pathOrNode));
 }
 
-export function least<const P extends string>(first: Of<P>, ...others: readonly Of<P>[]): Expression<PathRef<P>, P> {
+export function least<const P extends string, X = never>(
+  first: Argument<P, X>,
+  ...others: readonly Argument<P, X>[]
+): Expression<PathRef<P>, P, X> {
   return call("least", [first, ...others].map(pathOrNode));
 }
 
@@ -99,12 +116,18 @@ const units = ["year", "quarter", "month", "week", "day", "hour", "minute", "sec
 export type TimeUnit = (typeof units)[number];
 
 /** A part of a date: `extract("year", "createdAt")`. */
-export function extract<const P extends string>(unit: TimeUnit, of: Of<P>): Expression<number, P> {
+export function extract<const P extends string, X = never>(
+  unit: TimeUnit,
+  of: Argument<P, X>,
+): Expression<number, P, X> {
   return new Expression({ type: "extract", part: checkUnit(unit), expression: pathOrNode(of) });
 }
 
 /** Truncates a time to the start of its year, month, day and so on, in UTC. */
-export function truncate<const P extends string>(unit: TimeUnit, of: Of<P>): Expression<Date, P> {
+export function truncate<const P extends string, X = never>(
+  unit: TimeUnit,
+  of: Argument<P, X>,
+): Expression<Date, P, X> {
   const args: ExpressionNode[] = [operandNode(checkUnit(unit)), pathOrNode(of), operandNode("UTC")];
   return call("date_trunc", args, "datetime");
 }
@@ -138,10 +161,10 @@ interface CastResults {
   json: unknown;
 }
 
-export function castTo<K extends keyof typeof castTypes, const P extends string>(
-  of: Of<P>,
+export function castTo<K extends keyof typeof castTypes, const P extends string, X = never>(
+  of: Argument<P, X>,
   type: K,
-): Expression<CastResults[K], P> {
+): Expression<CastResults[K], P, X> {
   const sqlType = Object.hasOwn(castTypes, type) ? castTypes[type] : undefined;
   if (sqlType === undefined) throw new FieldError(`castTo takes one of ${Object.keys(castTypes).join(", ")}`);
   return new Expression(cast(pathOrNode(of), sqlType));
@@ -152,7 +175,10 @@ function cast(expression: ExpressionNode, sqlType: string): ExpressionNode {
 }
 
 /** `when({ stock: 0 }, "sold out").when({ stock__lt: 5 }, "few left").otherwise("in stock")` */
-export function when<T extends Operand>(condition: Condition, then: T): Cases<Plain<T>> {
+export function when<const C extends Condition, T extends Operand>(
+  condition: C,
+  then: T,
+): Cases<Plain<T>, PathsOf<C | T>, ConditionsOf<C | T>> {
   return new Cases<Plain<T>>([]).when(condition, then);
 }
 
@@ -163,8 +189,8 @@ type Plain<T> = T extends string
     ? number
     : T extends boolean
       ? boolean
-      : T extends Expression<infer R, string>
-        ? R
+      : T extends AnyExpression
+        ? ResultOf<T>
         : T;
 
 interface Branch {
@@ -172,7 +198,7 @@ interface Branch {
   readonly value: ExpressionNode;
 }
 
-export class Cases<T> extends Expression<T | null> {
+export class Cases<T, P extends string = never, X = never> extends Expression<T | null, P, X> {
   readonly #branches: readonly Branch[];
 
   constructor(branches: readonly Branch[]) {
@@ -180,38 +206,56 @@ export class Cases<T> extends Expression<T | null> {
     this.#branches = branches;
   }
 
-  when<U extends Operand>(condition: Condition, then: U): Cases<T | Plain<U>> {
+  when<const C extends Condition, U extends Operand>(
+    condition: C,
+    then: U,
+  ): Cases<T | Plain<U>, P | PathsOf<C | U>, X | ConditionsOf<C | U>> {
     return new Cases([...this.#branches, { when: conditionOf(condition), value: operandNode(then) }]);
   }
 
-  otherwise<U extends Operand>(value: U): Expression<T | Plain<U>> {
+  otherwise<U extends Operand>(value: U): Expression<T | Plain<U>, P | PathsOf<U>, X | ConditionsOf<U>> {
     return new Expression({ type: "case", branches: this.#branches, otherwise: operandNode(value) });
   }
 }
 
 /** A field of the query around a subquery. */
-export function outer(path: string): Expression<unknown> {
-  return new Expression({ type: "outer", path: checkPath(path) });
+export function outer<const Path extends string>(path: Path): OuterField<Path> {
+  return new Expression({ type: "outer", path: checkPath(path) }) as OuterField<Path>;
 }
 
 /** The value of a queryset with one column and at most one row: `subquery(Book.objects.filter({ author: outer("id") }).values("title").limit(1))`. */
-export function subquery<T = unknown>(of: Subqueryable): Expression<T | null> {
+export function subquery<Row, const P extends string>(of: Subquery<Row, P>): Expression<Single<Row> | null, P>;
+export function subquery<T>(of: Subquery): Expression<T | null>;
+export function subquery(of: Subquery): Expression<unknown> {
   return new Expression({ type: "subquery", query: of.query });
 }
 
+/** The value in a row of one column. */
+type Single<Row> = Row extends { readonly pk: infer Key }
+  ? Key
+  : Row extends readonly (infer Item)[]
+    ? Item
+    : Row extends Scalar
+      ? Row
+      : Row[keyof Row];
+type Scalar = string | number | bigint | boolean | Date | Uint8Array | null;
+
 /** True if a queryset has rows. */
-export function exists(of: Subqueryable): Expression<boolean> {
+export function exists<const P extends string = never>(of: Subquery<unknown, P>): Expression<boolean, P> {
   return new Expression({ type: "exists", query: of.query });
 }
 
 /** The rank of a text for a search, to order by. */
-export function searchRank<const P extends string>(of: Of<P>, query: string): Expression<number, P> {
+export function searchRank<const P extends string, X = never>(
+  of: Argument<P, X>,
+  query: string,
+): Expression<number, P, X> {
   const vector: ExpressionNode = call("to_tsvector", [pathOrNode(of)]).node;
   return call("ts_rank", [vector, call("websearch_to_tsquery", [operandNode(query)]).node], "float");
 }
 
 /** A function by its name, with fields or expressions as arguments: `fn<number>("similarity", "title", value("dun"))`. */
-export function fn<T>(name: string, ...args: readonly (string | Expression<unknown, string>)[]): Expression<T> {
+export function fn<T>(name: string, ...args: readonly Argument<string, unknown>[]): Expression<T> {
   if (!/^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?$/.test(name)) {
     throw new FieldError("the name of a function takes letters, digits and underscores, with a schema before a dot");
   }
@@ -230,34 +274,40 @@ export function denseRank(): FunctionCall<number> {
   return windowCall("dense_rank", [], "integer");
 }
 
-export function lag<const P extends string>(of: Of<P>, by = 1): FunctionCall<PathRef<P> | null, P> {
+export function lag<const P extends string, X = never>(
+  of: Argument<P, X>,
+  by = 1,
+): FunctionCall<PathRef<P> | null, P, X> {
   return windowCall("lag", [pathOrNode(of), cast(operandNode(by), "integer")]);
 }
 
-export function lead<const P extends string>(of: Of<P>, by = 1): FunctionCall<PathRef<P> | null, P> {
+export function lead<const P extends string, X = never>(
+  of: Argument<P, X>,
+  by = 1,
+): FunctionCall<PathRef<P> | null, P, X> {
   return windowCall("lead", [pathOrNode(of), cast(operandNode(by), "integer")]);
 }
 
-export function firstValue<const P extends string>(of: Of<P>): FunctionCall<PathRef<P>, P> {
+export function firstValue<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P>, P, X> {
   return windowCall("first_value", [pathOrNode(of)]);
 }
 
-export function lastValue<const P extends string>(of: Of<P>): FunctionCall<PathRef<P>, P> {
+export function lastValue<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P>, P, X> {
   return windowCall("last_value", [pathOrNode(of)]);
 }
 
-function windowCall<T, P extends string = never>(
+function windowCall<T, P extends string = never, X = never>(
   name: string,
   args: readonly ExpressionNode[],
   result?: CallNode["result"],
-): FunctionCall<T, P> {
-  return new FunctionCall<T, P>({ type: "call", name, args, aggregate: false, ...(result ? { result } : {}) });
+): FunctionCall<T, P, X> {
+  return new FunctionCall<T, P, X>({ type: "call", name, args, aggregate: false, ...(result ? { result } : {}) });
 }
 
-function call<T, P extends string>(
+function call<T, P extends string, X = never>(
   name: string,
   args: readonly ExpressionNode[],
   result?: CallNode["result"],
-): Expression<T, P> {
-  return new Expression<T, P>({ type: "call", name, args, aggregate: false, ...(result ? { result } : {}) });
+): Expression<T, P, X> {
+  return new Expression<T, P, X>({ type: "call", name, args, aggregate: false, ...(result ? { result } : {}) });
 }

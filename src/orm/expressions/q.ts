@@ -1,45 +1,69 @@
 import { FieldError } from "../errors.js";
 import type { ConditionNode, ExpressionNode } from "../nodes.js";
 
-declare const lookups: unique symbol;
+declare const paths: unique symbol;
+declare const conditions: unique symbol;
 /** A mark on the type of every expression. The property `node` is not enough: a column may have that name. */
 export declare const expressionMark: unique symbol;
 
 /** Lookups as an object: `{ year__gte: 2000 }`. All of them must hold. */
 export type Lookups = Readonly<Record<string, unknown>>;
 
-/** A condition that can be combined: `Q({ year: 2000 }).or({ year: null })`. `W` are the lookups in it. */
-export interface Q<W = object> {
-  readonly [lookups]: W;
+/**
+ * The names that an expression or a `Q` uses. They are checked when the model is known. `Paths` are fields, `Conditions`
+ * are lookups.
+ */
+export interface Uses<Paths extends string, Conditions> {
+  readonly [paths]: Paths;
+  readonly [conditions]: Conditions;
+}
+
+/** Lookups that start at the model of the query. */
+export interface Given<W> {
+  readonly keys: keyof W;
+  readonly lookups: W;
+}
+
+/** Lookups that start where a path leads: those in the filter of an aggregate. */
+export interface GivenAt<Path extends string, W> {
+  readonly keys: never;
+  readonly lookups: W;
+  readonly path: Path;
+}
+
+/** The fields that an expression reads. */
+export type PathsOf<E> = E extends { readonly [paths]: infer P } ? P & string : never;
+/** The lookups in an expression or a condition. */
+export type ConditionsOf<C> = C extends { readonly [conditions]: infer X } ? X : C extends Operable ? never : Given<C>;
+/** The lookups in the filter of an aggregate over a path. */
+export type ConditionsAt<Path extends string, C> =
+  ConditionsOf<C> extends infer X ? (X extends { readonly lookups: infer W } ? GivenAt<Path, W> : never) : never;
+type Operable = string | number | bigint | boolean | Date | null;
+
+/** A condition that can be combined: `Q({ year: 2000 }).or({ year: null })`. */
+export interface Q<X = unknown, P extends string = string> extends Uses<P, X> {
   readonly condition: ConditionNode;
-  and<const C extends readonly Condition[]>(...others: C): Q<W | LookupsOf<C[number]>>;
-  or<const C extends readonly Condition[]>(...others: C): Q<W | LookupsOf<C[number]>>;
-  not(): Q<W>;
+  and<const C extends readonly Condition[]>(...others: C): Q<X | ConditionsOf<C[number]>, P | PathsOf<C[number]>>;
+  or<const C extends readonly Condition[]>(...others: C): Q<X | ConditionsOf<C[number]>, P | PathsOf<C[number]>>;
+  not(): Q<X, P>;
 }
 
 /** The argument of `filter` and similar methods: lookups, a `Q`, or a boolean expression. */
-export type Condition = Lookups | Q<object> | BooleanExpression;
+export type Condition = Lookups | Q | BooleanExpression;
 
 interface BooleanExpression {
   readonly [expressionMark]: true;
   readonly node: ExpressionNode;
 }
 
-/** Anything made with `Q`. */
-export interface AnyQ {
-  readonly [lookups]: unknown;
-}
-
-export type LookupsOf<C> = C extends { readonly [lookups]: infer W } ? W : C extends BooleanExpression ? never : C;
-
 interface QMaker {
-  <const W extends Lookups>(where: W): Q<W>;
+  <const W extends Lookups>(where: W): Q<Given<W>, never>;
   /** All of the conditions. */
-  and<const C extends readonly Condition[]>(...conditions: C): Q<LookupsOf<C[number]>>;
+  and<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** At least one of the conditions. */
-  or<const C extends readonly Condition[]>(...conditions: C): Q<LookupsOf<C[number]>>;
+  or<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** The opposite of the condition; true if the condition is null. */
-  not<const C extends Condition>(condition: C): Q<LookupsOf<C>>;
+  not<const C extends Condition>(condition: C): Q<ConditionsOf<C>, PathsOf<C>>;
 }
 
 class QImplementation {

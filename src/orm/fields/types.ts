@@ -3,6 +3,7 @@
 declare const types: unique symbol;
 export declare const fieldsOf: unique symbol;
 export declare const presence: unique symbol;
+export declare const tableOf: unique symbol;
 
 /** The properties of a field besides its type. */
 export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
@@ -59,6 +60,10 @@ export type Relational = "toOne" | "toMany" | "reverseOne";
 /** The names of the fields that are not relations. */
 export type ColumnNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? never : K }[keyof F] & string;
 export type RelationNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? K : never }[keyof F] & string;
+export type ToManyNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toMany" ? K : never }[keyof F] & string;
+export type SingleNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" | "reverseOne" ? K : never }[keyof F] &
+  string;
+export type JsonNames<F> = { [K in keyof F]: KindOf<F[K]> extends "json" ? K : never }[keyof F] & string;
 export type ToOneNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" ? K : never }[keyof F] & string;
 
 /** The property that holds the key of a relation: `author` has `authorId`, `parent_book` has `parent_book_id`. */

@@ -10,7 +10,17 @@ import type {
 } from "../../validation/body-validator.js";
 import type { FieldsBody } from "../body/body-types.js";
 import type { DoesNotExist, MultipleObjectsReturned } from "../errors.js";
-import type { FlagsOf, fieldsOf, KindOf, PrimaryKey, presence, RelationNames, TargetOf } from "../fields/types.js";
+import type {
+  FlagsOf,
+  fieldsOf,
+  KindOf,
+  PrimaryKey,
+  presence,
+  RelationNames,
+  TargetOf,
+  ToManyNames,
+  tableOf,
+} from "../fields/types.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ModelMeta } from "../meta.js";
 import type { QuerySet } from "../query/queryset.js";
@@ -25,9 +35,11 @@ import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readModelOptions } from "./options.js";
 
 /** The methods of every model instance. */
-export interface ModelInstance<F> {
+export interface ModelInstance<F, Table extends string = string> {
   /** @internal Known to the compiler only. */
   readonly [fieldsOf]?: F;
+  /** @internal Known to the compiler only: distinguishes models with the same fields. */
+  readonly [tableOf]?: Table;
   /** @internal Known to the compiler only: distinguishes a loaded row from a promise of one. */
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
@@ -46,8 +58,6 @@ export interface ModelInstance<F> {
   [toResponseSymbol](request: Request): Response;
 }
 
-type ToManyNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toMany" ? K : never }[keyof F] & string;
-
 type RelationProperty<Field> =
   KindOf<Field> extends "toMany"
     ? RelatedSet<TargetOf<Field>>
@@ -60,13 +70,13 @@ type RelationProperty<Field> =
 /** The properties of an instance: its columns, the keys of its relations, and the relations. */
 export type ModelProperties<F> = ColumnValues<F> & { [K in RelationNames<F>]: RelationProperty<F[K]> };
 
-type Instance<F> = ModelInstance<F> & ModelProperties<F>;
+type Instance<F, Table extends string> = ModelInstance<F, Table> & ModelProperties<F>;
 
 /** The class that `Model` returns; models extend it. */
-export interface ModelClass<F> {
-  new (values?: Partial<CreateInput<Instance<F>>>): Instance<F>;
+export interface ModelClass<F, Table extends string = string> {
+  new (values?: Partial<CreateInput<Instance<F, Table>>>): Instance<F, Table>;
   /** A queryset of all rows: the start of every query. */
-  readonly objects: QuerySet<Instance<F>>;
+  readonly objects: QuerySet<Instance<F, Table>>;
   /** The model's metadata: columns, relations, indexes. */
   readonly meta: ModelMeta;
   /** Thrown by `get` if no row matches; each model has its own class. */
@@ -99,11 +109,11 @@ export function Model<const Table extends string, F extends object>(
   table: Table,
   fields: F,
   options?: ModelOptions<keyof F & string>,
-): ModelClass<F> {
+): ModelClass<F, Table> {
   checkIdentifier("the name of a table", table);
   // Only the names are checked: a getter among the fields may lead to a model that is declared later.
   for (const name of Object.keys(fields)) checkFieldName(table, name);
   const base = class extends BaseModel {};
   declare(base, { table, fields, options: readModelOptions(table, options) });
-  return base as unknown as ModelClass<F>;
+  return base as unknown as ModelClass<F, Table>;
 }

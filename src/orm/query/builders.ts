@@ -6,8 +6,8 @@ import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
-import { Expression, orderNode, type Subqueryable } from "../expressions/expression.js";
-import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames } from "../fields/types.js";
+import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
+import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames, tableOf } from "../fields/types.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
 import type {
@@ -21,7 +21,8 @@ import type {
   Selection,
 } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
-import type { ColumnName } from "./row-types.js";
+import type { ColumnName } from "./path-types.js";
+import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row-types.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -188,11 +189,29 @@ function addRelated(meta: ModelMeta, tree: RelatedTree, parts: readonly string[]
 }
 
 declare const prefetchPath: unique symbol;
+declare const prefetchRow: unique symbol;
 
 /** A relation to load with a query of its own: `prefetch("books", Book.objects.filter({ year__gte: 2000 }))`. */
-export interface Prefetch<Path extends string> {
+export interface Prefetch<Path extends string, Row = unknown> {
   readonly [prefetchPath]: Path;
+  readonly [prefetchRow]: Row;
 }
+
+/** A path of relations, or a prefetch whose query is for the model that its path leads to. */
+export type CheckedPrefetch<M, P> = P extends string
+  ? CheckedRelation<M, P>
+  : P extends Prefetch<infer Path, infer Row>
+    ? [RelationTarget<FieldsOf<M>, Path>] extends [never]
+      ? NoInfer<Prefetch<RelationSuggestions<FieldsOf<M>, Path>>>
+      : Row extends Pick<RelationTarget<FieldsOf<M>, Path>, TableMark<RelationTarget<FieldsOf<M>, Path>>>
+        ? P
+        : NoInfer<Prefetch<Path, RelationTarget<FieldsOf<M>, Path>>>
+    : never;
+
+type TableMark<Target> = Extract<typeof tableOf, keyof Target>;
+
+/** The path of an argument of `prefetchRelated`. */
+export type PrefetchPath<P> = P extends Prefetch<infer Path> ? Path : P extends string ? P : never;
 
 interface PrefetchRequest {
   readonly path: string;
@@ -209,8 +228,8 @@ class PrefetchWithQuery implements PrefetchRequest {
   }
 }
 
-export function prefetch<const Path extends string>(path: Path, queryset: Subqueryable): Prefetch<Path> {
-  return new PrefetchWithQuery(path, queryset.query) as unknown as Prefetch<Path>;
+export function prefetch<const Path extends string, Row>(path: Path, queryset: Subquery<Row>): Prefetch<Path, Row> {
+  return new PrefetchWithQuery(path, queryset.query) as unknown as Prefetch<Path, Row>;
 }
 
 export function prefetchRelated(query: Query, paths: readonly unknown[]): Query {

@@ -1,22 +1,37 @@
 /**
  * The types of names such as `author__country__name`. The compiler's work depends on the names in use, not on all
- * possible names.
+ * possible names. The names that editors suggest are computed only for a name that does not exist, such as one that is
+ * being typed.
  */
 
-import type { PathRef, PathsOf, ResultOf } from "../expressions/expression.js";
+import type { PathRef, ResultOf } from "../expressions/expression.js";
 import type {
   ColumnNames,
   FieldsOf,
   ForeignKeyValue,
+  JsonNames,
   KeyAttribute,
   KindOf,
   OutOf,
   PrimaryKey,
   RelationNames,
   RelationOfAttribute,
+  SingleNames,
   TargetFields,
   ToOneNames,
 } from "../fields/types.js";
+
+declare const anyName: unique symbol;
+
+/**
+ * A name that nothing has. It is part of the constraint `Name`, and so of the type that the compiler takes for a type
+ * parameter when it compares two querysets. There the methods do not depend on the model (`Unless`), so that a
+ * queryset is compared by its model, its rows and its annotations alone. That takes nine tenths of the compiler's work
+ * from the declaration of a model.
+ */
+export type AnyName = typeof anyName;
+export type Name = PropertyKey;
+export type Unless<K, Otherwise, Type> = [AnyName] extends [K] ? Otherwise : Type;
 
 /** A name that does not exist; the compiler shows this in its message. */
 export interface NoSuchField<Name extends string> {
@@ -30,11 +45,13 @@ export type PathValue<F, A, Path extends string> = Path extends keyof A
     ? PrimaryKey<F>
     : Path extends keyof F
       ? FieldValue<F[Path]>
-      : RelationOfAttribute<F, Path> extends infer Relation extends keyof F & string
-        ? [Relation] extends [never]
-          ? ThroughRelation<F, Path>
-          : ForeignKeyValue<F[Relation]>
-        : ThroughRelation<F, Path>;
+      : Path extends `${infer Head}__${infer Rest}`
+        ? ThroughField<F, Path, Head, Rest>
+        : RelationOfAttribute<F, Path> extends infer Relation extends keyof F & string
+          ? [Relation] extends [never]
+            ? NoSuchField<Path>
+            : ForeignKeyValue<F[Relation]>
+          : NoSuchField<Path>;
 
 type FieldValue<Field> =
   KindOf<Field> extends "toOne"
@@ -43,16 +60,14 @@ type FieldValue<Field> =
       ? PrimaryKey<TargetFields<Field>> | null
       : OutOf<Field>;
 
-type ThroughRelation<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
-  ? Head extends RelationNames<F>
-    ? KindOf<F[Head]> extends "toOne"
-      ? MaybeNull<F[Head], PathValue<TargetFields<F[Head]>, unknown, Rest>>
-      : PathValue<TargetFields<F[Head]>, unknown, Rest> | null
-    : Head extends ColumnNames<F>
-      ? KindOf<F[Head]> extends "json"
+type ThroughField<F, Path extends string, Head extends string, Rest extends string> = Head extends keyof F
+  ? KindOf<F[Head]> extends "toOne"
+    ? MaybeNull<F[Head], PathValue<TargetFields<F[Head]>, unknown, Rest>>
+    : KindOf<F[Head]> extends "toMany" | "reverseOne"
+      ? PathValue<TargetFields<F[Head]>, unknown, Rest> | null
+      : KindOf<F[Head]> extends "json"
         ? JsonValue<OutOf<F[Head]>, Rest>
         : NoSuchField<Path>
-      : NoSuchField<Path>
   : NoSuchField<Path>;
 
 type MaybeNull<Field, Value> = null extends ForeignKeyValue<Field> ? Value | null : Value;
@@ -76,30 +91,96 @@ type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
         : never
     : never;
 
-/** The path if it exists; otherwise a type that makes the compiler report an error. */
+/** The path if it exists; otherwise the names that exist, which the compiler and editors show. */
 export type CheckedPath<F, A, Path> = Path extends string
-  ? PathValue<F, A, Path> extends NoSuchField<string>
-    ? NoSuchField<Path>
+  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | null]
+    ? NoInfer<Suggestions<F, A, Path>>
     : Path
-  : Path;
+  : never;
+
+/** A path on which there is at most one row: `author__country__name`, not `tags__name`. */
+export type CheckedSinglePath<F, A, Path> = Path extends string
+  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | null]
+    ? NoInfer<SingleSuggestions<F, A, Path>>
+    : LeadsToMany<F, A, Path> extends true
+      ? NoInfer<SingleSuggestions<F, A, Path>>
+      : Path
+  : never;
+
+type LeadsToMany<F, A, Path extends string> = Path extends keyof A
+  ? false
+  : Path extends `${infer Head}__${infer Rest}`
+    ? Head extends keyof F
+      ? KindOf<F[Head]> extends "toMany"
+        ? true
+        : KindOf<F[Head]> extends "toOne" | "reverseOne"
+          ? LeadsToMany<TargetFields<F[Head]>, unknown, Rest>
+          : false
+      : false
+    : Path extends keyof F
+      ? KindOf<F[Path]> extends "toMany"
+        ? true
+        : false
+      : false;
 
 /** Paths for `orderBy`: with `-` in front for descending; `?` is random. */
-export type CheckedOrder<F, A, Path> = Path extends "?"
-  ? Path
-  : Path extends `-${infer Name}`
-    ? CheckedPath<F, A, Name> extends Name
-      ? Path
-      : NoSuchField<Name>
-    : Path extends string
-      ? CheckedPath<F, A, Path>
-      : CheckedExpression<F, A, Path>;
+export type CheckedOrderPath<F, A, Key extends string> = Key extends "?"
+  ? Key
+  : Key extends `-${infer Name}`
+    ? `-${CheckedSinglePath<F, A, Name>}`
+    : Key extends ""
+      ? OrderNames<F, A>
+      : string extends Key
+        ? OrderNames<F, A>
+        : CheckedSinglePath<F, A, Key>;
 
-/** An expression if every field it reads exists. */
-export type CheckedExpression<F, A, E> = [PathsOf<E>] extends [never]
-  ? E
-  : { [P in PathsOf<E>]: CheckedPath<F, A, P> }[PathsOf<E>] extends PathsOf<E>
-    ? E
-    : NoSuchField<PathsOf<E>>;
+type OrderNames<F, A> = SingleSuggestions<F, A, ""> extends infer Names extends string ? Names | `-${Names}` : never;
+
+/** The names that a model offers: its fields, the keys of its relations, annotations. */
+export type OwnNames<F, A = unknown> = ((keyof F | keyof A) & string) | KeyAttribute<ToOneNames<F>>;
+type OwnSingleNames<F, A = unknown> =
+  | ColumnNames<F>
+  | SingleNames<F>
+  | KeyAttribute<ToOneNames<F>>
+  | (keyof A & string);
+
+/** The names that continue a path, through one more relation; through two if nothing of the path is known. */
+export type Suggestions<F, A, Path extends string> = string extends Path
+  ? DeepNames<F, A>
+  : KnownSuggestions<F, A, Path>;
+
+type DeepNames<F, A> =
+  | OwnNames<F, A>
+  | { [K in RelationNames<F>]: `${K}__${NamesWithin<TargetFields<F[K]>, unknown>}` }[RelationNames<F>];
+
+type KnownSuggestions<F, A, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+  ? Head extends RelationNames<F>
+    ? `${Head}__${KnownSuggestions<TargetFields<F[Head]>, unknown, Rest>}`
+    : NamesWithin<F, A>
+  : NamesWithin<F, A>;
+
+export type NamesWithin<F, A> =
+  | OwnNames<F, A>
+  | { [K in RelationNames<F>]: `${K}__${OwnNames<TargetFields<F[K]>>}` }[RelationNames<F>];
+
+type SingleSuggestions<F, A, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+  ? Head extends SingleNames<F>
+    ? `${Head}__${SingleSuggestions<TargetFields<F[Head]>, unknown, Rest>}`
+    : SingleNamesWithin<F, A>
+  : SingleNamesWithin<F, A>;
+
+type SingleNamesWithin<F, A> =
+  | OwnSingleNames<F, A>
+  | { [K in SingleNames<F>]: `${K}__${OwnSingleNames<TargetFields<F[K]>>}` }[SingleNames<F>];
+
+/** Names that may exist, without a limit of depth: exact for the model and its relations, any text after that. */
+export type NamePattern<F, A> =
+  | OwnNames<F, A>
+  | "pk"
+  | JsonKeys<F>
+  | { [K in RelationNames<F>]: `${K}__${PatternAfter<TargetFields<F[K]>>}` }[RelationNames<F>];
+type PatternAfter<F> = OwnNames<F> | "pk" | `${RelationNames<F> | JsonNames<F>}__${string}`;
+type JsonKeys<F> = `${JsonNames<F>}__${string}`;
 
 /** The type of an expression's result on a model. References to fields are resolved on that model. */
 export type ExpressionValue<F, A, E> = Deref<F, A, ResultOf<E>>;
@@ -107,5 +188,5 @@ export type ExpressionValue<F, A, E> = Deref<F, A, ResultOf<E>>;
 type Deref<F, A, T> =
   T extends PathRef<infer Path> ? PathValue<F, A, Path> : T extends PathRef<infer Path>[] ? PathValue<F, A, Path>[] : T;
 
-/** The names that editors suggest: the model's own columns and the keys of its relations. */
-export type OwnNames<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;
+/** The names of columns, by field or by attribute. */
+export type ColumnName<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;

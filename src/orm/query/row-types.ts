@@ -1,6 +1,5 @@
 /** The types of values that are written to rows and read from them. */
 
-import type { Expression } from "../expressions/expression.js";
 import type {
   ColumnNames,
   FieldsOf,
@@ -12,10 +11,12 @@ import type {
   OutOf,
   PrimaryKey,
   RelationNames,
+  SingleNames,
   TargetFields,
   TargetOf,
   ToOneNames,
 } from "../fields/types.js";
+import type { ExpressionFor } from "./condition-types.js";
 
 /** The columns of a row, as properties. */
 export type ColumnValues<F> = { [K in ColumnNames<F>]: OutOf<F[K]> } & {
@@ -63,53 +64,75 @@ type IntersectEach<F, Names extends keyof F & string> = (
   ? Value
   : never;
 
-type Writable<T> = T | Expression<unknown, string>;
+type Writable<M, T> = T | ExpressionFor<M, unknown, T>;
 
 /** The argument of `update`: any columns, with values or expressions. */
 export type UpdateInput<M> = {
-  readonly [K in Exclude<ColumnNames<FieldsOf<M>>, Locked<FieldsOf<M>>>]?: Writable<Input<FieldsOf<M>[K]>> | undefined;
-} & { readonly [K in ToOneNames<FieldsOf<M>>]?: Writable<RelationInput<FieldsOf<M>[K]>> | undefined } & {
-  readonly [K in ToOneNames<FieldsOf<M>> as KeyAttribute<K>]?: Writable<KeyInput<FieldsOf<M>[K]>> | undefined;
+  readonly [K in Exclude<ColumnNames<FieldsOf<M>>, Locked<FieldsOf<M>>>]?:
+    | Writable<M, Input<FieldsOf<M>[K]>>
+    | undefined;
+} & { readonly [K in ToOneNames<FieldsOf<M>>]?: Writable<M, RelationInput<FieldsOf<M>[K]>> | undefined } & {
+  readonly [K in ToOneNames<FieldsOf<M>> as KeyAttribute<K>]?: Writable<M, KeyInput<FieldsOf<M>[K]>> | undefined;
 };
 
-/** The names of columns, by field or by attribute. */
-export type ColumnName<M> = ColumnNames<FieldsOf<M>> | ToOneNames<FieldsOf<M>> | KeyAttribute<ToOneNames<FieldsOf<M>>>;
+/** A path of to-one relations: `author`, `author__country`. Otherwise the paths that exist, which editors suggest. */
+export type CheckedToOne<M, Path> = Path extends string
+  ? IsToOne<FieldsOf<M>, Path> extends true
+    ? Path
+    : NoInfer<ToOneSuggestions<FieldsOf<M>, Path>>
+  : never;
 
-/** A path of to-one relations: `author`, `author__country`. */
-export type ToOnePath<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+type IsToOne<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+  ? Head extends keyof F
+    ? KindOf<F[Head]> extends "toOne" | "reverseOne"
+      ? IsToOne<TargetFields<F[Head]>, Rest>
+      : false
+    : false
+  : Path extends keyof F
+    ? KindOf<F[Path]> extends "toOne" | "reverseOne"
+      ? true
+      : false
+    : false;
+
+type ToOneSuggestions<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
   ? Head extends SingleNames<F>
-    ? ToOnePath<TargetFields<F[Head]>, Rest> extends Rest
-      ? Path
-      : NoSuchRelation<Rest>
-    : NoSuchRelation<Head>
-  : Path extends SingleNames<F>
-    ? Path
-    : NoSuchRelation<Path>;
+    ? `${Head}__${ToOneSuggestions<TargetFields<F[Head]>, Rest>}`
+    : ToOneWithin<F>
+  : ToOneWithin<F>;
+type ToOneWithin<F> =
+  | SingleNames<F>
+  | { [K in SingleNames<F>]: `${K}__${SingleNames<TargetFields<F[K]>>}` }[SingleNames<F>];
 
-/** A path of relations of any kind. */
-export type RelationPath<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+/** A path of relations of any kind. Otherwise the paths that exist, which editors suggest. */
+export type CheckedRelation<M, Path> = Path extends string
+  ? [RelationTarget<FieldsOf<M>, Path>] extends [never]
+    ? NoInfer<RelationSuggestions<FieldsOf<M>, Path>>
+    : Path
+  : never;
+
+/** The instances at the end of a path of relations; never if there is no such path. */
+export type RelationTarget<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
+  ? Head extends keyof F
+    ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne"
+      ? RelationTarget<TargetFields<F[Head]>, Rest>
+      : never
+    : never
+  : Path extends keyof F
+    ? TargetOf<F[Path]>
+    : never;
+
+export type RelationSuggestions<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
   ? Head extends RelationNames<F>
-    ? RelationPath<TargetFields<F[Head]>, Rest> extends Rest
-      ? Path
-      : NoSuchRelation<Rest>
-    : NoSuchRelation<Head>
-  : Path extends RelationNames<F>
-    ? Path
-    : NoSuchRelation<Path>;
-
-/** A relation that does not exist, or leads to many where one is needed; the compiler shows this in its message. */
-export interface NoSuchRelation<Name extends string> {
-  readonly "no such relation": Name;
-}
-
-export type SingleNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" | "reverseOne" ? K : never }[keyof F] &
-  string;
+    ? `${Head}__${RelationSuggestions<TargetFields<F[Head]>, Rest>}`
+    : RelationsWithin<F>
+  : RelationsWithin<F>;
+type RelationsWithin<F> =
+  | RelationNames<F>
+  | { [K in RelationNames<F>]: `${K}__${RelationNames<TargetFields<F[K]>>}` }[RelationNames<F>];
 
 /** A row with loaded relations: each property holds the related rows instead of a promise. */
-export type WithRelated<F, Row, Path extends string> = Row & LoadedRelations<F, Path>;
-
-type LoadedRelations<F, Path extends string> = {
-  readonly [K in Path as HeadOf<K>]: LoadedRelation<F, HeadOf<K>, TailOf<K>>;
+export type WithRelated<M, Row, Path extends string> = Row & {
+  readonly [K in Path as HeadOf<K>]: LoadedRelation<FieldsOf<M>, HeadOf<K>, TailOf<K>>;
 };
 
 type HeadOf<Path extends string> = Path extends `${infer Head}__${string}` ? Head : Path;
@@ -127,7 +150,7 @@ type LoadedRelation<F, Name extends string, Rest extends string> = Name extends 
 
 type LoadedTarget<Field, Rest extends string> = [Rest] extends [never]
   ? TargetOf<Field>
-  : WithRelated<TargetFields<Field>, TargetOf<Field>, Rest>;
+  : WithRelated<TargetOf<Field>, TargetOf<Field>, Rest>;
 
 /** The type of a model's primary key, by the class of its instances. */
 export type KeyOf<M> = PrimaryKey<FieldsOf<M>>;

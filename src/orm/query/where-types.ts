@@ -1,18 +1,17 @@
 /** The types of lookups: `{ year__gte: 2000, author__name__icontains: "le guin" }`. */
 
-import type { Expression, Subqueryable } from "../expressions/expression.js";
-import type { AnyQ, LookupsOf } from "../expressions/q.js";
+import type { AnyExpression, Subquery } from "../expressions/expression.js";
 import type {
-  ColumnNames,
-  FieldsOf,
   FlagsOf,
   InOf,
+  KeyAttribute,
   KindOf,
   PrimaryKey,
   RelationNames,
   RelationOfAttribute,
   TargetFields,
   TargetOf,
+  ToOneNames,
 } from "../fields/types.js";
 import type { JsonValue, NoSuchField } from "./path-types.js";
 
@@ -21,8 +20,9 @@ export interface NoSuchLookup<Name extends string> {
   readonly "no such lookup": Name;
 }
 
-type Computed = Expression<unknown, string>;
-type One<T> = T | Computed | Subqueryable;
+/** The rows of a subquery that can be compared with a value of type `T`: the values themselves, rows of one column, or rows with such a key. */
+type RowOf<T> = T | null | readonly [T | null] | { readonly [name: string]: T | null } | { readonly pk: T };
+type One<T> = T | Subquery<RowOf<T>>;
 type Null<Flags, T> = "null" extends Flags ? T | null : T;
 
 interface ForAll<In, Flags> {
@@ -32,19 +32,19 @@ interface ForAll<In, Flags> {
   gte: One<In>;
   lt: One<In>;
   lte: One<In>;
-  in: readonly (Null<Flags, In> | Computed)[] | ReadonlySet<In> | Subqueryable;
-  range: readonly [In | Computed, In | Computed];
+  in: readonly (Null<Flags, In> | AnyExpression)[] | ReadonlySet<In> | Subquery<RowOf<In>>;
+  range: readonly [In | AnyExpression, In | AnyExpression];
   isnull: boolean;
 }
 
 interface ForText {
   iexact: string;
-  contains: string | Computed;
-  icontains: string | Computed;
-  startswith: string | Computed;
-  istartswith: string | Computed;
-  endswith: string | Computed;
-  iendswith: string | Computed;
+  contains: string;
+  icontains: string;
+  startswith: string;
+  istartswith: string;
+  endswith: string;
+  iendswith: string;
   regex: string;
   iregex: string;
   search: string;
@@ -83,7 +83,7 @@ type DatePart =
   | "yearDay";
 type TimePart = "hour" | "minute" | "second";
 
-type TextKind = "text" | "uuid" | "enum" | "custom" | "interval" | "decimal" | "int" | "bigInt" | "float";
+type TextKind = "text" | "uuid" | "enum" | "custom";
 
 /** The lookups that end a key. */
 type Final<In, Flags, Kind> = ForAll<In, Flags> &
@@ -91,9 +91,11 @@ type Final<In, Flags, Kind> = ForAll<In, Flags> &
     ? ForArray<In>
     : Kind extends "json"
       ? ForJson & Omit<ForText, "contains">
-      : Kind extends TextKind | "searchVector"
+      : Kind extends TextKind
         ? ForText
-        : unknown);
+        : Kind extends "searchVector"
+          ? Pick<ForText, "search">
+          : unknown);
 
 /** The type of a lookup's value, by the part of its key after a column's name. */
 type AfterColumn<Field, Rest extends string> = Rest extends keyof Final<InOf<Field>, FlagsOf<Field>, KindOf<Field>>
@@ -157,7 +159,7 @@ type InJson<T, Rest extends string> = [T] extends [never]
       ? InJson<JsonValue<T, Head>, Tail>
       : [JsonValue<T, Rest>] extends [never]
         ? NoSuchField<Rest>
-        : JsonValue<T, Rest> | Computed | null;
+        : JsonValue<T, Rest> | null;
 
 type JsonLookup<T, Last extends JsonFinal> = Last extends keyof ForJson
   ? ForJson[Last]
@@ -172,15 +174,24 @@ export type LookupValue<F, A, Key extends string> = Key extends keyof A
   ? One<A[Key]>
   : Key extends "pk"
     ? One<PrimaryKey<F>>
-    : Key extends RelationNames<F>
-      ? RelationValue<F[Key]>
-      : Key extends keyof F
-        ? One<Null<FlagsOf<F[Key]>, InOf<F[Key]>>>
-        : Key extends `${infer Head}__${infer Rest}`
-          ? AfterName<F, A, Head, Rest>
-          : AttributeValue<F, Key>;
+    : Key extends keyof F
+      ? FieldLookup<F[Key]>
+      : Key extends `${infer Head}__${infer Rest}`
+        ? AfterName<F, A, Head, Rest>
+        : AttributeValue<F, Key>;
 
-type RelationValue<Field> = One<PrimaryKey<TargetFields<Field>> | TargetOf<Field> | Null<FlagsOf<Field>, never>>;
+type FieldLookup<Field> =
+  KindOf<Field> extends "toOne" | "toMany" | "reverseOne"
+    ? RelationValue<Field>
+    : One<Null<FlagsOf<Field>, InOf<Field>>>;
+
+/** A relation is compared with a row of the other model, with its key, or with null if there can be none. */
+type RelationValue<Field> =
+  | KeyOrRow<Field>
+  | Subquery<TargetOf<Field> | Exclude<RowOf<PrimaryKey<TargetFields<Field>>>, { readonly pk: unknown }>>
+  | (KindOf<Field> extends "toOne" ? Null<FlagsOf<Field>, never> : null);
+
+type KeyOrRow<Field> = PrimaryKey<TargetFields<Field>> | TargetOf<Field>;
 
 type AttributeValue<F, Name extends string> =
   RelationOfAttribute<F, Name> extends infer Relation extends keyof F
@@ -190,42 +201,83 @@ type AttributeValue<F, Name extends string> =
     : NoSuchField<Name>;
 
 type AfterName<F, A, Head extends string, Rest extends string> = Head extends keyof A
-  ? Rest extends keyof Final<NonNullable<A[Head]>, "null", "text">
-    ? Final<NonNullable<A[Head]>, "null", "text">[Rest]
-    : A[Head] extends Date | null
-      ? AfterTransform<Date, "datetime", Rest>
-      : NoSuchLookup<Rest>
+  ? AfterAnnotation<NonNullable<A[Head]>, Rest>
   : Head extends "pk"
     ? KeyLookup<PrimaryKey<F>, never, Rest>
-    : Head extends RelationNames<F>
-      ? AfterRelation<F[Head], Rest>
-      : Head extends ColumnNames<F>
-        ? AfterColumn<F[Head], Rest>
-        : RelationOfAttribute<F, Head> extends infer Relation extends keyof F
-          ? [Relation] extends [never]
-            ? NoSuchField<Head>
-            : KeyLookup<PrimaryKey<TargetFields<F[Relation]>>, FlagsOf<F[Relation]>, Rest>
-          : NoSuchField<Head>;
+    : Head extends keyof F
+      ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne"
+        ? AfterRelation<F[Head], Rest>
+        : AfterColumn<F[Head], Rest>
+      : RelationOfAttribute<F, Head> extends infer Relation extends keyof F
+        ? [Relation] extends [never]
+          ? NoSuchField<Head>
+          : AfterKey<F[Relation], Rest>
+        : NoSuchField<Head>;
+
+type AfterAnnotation<T, Rest extends string> = Rest extends keyof Final<T, "null", "text">
+  ? Final<T, "null", "text">[Rest]
+  : T extends Date
+    ? AfterTransform<Date, "datetime", Rest>
+    : NoSuchLookup<Rest>;
 
 /** After a relation come fields of the other model, or lookups of its key. */
 type AfterRelation<Field, Rest extends string> = Rest extends keyof ForAll<unknown, never>
-  ? KeyLookup<PrimaryKey<TargetFields<Field>> | TargetOf<Field>, FlagsOf<Field>, Rest>
+  ? AfterKey<Field, Rest>
   : LookupValue<TargetFields<Field>, unknown, Rest>;
+
+type AfterKey<Field, Rest extends string> = Rest extends "in"
+  ? RelationList<Field>
+  : KeyLookup<KeyOrRow<Field>, FlagsOf<Field>, Rest>;
+
+type RelationList<Field> =
+  | readonly (Null<FlagsOf<Field>, KeyOrRow<Field>> | AnyExpression)[]
+  | ReadonlySet<KeyOrRow<Field>>
+  | Extract<RelationValue<Field>, Subquery>;
 
 type KeyLookup<Key, Flags, Rest extends string> = Rest extends keyof ForAll<Key, Flags>
   ? ForAll<Key, Flags>[Rest]
   : NoSuchLookup<Rest>;
 
-/** The lookups given, each with the type it must have. */
-export type CheckedWhere<M, A, W> = { readonly [K in keyof W]: LookupValue<FieldsOf<M>, A, K & string> };
+/** The names of a field's lookups and transforms, for editors. */
+type LookupNames<Field> =
+  KindOf<Field> extends "toOne" | "toMany" | "reverseOne"
+    ? keyof ForAll<unknown, never>
+    : (keyof Final<unknown, never, KindOf<Field>> & string) | TransformNames<KindOf<Field>>;
 
-/** The condition, if its fields and lookups exist and its values fit. */
-export type CheckedCondition<M, A, C> = C extends AnyQ
-  ? LookupsOf<C> extends CheckedUnion<M, A, LookupsOf<C>>
-    ? C
-    : CheckedUnion<M, A, LookupsOf<C>>
-  : C extends Computed
-    ? C
-    : CheckedWhere<M, A, C>;
+type TransformNames<Kind> = Kind extends "datetime" | "local"
+  ? DatePart | TimePart | "date" | "time"
+  : Kind extends "date"
+    ? DatePart
+    : Kind extends "time"
+      ? TimePart
+      : Kind extends "text"
+        ? "length" | "lower" | "upper"
+        : Kind extends "array"
+          ? "len"
+          : never;
 
-type CheckedUnion<M, A, W> = W extends unknown ? CheckedWhere<M, A, W> : never;
+/** The keys that start with a field of the model. */
+type OwnKeys<F> =
+  | (keyof F & string)
+  | KeyAttribute<ToOneNames<F>>
+  | { [K in keyof F & string]: `${K}__${LookupNames<F[K]>}` }[keyof F & string];
+
+type AnnotationKeys<A> = unknown extends A
+  ? never
+  : (keyof A & string) | `${keyof A & string}__${keyof ForAll<unknown, never>}`;
+
+/** The keys that editors suggest: lookups of the model, and of the models that it is related to. */
+export type WhereKeys<F, A> = OwnKeys<F> | AnnotationKeys<A> | "pk" | RelatedKeys<F>;
+type RelatedKeys<F> = { [K in RelationNames<F>]: `${K}__${OwnKeys<TargetFields<F[K]>>}` }[RelationNames<F>];
+
+/** The keys that continue a key that does not exist, such as one that is being typed. */
+export type KeySuggestions<F, Key extends string> = Key extends `${infer Head}__${infer Rest}`
+  ? Head extends RelationNames<F>
+    ? `${Head}__${DeepKeys<TargetFields<F[Head]>, Rest>}`
+    : never
+  : never;
+type DeepKeys<F, Key extends string> = Key extends `${infer Head}__${infer Rest}`
+  ? Head extends RelationNames<F>
+    ? `${Head}__${DeepKeys<TargetFields<F[Head]>, Rest>}`
+    : WhereKeys<F, unknown>
+  : WhereKeys<F, unknown>;

@@ -18,13 +18,13 @@ import { absorb } from "./hydrate.js";
 import { insertValues, metaOf } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
 
-export interface BulkCreateOptions {
+export interface BulkCreateOptions<Name extends string = string> {
   /** `ignore`: rows that conflict are skipped. `update`: they are updated. */
   readonly onConflict?: "ignore" | "update" | undefined;
   /** The fields of the unique constraint. Required for `update`. */
-  readonly conflictFields?: readonly string[] | undefined;
+  readonly conflictFields?: readonly Name[] | undefined;
   /** The fields that `update` writes; by default all given fields except `conflictFields`. */
-  readonly updateFields?: readonly string[] | undefined;
+  readonly updateFields?: readonly Name[] | undefined;
   readonly batchSize?: number | undefined;
 }
 

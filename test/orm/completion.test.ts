@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { openEditor } from "./language-service.js";
+
+const editor = openEditor(`
+import { count, F, max, prefetch, sum } from "../../src/orm/index.js";
+import { Author, Book, Tag } from "./bookshop.js";`);
+
+// The first question reads and checks all sources.
+beforeAll(() => void editor.completions("Book.objects.filter({ | })"), 300_000);
+
+describe("an editor suggests", () => {
+  it.each([
+    [
+      "fields and lookups in a filter",
+      "Book.objects.filter({ | })",
+      ["title", "title__icontains", "year__gte", "tags"],
+    ],
+    ["fields of related rows in a filter", "Book.objects.filter({ | })", ["author__name", "author__name__startswith"]],
+    ["keys next to keys that are written", "Book.objects.filter({ year: 1, ti| })", ["title", "title__length"]],
+    [
+      "keys through several relations",
+      "Book.objects.filter({ author__mentor__country__co| })",
+      ["author__mentor__country__code", "author__mentor__country__code__in"],
+    ],
+    ["fields and lookups in exclude", "Book.objects.exclude({ | })", ["title", "stock__lt"]],
+    ["fields and lookups in get", "Book.objects.get({ | })", ["id", "title"]],
+    ["fields in getOrCreate", "Book.objects.getOrCreate({ | })", ["title", "author"]],
+    ["annotations", 'Book.objects.annotate({ n: count("tags") }).filter({ n| })', ["n", "n__gte"]],
+    ["the values of an enum", 'Book.objects.filter({ status: "|" })', ["draft", "published", "sold_out"]],
+    ["the values of an enum in a list", 'Book.objects.filter({ status__in: ["|"] })', ["draft", "sold_out"]],
+    ["the values of an enum of related rows", 'Book.objects.filter({ author__books__status: "|" })', ["draft"]],
+    ["the values of an enum in an update", 'Book.objects.update({ status: "|" })', ["draft", "published"]],
+    ["relations to one", 'Book.objects.selectRelated("|")', ["author", "author__country"]],
+    ["relations to one, further on", 'Book.objects.selectRelated("author__mentor__|")', ["author__mentor__country"]],
+    ["relations", 'Book.objects.prefetchRelated("|")', ["author", "tags"]],
+    ["relations, further on", 'Book.objects.prefetchRelated("tags", "author__bo|")', ["author__books"]],
+    ["relations in prefetch", 'Book.objects.prefetchRelated(prefetch("|", Tag.objects.all()))', ["tags"]],
+    ["orders", 'Book.objects.orderBy("|")', ["year", "-year", "author__name"]],
+    ["orders through relations", 'Book.objects.orderBy("year", "-author__|")', ["-author__name"]],
+    ["fields in values", 'Book.objects.values("id", "author__|")', ["author__name", "author__country__code"]],
+    ["fields in an aggregate", 'Author.objects.annotate({ n: count("|") })', ["books", "books__tags", "name"]],
+    ["fields in aggregate()", 'Book.objects.aggregate({ n: sum("|") })', ["price", "stock"]],
+    ["fields in F", 'Book.objects.annotate({ n: F("|") })', ["price", "author__name"]],
+    ["fields in F of a filter", 'Book.objects.filter({ stock__lt: F("|") })', ["year", "stock"]],
+    ["fields in F of an update", 'Book.objects.update({ stock: F("|") })', ["year", "stock"]],
+    ["filters of clients", 'Book.objects.filterFrom({}, ["|"])', ["year__gte", "author__name__icontains"]],
+    ["orders of clients", 'Book.objects.orderFrom("", ["|"])', ["year", "author__name"]],
+    [
+      "the fields of a conflict",
+      'Book.objects.bulkCreate([], { onConflict: "update", conflictFields: ["|"] })',
+      ["author", "title"],
+    ],
+  ])("%s", (_, code, names) => {
+    expect(editor.completions(code)).toEqual(expect.arrayContaining(names));
+  });
+
+  it("no relation to many where one row is needed", () => {
+    expect(editor.completions('Book.objects.selectRelated("|")')).not.toContain("tags");
+    expect(editor.completions('Book.objects.orderBy("|")')).not.toContain("tags");
+  });
+});
+
+describe("an editor shows", () => {
+  it.each([
+    ["a row", "const row| = await Book.objects.get({ id: 1 })", "const row: Book"],
+    [
+      "a row with loaded relations",
+      'const row| = await Book.objects.selectRelated("author__country").get({ id: 1 })',
+      'const row: WithRelated<Book, Book, "author__country">',
+    ],
+    [
+      "a row with annotations",
+      'const row| = await Book.objects.annotate({ n: count("tags") }).get({ id: 1 })',
+      "const row: Book & { n: number; }",
+    ],
+    [
+      "the rows of values",
+      'const rows| = await Book.objects.values("id", "author__name")',
+      "const rows: { id: number; author__name: string; }[]",
+    ],
+    [
+      "aggregates",
+      'const all| = await Book.objects.aggregate({ n: count(), last: max("year") })',
+      "const all: { n: number; last: number | null; }",
+    ],
+  ])("the type of %s", (_, code, shown) => {
+    expect(editor.hover(`async () => { ${code} }`).replace(/\s+/g, " ")).toBe(shown);
+  });
+});
+
+describe("an error names", () => {
+  it.each([
+    ["the field of a filter", 'Book.objects.filter({ titel: "x" })', '"titel"'],
+    ["the lookup of a filter", "Book.objects.filter({ year__gre: 1 })", '"gre"'],
+    ["the field of an order", 'Book.objects.orderBy("yaer")', '"yaer"'],
+    ["the relation", 'Book.objects.selectRelated("autor")', '"autor"'],
+    ["the field of an aggregate", 'Author.objects.annotate({ n: count("boks") })', '"boks"'],
+    ["the field of F", 'Book.objects.update({ stock: F("stok") })', '"stok"'],
+  ])("%s", (_, code, name) => {
+    expect(editor.errors(code).join("\n")).toContain(name);
+  });
+});
