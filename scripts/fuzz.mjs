@@ -92,7 +92,9 @@ if (app.exitCode === null) {
   const [code, signal] = await ended;
   if (code !== 0) problems.push(`the end was not clean: code ${code}, signal ${signal}`);
 }
-if (/uncaught|unhandled/i.test(output + faults)) problems.push("an uncaught error is in the log");
+for (const line of (output + faults).split("\n")) {
+  if (/uncaught|unhandled/i.test(line)) problems.push(`an uncaught error is in the log: ${line.slice(0, 2000)}`);
+}
 const seconds = (performance.now() - begun) / 1000;
 console.log(`${sent} requests in ${seconds.toFixed(0)} s on the ${values.transport} transport, seed ${values.seed}`);
 console.log(`${statuses} responses began; resident memory in MB: ${memory.join(" ")}; in flight at the end: ${idle}`);
