@@ -22,6 +22,7 @@ export default defineConfig({
     alias: [
       { find: /^stoa$/, replacement: source("index.ts") },
       { find: /^stoa\/migrations$/, replacement: source("migrations/index.ts") },
+      { find: /^stoa\/(events|saga|jobs|cqrs)$/, replacement: source("patterns/$1/index.ts") },
       { find: /^stoa\/(.+)$/, replacement: source("$1/index.ts") },
     ],
   },

@@ -34,7 +34,13 @@ export const floors = [
   ["faces"], // the entry points of the package, each named index.ts: for users, so nothing inside imports them
 ];
 
-const faces = new Set(["index.ts", "orm/index.ts", "migrations/index.ts", "testing/index.ts"]);
+const faces = new Set([
+  "index.ts",
+  "orm/index.ts",
+  "migrations/index.ts",
+  "testing/index.ts",
+  "patterns/events/index.ts",
+]);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { imports, up } = importsRunningUp(fileURLToPath(new URL("../src", import.meta.url)));

@@ -4,7 +4,6 @@ export {
   AmqpConfig,
   CloudQueueConfig,
   CqrsConfig,
-  EventSourcingConfig,
   GraphQLConfig,
   GrpcConfig,
   LogBrokerConfig,
@@ -143,6 +142,7 @@ export { ValueError } from "./internal/value-error.js";
 export { createLogger, type LoggerOptions } from "./logging/create-logger.js";
 export type { LogLevel } from "./logging/levels.js";
 export { FileSink, type LogSink } from "./logging/sink.js";
+export { EventSourcingConfig, type EventSourcingOptions } from "./patterns/events/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "./pipeline/middleware.js";
 export { Blueprint } from "./route/blueprint.js";
 export type { Handler } from "./route/handler.js";

@@ -22,6 +22,7 @@ import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
+import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -32,6 +33,7 @@ import { plannedFeatures } from "./planned.js";
 export const features = [
   databaseFeature,
   kvstoreFeature,
+  eventSourcingFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

@@ -21,8 +21,6 @@ export interface PlannedFeatures {
   /** Not built yet: throws. */
   enableCloudQueue(...given: unknown[]): this;
   /** Not built yet: throws. */
-  enableEventSourcing(...given: unknown[]): this;
-  /** Not built yet: throws. */
   enableCqrs(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableSaga(...given: unknown[]): this;
@@ -42,7 +40,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableMessaging: missing("enableMessaging()"),
     enableAmqp: missing("enableAmqp()"),
     enableCloudQueue: missing("enableCloudQueue()"),
-    enableEventSourcing: missing("enableEventSourcing()"),
     enableCqrs: missing("enableCqrs()"),
     enableSaga: missing("enableSaga()"),
   },
@@ -66,8 +63,6 @@ export class LogBrokerConfig extends PlannedConfig {}
 export class AmqpConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CloudQueueConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class EventSourcingConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CqrsConfig extends PlannedConfig {}
 /** Not built yet: throws. */
