@@ -98,6 +98,13 @@ export class ProjectionManager {
       ) {
         await this.#beginBuild(tx, row, `${projection.version}.0`);
       }
+      // A worker that ended right after an exchange of tables may have left the checkpoint of a retired build.
+      await tx.execute(
+        `delete from "${around.schema}".subscriptions s where starts_with(s.name, $2) and not exists (
+           select from "${around.schema}".projections p
+           where p.name = $1 and s.name in ($2 || p.live, $2 || coalesce(p.build, '')))`,
+        [projection.name, this.#subscription("")],
+      );
     });
   }
 
@@ -167,7 +174,14 @@ export class ProjectionManager {
       },
       { settings: db.engine === "postgres" ? settings : {} },
     );
-    if (outcome === null) return "end";
+    if (outcome === null) {
+      // Retired. The claim has made its row anew if the exchange of tables had deleted it.
+      await db.execute(`delete from "${schema}".subscriptions where name = $1 and token = $2`, [
+        this.#subscription(build),
+        token,
+      ]);
+      return "end";
+    }
     if (outcome === "build" && last) await this.#swap(build, token, schema);
     return upTo;
   }
