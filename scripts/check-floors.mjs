@@ -40,6 +40,8 @@ const faces = new Set([
   "migrations/index.ts",
   "testing/index.ts",
   "patterns/events/index.ts",
+  "patterns/jobs/index.ts",
+  "patterns/saga/index.ts",
 ]);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -8,7 +8,6 @@ export {
   GrpcConfig,
   LogBrokerConfig,
   OpenTelemetryConfig,
-  SagaConfig,
 } from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
 export { ApiKeyAuth, type ApiKeyAuthOptions, type ApiKeys } from "./auth/api-key-auth.js";
@@ -143,6 +142,7 @@ export { createLogger, type LoggerOptions } from "./logging/create-logger.js";
 export type { LogLevel } from "./logging/levels.js";
 export { FileSink, type LogSink } from "./logging/sink.js";
 export { EventSourcingConfig, type EventSourcingOptions } from "./patterns/events/config.js";
+export { SagaConfig, type SagaOptions } from "./patterns/saga/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "./pipeline/middleware.js";
 export { Blueprint } from "./route/blueprint.js";
 export type { Handler } from "./route/handler.js";

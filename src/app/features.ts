@@ -23,6 +23,8 @@ import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
+import { jobsFeature } from "../patterns/jobs/feature.js";
+import { sagaFeature } from "../patterns/saga/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -34,6 +36,8 @@ export const features = [
   databaseFeature,
   kvstoreFeature,
   eventSourcingFeature,
+  sagaFeature,
+  jobsFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

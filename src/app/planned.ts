@@ -22,8 +22,6 @@ export interface PlannedFeatures {
   enableCloudQueue(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableCqrs(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableSaga(...given: unknown[]): this;
 }
 
 const missing = (name: string) => (): never => {
@@ -41,7 +39,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableAmqp: missing("enableAmqp()"),
     enableCloudQueue: missing("enableCloudQueue()"),
     enableCqrs: missing("enableCqrs()"),
-    enableSaga: missing("enableSaga()"),
   },
 });
 
@@ -65,5 +62,3 @@ export class AmqpConfig extends PlannedConfig {}
 export class CloudQueueConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CqrsConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class SagaConfig extends PlannedConfig {}

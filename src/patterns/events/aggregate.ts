@@ -75,8 +75,18 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
   }
 }
 
+/** An aggregate, whatever its events. */
+export interface AnyAggregate {
+  readonly id: string;
+  readonly version: number;
+  readonly pending: readonly { readonly type: string }[];
+  apply(event: never): void;
+  toSnapshot(): unknown;
+  fromSnapshot(state: unknown): void;
+}
+
 /** The class of an aggregate. */
-export interface AggregateClass<A extends Aggregate<never>> {
+export interface AggregateClass<A extends AnyAggregate> {
   new (id: string): A;
   readonly name: string;
   readonly category?: string;
@@ -84,7 +94,7 @@ export interface AggregateClass<A extends Aggregate<never>> {
 }
 
 /** The events of an aggregate. */
-export type EventsOf<A> = A extends Aggregate<infer Events> ? Events : never;
+export type EventsOf<A> = A extends { readonly eventTypes?: infer Events } ? NonNullable<Events> : never;
 
 export function categoryOfClass(type: { readonly name: string; readonly category?: string }): string {
   const category = type.category ?? type.name.charAt(0).toLowerCase() + type.name.slice(1);

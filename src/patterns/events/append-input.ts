@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { jsonText } from "../storage/texts.js";
 import { currentCause } from "./cause.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMetadata } from "./event.js";
@@ -38,8 +39,8 @@ export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, 
       id,
       type,
       schemaVersion: upcasters.current(type),
-      data: toJson(data, `the data of ${show(type)}`),
-      metadata: toJson(facts, `the metadata of ${show(type)}`),
+      data: jsonText(data, `the data of ${show(type)}`),
+      metadata: jsonText(facts, `the metadata of ${show(type)}`),
     };
   });
 }
@@ -65,28 +66,4 @@ export function expectedNumber(expected: ExpectedVersion = "any"): ExpectedNumbe
   if (expected === "none") return 0;
   if (Number.isSafeInteger(expected) && expected >= 0) return expected;
   throw new ValueError(`expectedVersion must be 'any', 'none', 'exists' or a version, not ${show(expected)}`);
-}
-
-/** A value as JSON text that PostgreSQL can keep. */
-export function toJson(value: unknown, what: string): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value === undefined ? null : value) as string | undefined;
-  } catch (cause) {
-    throw new ValueError(`${what} cannot be written as JSON`, { cause });
-  }
-  if (text === undefined) throw new ValueError(`${what} cannot be written as JSON`);
-  // PostgreSQL's jsonb holds neither U+0000 nor half of a surrogate pair; JSON writes both as escapes.
-  if (hasForbiddenEscape(text)) throw new ValueError(`${what} contains U+0000 or half of a surrogate pair`);
-  return text;
-}
-
-/** JSON.stringify escapes lone surrogates, and writes pairs as they are. An even number of backslashes is text. */
-function hasForbiddenEscape(text: string): boolean {
-  for (let at = text.indexOf("\\"); at >= 0; at = text.indexOf("\\", at + 2)) {
-    if (text[at + 1] !== "u") continue;
-    const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
-    if (unit === 0 || (unit >= 0xd800 && unit <= 0xdfff)) return true;
-  }
-  return false;
 }

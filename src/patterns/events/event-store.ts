@@ -1,6 +1,6 @@
 import type { Logger } from "../../internal/logger.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { Aggregate, AggregateClass } from "./aggregate.js";
+import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { checkName, expectedNumber, readEvents } from "./append-input.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
@@ -94,7 +94,7 @@ export class EventStore {
   }
 
   /** The repository of a class of aggregates. */
-  repository<A extends Aggregate<never>>(type: AggregateClass<A>): Repository<A> {
+  repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
     return new Repository(this.#source(), type);
   }
 

@@ -1,4 +1,4 @@
-export { Aggregate, type AggregateClass, type EventsOf } from "./aggregate.js";
+export { Aggregate, type AggregateClass, type AnyAggregate, type EventsOf } from "./aggregate.js";
 export { causedBy } from "./cause.js";
 export { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 export { type Decider, decider } from "./decider.js";

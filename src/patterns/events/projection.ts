@@ -2,7 +2,7 @@ import type { Transaction } from "../../engines/db/database.js";
 import type { SqlFragment } from "../../engines/db/sql.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { type Aggregate, categoryOfClass } from "./aggregate.js";
+import { categoryOfClass } from "./aggregate.js";
 import { checkName } from "./append-input.js";
 import type { EventMap, RecordedEvent } from "./event.js";
 
@@ -19,7 +19,7 @@ export interface ProjectionContext<Tables extends string> {
 export type EventSource<Events extends EventMap = EventMap> =
   | (abstract new (
       id: string,
-    ) => Aggregate<Events>)
+    ) => { readonly eventTypes?: Events })
   | { readonly category: string; readonly eventTypes?: Events };
 
 export interface ProjectionOptions<Events extends EventMap, Tables extends string> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queries } from "../../engines/db/database.js";
-import { Aggregate, type AggregateClass, categoryOfClass } from "./aggregate.js";
+import { Aggregate, type AggregateClass, type AnyAggregate, categoryOfClass } from "./aggregate.js";
 import type { Decider } from "./decider.js";
 import { AggregateNotFound, ConcurrencyError } from "./errors.js";
 import type { EventMap, EventMetadata, NewEvent, PlainEvent } from "./event.js";
@@ -33,7 +33,7 @@ export interface RepositorySource {
 }
 
 /** Loads and saves aggregates of one class. */
-export class Repository<A extends Aggregate<never>> {
+export class Repository<A extends AnyAggregate> {
   readonly #source: RepositorySource;
   readonly #type: AggregateClass<A>;
   readonly #category: string;
