@@ -40,6 +40,7 @@ const faces = new Set([
   "migrations/index.ts",
   "testing/index.ts",
   "patterns/events/index.ts",
+  "patterns/cqrs/index.ts",
   "patterns/jobs/index.ts",
   "patterns/saga/index.ts",
 ]);

@@ -3,7 +3,6 @@ export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
   AmqpConfig,
   CloudQueueConfig,
-  CqrsConfig,
   GraphQLConfig,
   GrpcConfig,
   LogBrokerConfig,
@@ -141,6 +140,7 @@ export { ValueError } from "./internal/value-error.js";
 export { createLogger, type LoggerOptions } from "./logging/create-logger.js";
 export type { LogLevel } from "./logging/levels.js";
 export { FileSink, type LogSink } from "./logging/sink.js";
+export { CqrsConfig, type CqrsOptions } from "./patterns/cqrs/config.js";
 export { EventSourcingConfig, type EventSourcingOptions } from "./patterns/events/config.js";
 export { SagaConfig, type SagaOptions } from "./patterns/saga/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "./pipeline/middleware.js";

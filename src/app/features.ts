@@ -22,6 +22,7 @@ import { trustedHostsFeature } from "../batteries/trusted-hosts/feature.js";
 import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
+import { cqrsFeature } from "../patterns/cqrs/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
 import { sagaFeature } from "../patterns/saga/feature.js";
@@ -38,6 +39,7 @@ export const features = [
   eventSourcingFeature,
   sagaFeature,
   jobsFeature,
+  cqrsFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

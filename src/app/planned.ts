@@ -20,8 +20,6 @@ export interface PlannedFeatures {
   enableAmqp(...given: unknown[]): this;
   /** Not built yet: throws. */
   enableCloudQueue(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableCqrs(...given: unknown[]): this;
 }
 
 const missing = (name: string) => (): never => {
@@ -38,7 +36,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
     enableMessaging: missing("enableMessaging()"),
     enableAmqp: missing("enableAmqp()"),
     enableCloudQueue: missing("enableCloudQueue()"),
-    enableCqrs: missing("enableCqrs()"),
   },
 });
 
@@ -60,5 +57,3 @@ export class LogBrokerConfig extends PlannedConfig {}
 export class AmqpConfig extends PlannedConfig {}
 /** Not built yet: throws. */
 export class CloudQueueConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class CqrsConfig extends PlannedConfig {}

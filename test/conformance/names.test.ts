@@ -9,22 +9,22 @@ const methods = `
   register_blueprint register_singleton add_guard on_event exception_handler
   enable_cors enable_logging enable_compression enable_rate_limit enable_caching invalidate_cache enable_circuit_breaker
   enable_metrics enable_etag enable_request_id enable_body_limit enable_static_files enable_openapi enable_health_checks
-  enable_database enable_kvstore enable_event_sourcing enable_saga
+  enable_database enable_kvstore enable_event_sourcing enable_saga enable_cqrs
 `;
 
 /** Those of features that are not built yet: a feature that is built belongs into the list above. */
 const later = `
   enable_telemetry enable_graphql enable_grpc add_grpc_service enable_messaging enable_amqp
-  enable_cloud_queue enable_cqrs
+  enable_cloud_queue
 `;
 
 const laterClasses = `
-  OpenTelemetryConfig GraphQLConfig GrpcConfig LogBrokerConfig AmqpConfig CloudQueueConfig CqrsConfig
+  OpenTelemetryConfig GraphQLConfig GrpcConfig LogBrokerConfig AmqpConfig CloudQueueConfig
 `;
 
 const classes = `
   App Blueprint Request Response Depends JwtAuth JwtConfig BasicAuth ApiKeyAuth RateLimitConfig StaticFilesConfig
-  HealthCheckConfig DatabaseConfig KvStoreConfig EventSourcingConfig SagaConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
+  HealthCheckConfig DatabaseConfig KvStoreConfig EventSourcingConfig SagaConfig CqrsConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
   DatabaseError UniqueViolation NotNullViolation ForeignKeyViolation CheckViolation DataError OperationalError
   ProgrammingError ParameterTypeError ParameterValueError ParameterRangeError
 `;

@@ -2,6 +2,7 @@ import type { Logger } from "../../internal/logger.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { checkName, expectedNumber, readEvents } from "./append-input.js";
+import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
 import { ConcurrencyError, EventIdError } from "./errors.js";
@@ -55,6 +56,7 @@ export class EventStore {
     if (outcome === "mixed") {
       throw new EventIdError("some of the ids are in the store already, in another stream or with other events");
     }
+    noteAppend(position);
     return { version, position, known: outcome === "known" };
   }
 
@@ -143,6 +145,11 @@ export class EventStore {
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<boolean> {
     return this.#running().waitFor(target, position, options);
+  }
+
+  /** @internal The projections that this process keeps. */
+  get projections(): readonly Projection[] {
+    return this.#workers?.projections ?? [];
   }
 
   /** @internal */

@@ -66,6 +66,11 @@ export function eventStoreOf(host: Host, needs: string): EventStore {
   return (state.store ??= new EventStore(state.config, lateLogger(host)));
 }
 
+/** The event store of an application that has enabled it; else null. */
+export function enabledEventStore(host: Host): EventStore | null {
+  return stateOf(host).config === null ? null : eventStoreOf(host, "app.eventStore");
+}
+
 /** Null for memory. */
 function databaseFor(host: Host, config: EventSourcingConfig): Database | null {
   if (config.storeType === "memory") return inMemory(host);

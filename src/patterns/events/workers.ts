@@ -63,6 +63,10 @@ export class EventWorkers {
     return subscription;
   }
 
+  get projections(): readonly Projection[] {
+    return [...this.#projections.values()].map(({ projection }) => projection);
+  }
+
   rebuild(name: string): Promise<void> {
     const manager = this.#projections.get(name);
     if (manager === undefined) throw new ValueError(`there is no projection ${show(name)}`);
