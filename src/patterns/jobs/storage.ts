@@ -89,10 +89,11 @@ export class JobStorage {
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
 
+  /** Milliseconds until the next delayed job is due. Jobs of dead workers are found at the next look. */
   nextDue(name: string): Promise<number | null> {
     return this.db.fetchval<number>(
-      `select (extract(epoch from min(greatest(run_at, lease_until)) - clock_timestamp()) * 1000)::float8
-       from ${this.table} where name = $1 and finished_at is null`,
+      `select (extract(epoch from min(run_at) - clock_timestamp()) * 1000)::float8
+       from ${this.table} where name = $1 and finished_at is null and run_at > now()`,
       [name],
     );
   }

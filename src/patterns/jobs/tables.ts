@@ -23,6 +23,7 @@ create table "${schema}".jobs (
   finished_at timestamptz
 );
 create index jobs_due on "${schema}".jobs (name, priority desc, run_at, id) where finished_at is null;
+create index jobs_delayed on "${schema}".jobs (name, run_at) where finished_at is null;
 create unique index jobs_key on "${schema}".jobs (name, key) where finished_at is null and key is not null;
 create index jobs_finished on "${schema}".jobs (finished_at) where finished_at is not null;
 

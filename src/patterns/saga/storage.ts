@@ -112,9 +112,10 @@ export class SagaStorage {
   /** Milliseconds until the next saga that this program knows is due; null if there is none. */
   nextDue(known: readonly { readonly name: string; readonly version: number }[]): Promise<number | null> {
     return this.db.fetchval<number>(
-      `select (extract(epoch from min(greatest(wake_at, lease_until)) - clock_timestamp()) * 1000)::float8
+      `select (extract(epoch from greatest(wake_at, lease_until) - clock_timestamp()) * 1000)::float8
        from ${this.#sagas} where finished_at is null and status <> 'parked'
-         and (name, version) in (select * from unnest($1::text[], $2::int[]))`,
+         and (name, version) in (select * from unnest($1::text[], $2::int[]))
+       order by greatest(wake_at, lease_until) limit 1`,
       [known.map(({ name }) => name), known.map(({ version }) => version)],
     );
   }
