@@ -85,6 +85,7 @@ export class JobStorage {
        from unnest($1::bigint[], $2::bigint[]) as held (id, token)
        where j.id = held.id and j.token = held.token and j.owner is not null returning j.id::text, j.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
+      { timeout: this.leaseMs },
     );
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
@@ -105,16 +106,14 @@ export class JobStorage {
       readonly status: JobStatus;
       readonly error: string | null;
       readonly retryAfter?: number;
-      readonly uncounted?: boolean;
     },
   ): Promise<boolean> {
     const { rowCount } = await this.db.execute(
       `update ${this.table} set status = $3, error = $4, owner = null, lease_until = '-infinity',
          finished_at = case when $3 = 'waiting' then null else clock_timestamp() end,
-         run_at = case when $3 = 'waiting' then clock_timestamp() + $5::float8 * interval '1 millisecond' else run_at end,
-         attempts = attempts - $6::int
+         run_at = case when $3 = 'waiting' then clock_timestamp() + $5::float8 * interval '1 millisecond' else run_at end
        where id = $1 and token = $2`,
-      [id, token, outcome.status, outcome.error, outcome.retryAfter ?? 0, outcome.uncounted ? 1 : 0],
+      [id, token, outcome.status, outcome.error, outcome.retryAfter ?? 0],
     );
     return rowCount === 1;
   }

@@ -115,7 +115,7 @@ export class SagaAdmin {
     const done = await this.#db.fetchval(
       `with s as (
          update ${this.#sagas} set ${set}, updated_at = clock_timestamp(),
-           wake_at = case when status = 'parked' then clock_timestamp() else wake_at end
+           wake_at = case when owner is null then clock_timestamp() else wake_at end
          where id = $1 and status = $2 returning id, token)
        insert into ${this.#log} (saga_id, event, token) select id, $3, token from s returning saga_id`,
       [id, status, event],

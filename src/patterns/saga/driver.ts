@@ -119,7 +119,11 @@ export class Driver {
       unknown: unknown ? added(this.#row.unknown, step.name) : this.#row.unknown,
       error,
       logError: error,
-      wakeAfter: backoff(number - 1, this.settings.backoffMs, longestPause),
+      // The end of its time is noticed in time, too.
+      wakeAfter: Math.min(
+        backoff(number - 1, this.settings.backoffMs, longestPause),
+        Math.max(this.#row.left ?? Infinity, 0),
+      ),
       ...log,
     });
     return false;

@@ -105,6 +105,7 @@ export class SagaStorage {
        from unnest($1::text[], $2::bigint[]) as held (id, token)
        where s.id = held.id and s.token = held.token and s.owner is not null returning s.id, s.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
+      { timeout: this.leaseMs },
     );
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }

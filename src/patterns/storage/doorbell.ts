@@ -1,6 +1,9 @@
 import type { Database, Queries, Subscription, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 
+/** Milliseconds between two notifications: one for each of a thousand appends would cost as much as the appends. */
+const quietTime = 10;
+
 /**
  * Tells waiting workers, in this process and in others, that there is work. A hint only: workers also look by themselves
  * at intervals, so a lost notification costs time and nothing else.
@@ -16,6 +19,7 @@ export class Doorbell {
   readonly #listeners = new Set<() => void>();
   #subscription: Subscription | null = null;
   #sending: Promise<void> | null = null;
+  #sent: Promise<void> = Promise.resolve();
   #again = false;
   #closed = false;
 
@@ -55,7 +59,11 @@ export class Doorbell {
       this.#again = true;
       return;
     }
-    this.#sending = this.#send().finally(() => {
+    const pause = async (): Promise<void> => {
+      if (!this.#closed) await new Promise<void>((resolve) => void setTimeout(resolve, quietTime).unref());
+    };
+    this.#sent = this.#send();
+    this.#sending = this.#sent.then(pause).finally(() => {
       this.#sending = null;
       if (!this.#again) return;
       this.#again = false;
@@ -66,7 +74,7 @@ export class Doorbell {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#subscription?.close().catch(() => {});
-    await this.#sending;
+    await this.#sent;
   }
 
   async #send(): Promise<void> {

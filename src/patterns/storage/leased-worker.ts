@@ -53,7 +53,7 @@ export class LeasedWorker<Item extends Leased> {
   readonly #draining = new AbortController();
   readonly #loop: Promise<void>;
   readonly #heartbeat: NodeJS.Timeout;
-  #renewing: Promise<void> = Promise.resolve();
+  #renewing: Promise<void> | null = null;
 
   constructor(
     readonly settings: WorkerSettings,
@@ -61,7 +61,7 @@ export class LeasedWorker<Item extends Leased> {
     readonly logger: Logger,
   ) {
     this.#heartbeat = setInterval(() => {
-      this.#renewing = this.#renewing.then(() => this.#renew());
+      this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));
     }, settings.leaseMs / 3);
     this.#loop = this.#run();
   }

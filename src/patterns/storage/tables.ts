@@ -1,5 +1,4 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
 
 /** The tables of one feature: a script for each version of them, applied in order. */
 export interface TableSet {
@@ -58,9 +57,4 @@ export function isSchemaName(value: unknown): string | undefined {
   return typeof value === "string" && /^[a-z_][a-z0-9_]{0,39}$/.test(value)
     ? undefined
     : "a name of small letters, digits and underscores, up to 40 characters";
-}
-
-export function checkSchemaName(owner: string, schema: string): void {
-  const allowed = isSchemaName(schema);
-  if (allowed !== undefined) throw new ValueError(`option 'schema' in ${owner} must be ${allowed}`);
 }
