@@ -41,6 +41,10 @@ const faces = new Set([
   "testing/index.ts",
   "engines/messaging/index.ts",
   "apis/graphql/index.ts",
+  "patterns/events/index.ts",
+  "patterns/cqrs/index.ts",
+  "patterns/jobs/index.ts",
+  "patterns/saga/index.ts",
 ]);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

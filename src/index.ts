@@ -2,10 +2,7 @@ export { GraphQLConfig, type GraphqlOptions } from "./apis/graphql/config.js";
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
 export {
-  CqrsConfig,
-  EventSourcingConfig,
   GrpcConfig,
-  SagaConfig,
 } from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
 export { ApiKeyAuth, type ApiKeyAuthOptions, type ApiKeys } from "./auth/api-key-auth.js";
@@ -176,6 +173,9 @@ export { ValueError } from "./internal/value-error.js";
 export { createLogger, type LoggerOptions } from "./logging/create-logger.js";
 export type { LogLevel } from "./logging/levels.js";
 export { FileSink, type LogSink } from "./logging/sink.js";
+export { CqrsConfig, type CqrsOptions } from "./patterns/cqrs/config.js";
+export { EventSourcingConfig, type EventSourcingOptions } from "./patterns/events/config.js";
+export { SagaConfig, type SagaOptions } from "./patterns/saga/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "./pipeline/middleware.js";
 export { Blueprint } from "./route/blueprint.js";
 export type { Handler } from "./route/handler.js";

@@ -31,6 +31,10 @@ import { messagingFeature } from "../engines/messaging/feature.js";
 import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { cloudQueueFeature } from "../engines/messaging/sqs/feature.js";
+import { cqrsFeature } from "../patterns/cqrs/feature.js";
+import { eventSourcingFeature } from "../patterns/events/feature.js";
+import { jobsFeature } from "../patterns/jobs/feature.js";
+import { sagaFeature } from "../patterns/saga/feature.js";
 import { plannedFeatures } from "./planned.js";
 
 /**
@@ -48,6 +52,10 @@ export const features = [
   amqpFeature,
   cloudQueueFeature,
   messagingFeature,
+  eventSourcingFeature,
+  sagaFeature,
+  jobsFeature,
+  cqrsFeature,
   trustProxyFeature,
   requestContextFeature,
   requestIdFeature,

@@ -10,12 +10,6 @@ export interface PlannedFeatures {
   enableGrpc(...given: unknown[]): this;
   /** Not built yet: throws. */
   addGrpcService(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableEventSourcing(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableCqrs(...given: unknown[]): this;
-  /** Not built yet: throws. */
-  enableSaga(...given: unknown[]): this;
 }
 
 const missing = (name: string) => (): never => {
@@ -27,9 +21,6 @@ export const plannedFeatures = feature<PlannedFeatures>({
   setup: {
     enableGrpc: missing("enableGrpc()"),
     addGrpcService: missing("addGrpcService()"),
-    enableEventSourcing: missing("enableEventSourcing()"),
-    enableCqrs: missing("enableCqrs()"),
-    enableSaga: missing("enableSaga()"),
   },
 });
 
@@ -41,9 +32,3 @@ class PlannedConfig {
 
 /** Not built yet: throws. */
 export class GrpcConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class EventSourcingConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class CqrsConfig extends PlannedConfig {}
-/** Not built yet: throws. */
-export class SagaConfig extends PlannedConfig {}

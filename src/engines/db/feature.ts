@@ -86,6 +86,11 @@ export const databaseFeature = feature<DatabaseFeature>({
   ...postgres.stages,
 });
 
+/** The database of an application, for the features that stand on it; `needs` names their call in the error without one. */
+export function databaseOf(host: Host, needs: string): Database {
+  return postgres.of(host, needs);
+}
+
 /** The view of the database that a request keeps. */
 const view = Symbol("database");
 

@@ -1,0 +1,68 @@
+import { databaseOf } from "../../engines/db/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { enabledEventStore } from "../events/feature.js";
+import { Bus } from "./bus.js";
+import { CqrsConfig, type CqrsOptions } from "./config.js";
+import type { IdempotencyKeys } from "./idempotency.js";
+
+export interface CqrsFeature {
+  /** Runs typed commands and queries: `app.commands` and `app.queries`. */
+  enableCqrs(
+    ...given:
+      | [config?: CqrsConfig | EitherSpelling<CqrsOptions> | null]
+      | [enableEventSync: boolean, commandTimeoutMs?: number]
+  ): this;
+  /** Runs commands; needs `enableCqrs()`. */
+  readonly commands: Bus<"command">;
+  /** Runs queries; needs `enableCqrs()`. */
+  readonly queries: Bus<"query">;
+}
+
+interface State {
+  buses: { readonly config: CqrsConfig; readonly commands: Bus<"command">; readonly queries: Bus<"query"> } | null;
+  keys: IdempotencyKeys | null;
+}
+
+const stateOf = perHost((): State => ({ buses: null, keys: null }));
+
+export const cqrsFeature = feature<CqrsFeature>({
+  name: "commands and queries",
+  setup: {
+    enableCqrs(host, ...given) {
+      const config = CqrsConfig.from(given);
+      const services = { config, keys: () => stateOf(host).keys, eventStore: () => enabledEventStore(host) };
+      stateOf(host).buses = { config, commands: new Bus("command", services), queries: new Bus("query", services) };
+    },
+  },
+  values: {
+    commands: (host) => busesOf(host, "app.commands").commands,
+    queries: (host) => busesOf(host, "app.queries").queries,
+  },
+  async open(host) {
+    const state = stateOf(host);
+    if (state.buses === null) return;
+    const db = databaseOrNull(host);
+    if (db === null) return;
+    const { IdempotencyKeys } = await import("./idempotency.js");
+    const { schema, idempotencyHours } = state.buses.config;
+    const keys = new IdempotencyKeys(db, schema, idempotencyHours);
+    await keys.open();
+    state.keys = keys;
+  },
+});
+
+function busesOf(host: Host, needs: string): NonNullable<State["buses"]> {
+  const { buses } = stateOf(host);
+  if (buses === null) throw new Error(`${needs} needs app.enableCqrs()`);
+  return buses;
+}
+
+function databaseOrNull(host: Host): ReturnType<typeof databaseOf> | null {
+  try {
+    return databaseOf(host, "enableCqrs()");
+  } catch {
+    return null;
+  }
+}

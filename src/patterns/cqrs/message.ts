@@ -1,0 +1,110 @@
+import { HttpError } from "../../errors/http-error.js";
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import {
+  isStandardSchema,
+  type SchemaInput,
+  type SchemaOutput,
+  type StandardSchema,
+} from "../../validation/standard-schema.js";
+
+/** A command or a query did not end in its time. Its result, if one comes later, is discarded. Unhandled, it is a 504. */
+export class CommandTimeout extends HttpError {
+  constructor(name: string, milliseconds: number) {
+    super(504, `${name} did not end within ${milliseconds} ms`);
+  }
+}
+
+/** A command with the same idempotency key is running, or had another input. Unhandled, it is a 409. */
+export class IdempotencyError extends HttpError {
+  constructor(detail: string) {
+    super(409, detail);
+  }
+}
+
+export interface MessageContext {
+  readonly name: string;
+  /** Aborted when the time is over, or with the caller's signal. */
+  readonly signal: AbortSignal;
+  /** 1 for the first run. */
+  readonly attempt: number;
+}
+
+export interface MessageOptions<Schema, Input, Result> {
+  /** Checks the input. */
+  readonly schema?: Schema | undefined;
+  /** Milliseconds, in place of the config's `commandTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  /** Runs after the first one, in place of the config's `retries`. */
+  readonly retries?: number | undefined;
+  /** The projections that `enableEventSync` waits for. Default: all that this process keeps. */
+  readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
+  handler(input: Input, context: MessageContext): Result | Promise<Result>;
+}
+
+/** A command or a query: its name, the check of its input, and its handler. */
+export interface Message<Kind extends "command" | "query", Given, Result, Schema = unknown> {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly schema: Schema;
+  readonly timeoutMs: number | undefined;
+  readonly retries: number | undefined;
+  readonly affects: MessageOptions<unknown, unknown, unknown>["affects"];
+  readonly handler: (input: never, context: MessageContext) => unknown;
+  /** The types of its input and result, for the compiler alone. */
+  readonly types?: { readonly given: Given; readonly result: Result };
+}
+
+export type Command<Given, Result, Schema = unknown> = Message<"command", Given, Result, Schema>;
+export type Query<Given, Result, Schema = unknown> = Message<"query", Given, Result, Schema>;
+
+type InputOf<Schema, Input> = Schema extends StandardSchema ? SchemaOutput<Schema> : Input;
+type GivenOf<Schema, Input> = Schema extends StandardSchema ? SchemaInput<Schema> : Input;
+
+const checks: Checks<MessageOptions<unknown, unknown, unknown>> = {
+  schema: (value) => (isStandardSchema(value) ? undefined : "a schema"),
+  timeoutMs: is.integer(1, 2_147_483_647),
+  retries: is.integer(0, 1000),
+  affects: is.list(is.object),
+  handler: is.function,
+};
+
+/** Declares a command: a request to change something. */
+export function command<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+  name: string,
+  options: MessageOptions<Schema, InputOf<Schema, Input>, Result>,
+): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema> {
+  return message("command", name, options);
+}
+
+/** Declares a query: a question that changes nothing. */
+export function query<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+  name: string,
+  options: Omit<MessageOptions<Schema, InputOf<Schema, Input>, Result>, "affects">,
+): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema> {
+  return message("query", name, options);
+}
+
+function message<Kind extends "command" | "query", Given, Result, Schema>(
+  kind: Kind,
+  name: string,
+  options: object,
+): Message<Kind, Given, Result, Schema> {
+  if (typeof name !== "string" || !/^[\w.:-]{1,100}$/.test(name)) {
+    throw new ValueError(
+      `the name of a ${kind} must have 1 to 100 letters, digits, dots, colons and hyphens, not ${show(name)}`,
+    );
+  }
+  const owner = `${kind} ${show(name)}`;
+  const given = readOptions<MessageOptions<unknown, unknown, unknown>>(owner, options, checks);
+  if (given.handler === undefined) throw new ValueError(`option 'handler' is required in ${owner}`);
+  return {
+    kind,
+    name,
+    schema: given.schema as Schema,
+    timeoutMs: given.timeoutMs,
+    retries: given.retries,
+    affects: given.affects,
+    handler: given.handler,
+  };
+}

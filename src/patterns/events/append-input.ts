@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { jsonText } from "../storage/texts.js";
+import { currentCause } from "./cause.js";
+import type { ExpectedVersion } from "./errors.js";
+import type { EventMetadata } from "./event.js";
+import type { EventToStore, ExpectedNumber } from "./storage.js";
+import type { Upcasters } from "./upcasters.js";
+
+/** The most events of one append. */
+const mostEvents = 10_000;
+const longestName = 255;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+interface GivenEvent {
+  readonly type: string;
+  readonly data: unknown;
+  readonly id?: string | undefined;
+  readonly metadata?: EventMetadata | undefined;
+}
+
+/** Checks events and makes them fit for a storage. */
+export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, upcasters: Upcasters): EventToStore[] {
+  if (given.length === 0) throw new ValueError("append takes at least one event");
+  if (given.length > mostEvents) throw new ValueError(`append takes at most ${mostEvents} events, not ${given.length}`);
+  const inherited = inheritedMetadata();
+  const ids = new Set<string>();
+  return given.map((event, index) => {
+    if (typeof event !== "object" || event === null) throw new ValueError(`event ${index} must be an object`);
+    const { type, data, metadata } = event;
+    checkName("the type of an event", type);
+    const id = event.id === undefined ? randomUUID() : String(event.id).toLowerCase();
+    if (!uuid.test(id)) throw new ValueError(`the id of an event must be a UUID, not ${show(event.id)}`);
+    if (ids.has(id)) throw new ValueError(`two of the events have the id ${show(id)}`);
+    ids.add(id);
+    const facts = { correlationId: id, ...inherited, ...defined(shared), ...defined(metadata ?? {}) };
+    return {
+      id,
+      type,
+      schemaVersion: upcasters.current(type),
+      data: jsonText(data, `the data of ${show(type)}`),
+      metadata: jsonText(facts, `the metadata of ${show(type)}`),
+    };
+  });
+}
+
+/** Metadata of the cause that is known here; the first event of a chain is its own correlation. */
+function inheritedMetadata(): EventMetadata {
+  return defined(currentCause() ?? {});
+}
+
+function defined(metadata: EventMetadata): EventMetadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
+}
+
+export function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name !== "string" || name === "" || name.length > longestName || name.includes("\0")) {
+    throw new ValueError(`${what} must be a string of 1 to ${longestName} characters, not ${show(name)}`);
+  }
+}
+
+export function expectedNumber(expected: ExpectedVersion = "any"): ExpectedNumber {
+  if (expected === "any") return -1;
+  if (expected === "exists") return -2;
+  if (expected === "none") return 0;
+  if (Number.isSafeInteger(expected) && expected >= 0) return expected;
+  throw new ValueError(`expectedVersion must be 'any', 'none', 'exists' or a version, not ${show(expected)}`);
+}

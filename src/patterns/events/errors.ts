@@ -1,0 +1,45 @@
+import { HttpError } from "../../errors/http-error.js";
+
+/** The version that an append expects its stream to have. */
+export type ExpectedVersion = "any" | "none" | "exists" | number;
+
+/** The stream has another version than an append expected: somebody else has appended. Unhandled, it is a 409. */
+export class ConcurrencyError extends HttpError {
+  readonly #stream: string;
+  /** The number of events that the stream has. */
+  readonly actualVersion: number;
+  readonly expectedVersion: ExpectedVersion;
+
+  constructor(stream: string, expectedVersion: ExpectedVersion, actualVersion: number) {
+    super(409, `the stream has version ${actualVersion}, but ${words(expectedVersion)} was expected`);
+    this.#stream = stream;
+    this.expectedVersion = expectedVersion;
+    this.actualVersion = actualVersion;
+  }
+
+  get stream(): string {
+    return this.#stream;
+  }
+}
+
+/** Some of the events have ids that are in the store already, and others have not, or they are in another stream. */
+export class EventIdError extends Error {
+  override name = "EventIdError";
+}
+
+/** An aggregate that has no events. Unhandled, it is a 404. */
+export class AggregateNotFound extends HttpError {
+  constructor(category: string) {
+    super(404, `there is no such ${category}`);
+  }
+}
+
+/** The events of a newer program, or upcasting that failed. */
+export class EventVersionError extends Error {
+  override name = "EventVersionError";
+}
+
+function words(expected: ExpectedVersion): string {
+  if (expected === "none" || expected === 0) return "no stream";
+  return expected === "exists" ? "a stream" : `version ${expected}`;
+}

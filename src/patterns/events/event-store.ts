@@ -1,0 +1,255 @@
+import type { Logger } from "../../internal/logger.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { AggregateClass, AnyAggregate } from "./aggregate.js";
+import { checkName, expectedNumber, readEvents } from "./append-input.js";
+import { noteAppend } from "./cause.js";
+import type { EventSourcingConfig } from "./config.js";
+import type { Decider } from "./decider.js";
+import { ConcurrencyError, EventIdError } from "./errors.js";
+import type { EventMap, NewEvent, RecordedEvent } from "./event.js";
+import { EventReader } from "./event-reader.js";
+import type { AppendOptions, AppendResult, ReadAllOptions, ReadOptions } from "./options.js";
+import type { Projection } from "./projection.js";
+import { DeciderRepository, Repository, type RepositorySource } from "./repository.js";
+import { Snapshots } from "./snapshots.js";
+import type { EventStorage, ReadFilter } from "./storage.js";
+import { pageSize } from "./stream-state.js";
+import {
+  type EventHandler,
+  type EventSubscription,
+  readSubscription,
+  type SubscriptionOptions,
+} from "./subscription.js";
+import { type Upcast, Upcasters } from "./upcasters.js";
+import type { EventWorkers } from "./workers.js";
+
+/** The store of events. It can be used once the application has started; subscriptions can be added before. */
+export class EventStore {
+  readonly #config: EventSourcingConfig;
+  readonly #logger: Logger;
+  readonly #upcasters = new Upcasters();
+  #storage: EventStorage | null = null;
+  #workers: EventWorkers | null = null;
+  readonly #waiting: ((workers: EventWorkers) => void)[] = [];
+
+  constructor(config: EventSourcingConfig, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+  }
+
+  /** Stores events at the end of a stream, all or none of them. */
+  async append<Events extends EventMap = EventMap>(
+    stream: string,
+    events: NewEvent<Events> | readonly NewEvent<Events>[],
+    { expectedVersion = "any", metadata = {}, tx }: AppendOptions = {},
+  ): Promise<AppendResult> {
+    checkName("a stream", stream);
+    const list = (Array.isArray(events) ? events : [events]) as readonly NewEvent[];
+    const ready = readEvents(list, metadata, this.#upcasters);
+    const { outcome, version, position } = await this.storage.append(
+      stream,
+      expectedNumber(expectedVersion),
+      ready,
+      tx,
+    );
+    if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
+    if (outcome === "mixed") {
+      throw new EventIdError("some of the ids are in the store already, in another stream or with other events");
+    }
+    noteAppend(position);
+    return { version, position, known: outcome === "known" };
+  }
+
+  /** The events of a stream. Awaited, a list; in `for await`, page by page. */
+  read<Events extends EventMap = EventMap>(
+    stream: string,
+    options: ReadOptions = {},
+  ): EventReader<RecordedEvent<Events>> {
+    checkName("a stream", stream);
+    const { backwards = false, limit = Infinity, tx } = options;
+    const first = checkNumber("from", options.from ?? (backwards ? Number.MAX_SAFE_INTEGER : 1));
+    return this.#reader(
+      checkNumber("limit", limit),
+      first,
+      (from, count) => this.storage.readStream(stream, from, backwards, count, tx),
+      (event) => event.version + (backwards ? -1 : 1),
+    );
+  }
+
+  /** The events of all streams of a category, in the order in which they were stored. */
+  readCategory<Events extends EventMap = EventMap>(
+    category: string,
+    options: ReadAllOptions = {},
+  ): EventReader<RecordedEvent<Events>> {
+    checkName("a category", category);
+    return this.#readAll({ categories: [category], types: options.types }, options);
+  }
+
+  /** All events, in the order in which they were stored. Those of appends that are still under way are left out. */
+  readAll<Events extends EventMap = EventMap>(options: ReadAllOptions = {}): EventReader<RecordedEvent<Events>> {
+    return this.#readAll({ types: options.types }, options);
+  }
+
+  /** The number of events in a stream. */
+  streamVersion(stream: string): Promise<number> {
+    return this.storage.streamVersion(stream);
+  }
+
+  /** The repository of a class of aggregates. */
+  repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
+    return new Repository(this.#source(), type);
+  }
+
+  /** The repository of a decider. */
+  decider<State, Command, Events extends EventMap>(
+    decider: Decider<State, Command, Events>,
+  ): DeciderRepository<State, Command, Events> {
+    return new DeciderRepository(this.#source(), decider);
+  }
+
+  /** Adds the step from one version of an event's data to the next; applied when events are read. */
+  upcast(type: string, fromVersion: number, upcast: Upcast): this {
+    this.#upcasters.add(type, fromVersion, upcast);
+    return this;
+  }
+
+  /**
+   * Calls a function for every event, in order, at least once. Of all workers with a subscription of this name one is
+   * active; another one goes on from its checkpoint if it ends.
+   */
+  subscribe<Events extends EventMap = EventMap>(
+    options: SubscriptionOptions,
+    handler: EventHandler<Events>,
+  ): EventSubscription {
+    const settings = readSubscription(options, handler as unknown as EventHandler);
+    return this.#withWorkers((workers) => workers.subscribe(settings));
+  }
+
+  /** Keeps the tables of a projection up to date. */
+  project<Events extends EventMap, Tables extends string>(projection: Projection<Events, Tables>): EventSubscription {
+    return this.#withWorkers((workers) => workers.project(projection as unknown as Projection));
+  }
+
+  /** Builds the tables of a projection anew beside those that serve, then puts them in their place. */
+  async rebuild(projection: { readonly name: string }): Promise<void> {
+    await this.#running().rebuild(projection.name);
+  }
+
+  /**
+   * Waits until a subscription or a projection has handled the events up to a position: read your own writes. False if
+   * the time is over first.
+   */
+  waitFor(
+    target: string | { readonly name: string; readonly tables: readonly string[] },
+    position: number,
+    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    return this.#running().waitFor(target, position, options);
+  }
+
+  /** @internal The projections that this process keeps. */
+  get projections(): readonly Projection[] {
+    return this.#workers?.projections ?? [];
+  }
+
+  /** @internal */
+  get upcasters(): Upcasters {
+    return this.#upcasters;
+  }
+
+  /** @internal */
+  get storage(): EventStorage {
+    if (this.#storage === null) throw new Error("the event store can be used once the application has started");
+    return this.#storage;
+  }
+
+  /** @internal */
+  async attach(storage: EventStorage, workers: EventWorkers): Promise<void> {
+    await storage.open();
+    this.#storage = storage;
+    this.#workers = workers;
+    for (const begin of this.#waiting.splice(0)) begin(workers);
+    await workers.open();
+  }
+
+  /** @internal */
+  async close(): Promise<void> {
+    await this.#workers?.close();
+    await this.#storage?.close();
+  }
+
+  #running(): EventWorkers {
+    if (this.#workers === null) throw new Error("the event store can be used once the application has started");
+    return this.#workers;
+  }
+
+  #withWorkers(begin: (workers: EventWorkers) => EventSubscription): EventSubscription {
+    if (this.#workers !== null) return begin(this.#workers);
+    let subscription: EventSubscription | null = null;
+    let closed = false;
+    this.#waiting.push((workers) => {
+      if (!closed) subscription = begin(workers);
+    });
+    const close = async (): Promise<void> => {
+      closed = true;
+      await subscription?.close();
+    };
+    return { close, [Symbol.asyncDispose]: close };
+  }
+
+  #readAll<Events extends EventMap>(filter: ReadFilter, options: ReadAllOptions): EventReader<RecordedEvent<Events>> {
+    const { from = 0, backwards = false, limit = Infinity } = options;
+    checkNumber("from", from);
+    let upTo: number | null = null;
+    return this.#reader(
+      checkNumber("limit", limit),
+      from,
+      async (after, count) => {
+        upTo ??= await this.storage.highWaterMark();
+        const [low, high] = backwards ? [from, after === from ? upTo : after - 1] : [after, upTo];
+        return this.storage.readAll(filter, low, high, backwards, count);
+      },
+      (event) => event.position,
+    );
+  }
+
+  #reader<Events extends EventMap>(
+    limit: number,
+    first: number,
+    readPage: (from: number, count: number) => ReturnType<EventStorage["readStream"]>,
+    nextAfter: (event: RecordedEvent) => number,
+  ): EventReader<RecordedEvent<Events>> {
+    const upcasters = this.#upcasters;
+    async function* pages(): AsyncGenerator<RecordedEvent<Events>[]> {
+      let from = first;
+      for (let left = limit; left > 0; ) {
+        const count = Math.min(left, pageSize);
+        const page = await readPage(from, count);
+        if (page.length > 0) yield page.map((event) => upcasters.apply(event) as unknown as RecordedEvent<Events>);
+        if (page.length < count) return;
+        left -= page.length;
+        from = nextAfter(page.at(-1)!);
+      }
+    }
+    return new EventReader(pages);
+  }
+
+  #source(): RepositorySource {
+    const store = this;
+    const { snapshotInterval: interval, enableSnapshots: enabled } = this.#config;
+    return {
+      get storage() {
+        return store.storage;
+      },
+      upcasters: this.#upcasters,
+      append: (stream, events, options) => this.append(stream, events, options),
+      snapshots: (category, version) =>
+        new Snapshots(this.storage, { enabled, interval }, this.#logger, category, version),
+    };
+  }
+}
+
+function checkNumber(name: string, value: number): number {
+  if (typeof value === "number" && value >= 0 && (Number.isSafeInteger(value) || value === Infinity)) return value;
+  throw new ValueError(`option '${name}' of a read must be a number of at least 0`);
+}

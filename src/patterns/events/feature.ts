@@ -1,0 +1,101 @@
+import type { Database } from "../../engines/db/database.js";
+import { databaseOf } from "../../engines/db/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
+import { EventStore } from "./event-store.js";
+
+export interface EventSourcingFeature {
+  /** Stores events, in PostgreSQL or in memory: `app.eventStore`, and `request.eventStore` in handlers. */
+  enableEventSourcing(
+    ...given:
+      | [config?: EventSourcingConfig | EitherSpelling<EventSourcingOptions> | null]
+      | [storeType: "auto" | "memory" | "postgres", snapshotInterval?: number, enableSnapshots?: boolean]
+  ): this;
+  /** The store of events; needs `enableEventSourcing()`. */
+  readonly eventStore: EventStore;
+}
+
+declare module "../../http/request.js" {
+  interface RequestSlots {
+    /** The store of events. */
+    readonly eventStore: EventStore;
+  }
+}
+
+interface State {
+  config: EventSourcingConfig | null;
+  store: EventStore | null;
+}
+
+const stateOf = perHost((): State => ({ config: null, store: null }));
+
+export const eventSourcingFeature = feature<EventSourcingFeature>({
+  name: "event sourcing",
+  setup: {
+    enableEventSourcing(host, ...given) {
+      const state = stateOf(host);
+      state.config = EventSourcingConfig.from(given);
+      state.store = null;
+    },
+  },
+  values: { eventStore: (host) => eventStoreOf(host, "app.eventStore") },
+  requestMembers: { eventStore: (host) => eventStoreOf(host, "request.eventStore") },
+  async open(host) {
+    const { config } = stateOf(host);
+    if (config === null) return;
+    const store = eventStoreOf(host, "app.eventStore");
+    const db = databaseFor(host, config);
+    const { EventWorkers } = await import("./workers.js");
+    const storage =
+      db === null
+        ? new (await import("./memory-storage.js")).MemoryStorage()
+        : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
+    await store.attach(storage, new EventWorkers(storage, db, config, store.upcasters, host.logger));
+  },
+  async close(host) {
+    await stateOf(host).store?.close();
+  },
+});
+
+/** The event store of an application; `needs` names the member that was read, for the error without one. */
+export function eventStoreOf(host: Host, needs: string): EventStore {
+  const state = stateOf(host);
+  if (state.config === null) throw new Error(`${needs} needs app.enableEventSourcing()`);
+  return (state.store ??= new EventStore(state.config, lateLogger(host)));
+}
+
+/** The event store of an application that has enabled it; else null. */
+export function enabledEventStore(host: Host): EventStore | null {
+  return stateOf(host).config === null ? null : eventStoreOf(host, "app.eventStore");
+}
+
+/** Null for memory. */
+function databaseFor(host: Host, config: EventSourcingConfig): Database | null {
+  if (config.storeType === "memory") return inMemory(host);
+  try {
+    return databaseOf(host, "enableEventSourcing() with store_type 'postgres'");
+  } catch (error) {
+    if (config.storeType === "postgres") throw error;
+    return inMemory(host);
+  }
+}
+
+function inMemory(host: Host): null {
+  const line = "events are kept in memory: they are lost when the process ends, and workers do not share them";
+  if (host.env === "production" || host.settings.workers > 1) host.logger.warn(line);
+  else host.logger.info(line);
+  return null;
+}
+
+/** The logger that the application has when a line is written: reading it now would fix its format. */
+function lateLogger(host: Host): Host["logger"] {
+  return {
+    debug: (...line) => host.logger.debug(...line),
+    info: (...line) => host.logger.info(...line),
+    warn: (...line) => host.logger.warn(...line),
+    error: (...line) => host.logger.error(...line),
+    child: (fields) => host.logger.child(fields),
+  };
+}

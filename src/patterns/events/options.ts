@@ -1,0 +1,41 @@
+import type { Queries } from "../../engines/db/database.js";
+import type { ExpectedVersion } from "./errors.js";
+import type { EventMetadata } from "./event.js";
+
+export interface AppendOptions {
+  /**
+   * The version that the stream must have: a number of events, `none` for a new stream, `exists` for any but a new one, or
+   * `any`. Default `any`.
+   */
+  readonly expectedVersion?: ExpectedVersion | undefined;
+  /** For all of the events; the metadata of an event wins. */
+  readonly metadata?: EventMetadata | undefined;
+  /** The transaction to take part in. Default: the one around the caller, if there is one. */
+  readonly tx?: Queries | undefined;
+}
+
+export interface AppendResult {
+  /** The version of the stream with these events. */
+  readonly version: number;
+  /** The position of the last of them among all events. */
+  readonly position: number;
+  /** True if the events had been stored by an earlier call with the same ids. */
+  readonly known: boolean;
+}
+
+export interface ReadOptions {
+  /** The first version to read; backwards, the last one. Default: the beginning, or the end. */
+  readonly from?: number | undefined;
+  readonly backwards?: boolean | undefined;
+  /** The most events. Default: no limit. */
+  readonly limit?: number | undefined;
+  readonly tx?: Queries | undefined;
+}
+
+export interface ReadAllOptions {
+  /** Events after this position, or backwards up to it. */
+  readonly from?: number | undefined;
+  readonly backwards?: boolean | undefined;
+  readonly limit?: number | undefined;
+  readonly types?: readonly string[] | undefined;
+}

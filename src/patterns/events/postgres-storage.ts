@@ -1,0 +1,197 @@
+import type { Database, Queries, Transaction } from "../../engines/db/database.js";
+import type { Logger } from "../../internal/logger.js";
+import { Doorbell } from "../storage/doorbell.js";
+import { installTables } from "../storage/tables.js";
+import { categoryOf, type EventMetadata } from "./event.js";
+import { eventTables } from "./postgres-tables.js";
+import type {
+  AppendOutcome,
+  Claim,
+  EventStorage,
+  EventToStore,
+  ReadFilter,
+  StoredEvent,
+  StoredSnapshot,
+} from "./storage.js";
+
+interface EventRow {
+  readonly position: number;
+  readonly stream: string;
+  readonly version: number;
+  readonly category: string;
+  readonly id: string;
+  readonly type: string;
+  readonly schema_version: number;
+  readonly data: unknown;
+  readonly metadata: EventMetadata;
+  readonly recorded_at: Date;
+}
+
+const columns = "position, stream, version, category, id, type, schema_version, data, metadata, recorded_at";
+
+/** Events in PostgreSQL or PGlite. Every call takes part in the transaction around it, or in the one it is given. */
+export class PostgresStorage implements EventStorage {
+  readonly #db: Database;
+  readonly #schema: string;
+  readonly #doorbell: Doorbell;
+  readonly #appendText: string;
+
+  constructor(db: Database, schema: string, logger: Logger) {
+    this.#db = db;
+    this.#schema = schema;
+    this.#doorbell = new Doorbell(db, `${schema}_events`, logger);
+    this.#appendText = `select outcome, version, position from "${schema}".append_events_1($1, $2, $3, $4, $5, $6, $7, $8)`;
+  }
+
+  async open(): Promise<void> {
+    await installTables(this.#db, this.#schema, eventTables);
+    await this.#doorbell.open();
+  }
+
+  close(): Promise<void> {
+    return this.#doorbell.close();
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#doorbell.onRing(listener);
+  }
+
+  async append(
+    stream: string,
+    expected: number,
+    events: readonly EventToStore[],
+    within: Queries = this.#db.current,
+  ): Promise<AppendOutcome> {
+    const row = await within.fetchrow<AppendOutcome>(this.#appendText, [
+      stream,
+      categoryOf(stream),
+      expected,
+      events.map(({ id }) => id),
+      events.map(({ type }) => type),
+      events.map(({ schemaVersion }) => schemaVersion),
+      events.map(({ data }) => data),
+      events.map(({ metadata }) => metadata),
+    ]);
+    if (row!.outcome === "stored") this.#doorbell.ringAfter(within);
+    return row!;
+  }
+
+  async readStream(
+    stream: string,
+    from: number,
+    backwards: boolean,
+    limit: number,
+    within: Queries = this.#db.current,
+  ): Promise<StoredEvent[]> {
+    const rows = await within.fetch<EventRow>(
+      `select ${columns} from ${this.#table("events")} where stream = $1 and version ${backwards ? "<=" : ">="} $2
+       order by version ${backwards ? "desc" : "asc"} limit $3`,
+      [stream, from, limit],
+    );
+    return rows.map(eventOf);
+  }
+
+  async readAll(
+    { categories, types }: ReadFilter,
+    from: number,
+    upTo: number,
+    backwards: boolean,
+    limit: number,
+  ): Promise<StoredEvent[]> {
+    const rows = await this.#db.current.fetch<EventRow>(
+      `select ${columns} from ${this.#table("events")}
+       where position > $1 and position <= $2${categories ? " and category = any ($4)" : ""}${
+         types ? ` and type = any ($${categories ? 5 : 4})` : ""
+       }
+       order by position ${backwards ? "desc" : "asc"} limit $3`,
+      [from, upTo, limit, ...(categories ? [categories] : []), ...(types ? [types] : [])],
+    );
+    return rows.map(eventOf);
+  }
+
+  async streamVersion(stream: string): Promise<number> {
+    const text = `select version from ${this.#table("streams")} where stream = $1`;
+    return (await this.#db.current.fetchval<number>(text, [stream])) ?? 0;
+  }
+
+  async highWaterMark(): Promise<number> {
+    return (await this.#db.fetchval<number>(`select "${this.#schema}".high_water_1()`))!;
+  }
+
+  loadSnapshot(stream: string, within: Queries = this.#db.current): Promise<StoredSnapshot | null> {
+    return within.fetchrow<StoredSnapshot & object>(
+      `select s.version, s.event_id as "eventId", s.schema, s.state, s.checksum
+       from ${this.#table("snapshots")} s join ${this.#table("events")} e
+         on e.stream = s.stream and e.version = s.version and e.id = s.event_id
+       where s.stream = $1`,
+      [stream],
+    );
+  }
+
+  async saveSnapshot(stream: string, { version, eventId, schema, state, checksum }: StoredSnapshot): Promise<void> {
+    // Of two writers the one with fewer events must not win. One that replaces an unusable snapshot has another checksum.
+    await this.#db.execute(
+      `insert into ${this.#table("snapshots")} as s (stream, version, event_id, schema, state, checksum)
+       values ($1, $2, $3, $4, $5, $6)
+       on conflict (stream) do update set version = excluded.version, event_id = excluded.event_id,
+         schema = excluded.schema, state = excluded.state, checksum = excluded.checksum, taken_at = clock_timestamp()
+       where s.version < excluded.version or s.schema <> excluded.schema or s.event_id <> excluded.event_id`,
+      [stream, version, eventId, schema, state, checksum],
+    );
+  }
+
+  afterCommit(run: () => void, within: Queries = this.#db.current): void {
+    if (within.kind === "transaction") (within as Transaction).onCommit(run);
+    else run();
+  }
+
+  claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null> {
+    return this.#db.fetchrow<Claim & object>(
+      `insert into ${this.#table("subscriptions")} as s (name, position, owner, token, lease_until)
+       values ($1, $4, $2, 1, clock_timestamp() + $3 * interval '1 millisecond')
+       on conflict (name) do update set owner = excluded.owner, token = s.token + 1, lease_until = excluded.lease_until
+       where s.lease_until < clock_timestamp()
+       returning token, position`,
+      [name, owner, leaseMs, start],
+    );
+  }
+
+  async renew(name: string, token: number, leaseMs: number): Promise<boolean> {
+    const { rowCount } = await this.#db.execute(
+      `update ${this.#table("subscriptions")} set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       where name = $1 and token = $2`,
+      [name, token, leaseMs],
+    );
+    return rowCount === 1;
+  }
+
+  async advance(name: string, token: number, position: number, within?: Transaction): Promise<boolean> {
+    const { rowCount } = await (within ?? this.#db).execute(
+      `update ${this.#table("subscriptions")} set position = $3, updated_at = clock_timestamp()
+       where name = $1 and token = $2`,
+      [name, token, position],
+    );
+    return rowCount === 1;
+  }
+
+  async release(name: string, token: number): Promise<void> {
+    await this.#db.execute(
+      `update ${this.#table("subscriptions")} set lease_until = '-infinity' where name = $1 and token = $2`,
+      [name, token],
+    );
+    this.#doorbell.ring();
+  }
+
+  checkpoint(name: string): Promise<number | null> {
+    const text = `select position from ${this.#table("subscriptions")} where name = $1`;
+    return this.#db.fetchval<number>(text, [name]);
+  }
+
+  #table(name: string): string {
+    return `"${this.#schema}".${name}`;
+  }
+}
+
+function eventOf({ schema_version, recorded_at, ...event }: EventRow): StoredEvent {
+  return { ...event, schemaVersion: schema_version, recordedAt: recorded_at };
+}

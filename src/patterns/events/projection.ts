@@ -1,0 +1,83 @@
+import type { Transaction } from "../../engines/db/database.js";
+import type { SqlFragment } from "../../engines/db/sql.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { categoryOfClass } from "./aggregate.js";
+import { checkName } from "./append-input.js";
+import type { EventMap, RecordedEvent } from "./event.js";
+
+/** The tables of a projection by name, quoted for statements. While it is rebuilt they are other ones. */
+export type ProjectionTables<Tables extends string> = { readonly [Name in Tables]: SqlFragment };
+
+export interface ProjectionContext<Tables extends string> {
+  /** The transaction in which the checkpoint moves too. */
+  readonly tx: Transaction;
+  readonly tables: ProjectionTables<Tables>;
+}
+
+/** A source of events: a class of aggregates or a decider. */
+export type EventSource<Events extends EventMap = EventMap> =
+  | (abstract new (
+      id: string,
+    ) => { readonly eventTypes?: Events })
+  | { readonly category: string; readonly eventTypes?: Events };
+
+export interface ProjectionOptions<Events extends EventMap, Tables extends string> {
+  /** The aggregates whose events it reads. */
+  readonly from: EventSource<Events> | readonly EventSource<Events>[];
+  /** The tables that it owns. */
+  readonly tables: readonly Tables[];
+  /** To be raised when the tables or the handlers change: they are then built anew beside the old ones. Default 1. */
+  readonly version?: number | undefined;
+  /** Events handled in one transaction. Default 100. */
+  readonly batch?: number | undefined;
+  /** Creates the tables. Leave indexes unnamed: two builds exist at the same time. */
+  create(tx: Transaction, tables: ProjectionTables<Tables>): unknown;
+  /** The handlers by type of event. */
+  readonly on: {
+    readonly [Type in keyof Events & string]?: (
+      event: Extract<RecordedEvent<Events>, { type: Type }>,
+      context: ProjectionContext<Tables>,
+    ) => unknown;
+  };
+}
+
+/** Tables that are made of events. */
+export interface Projection<Events extends EventMap = EventMap, Tables extends string = string> {
+  readonly name: string;
+  readonly categories: readonly string[];
+  readonly tables: readonly Tables[];
+  readonly version: number;
+  readonly batch: number;
+  readonly create: ProjectionOptions<Events, Tables>["create"];
+  readonly on: ProjectionOptions<Events, Tables>["on"];
+}
+
+/** Declares a projection: tables that are kept up to date from events. */
+export function projection<Events extends EventMap, const Tables extends string>(
+  name: string,
+  options: ProjectionOptions<Events, Tables>,
+): Projection<Events, Tables> {
+  checkName("the name of a projection", name);
+  const { from, tables, version = 1, batch = 100, create, on } = options;
+  const sources = (Array.isArray(from) ? from : [from]) as readonly { name: string; category?: string }[];
+  if (sources.length === 0) throw new ValueError(`projection ${show(name)} needs a source in 'from'`);
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new ValueError(`option 'version' in projection() must be an integer of at least 1, not ${show(version)}`);
+  }
+  if (!Number.isSafeInteger(batch) || batch < 1 || batch > 10_000) {
+    throw new ValueError(`option 'batch' in projection() must be an integer from 1 to 10000, not ${show(batch)}`);
+  }
+  if (!Array.isArray(tables) || tables.length === 0)
+    throw new ValueError("option 'tables' in projection() must be a list");
+  for (const table of tables as readonly string[]) {
+    // PostgreSQL cuts names at 63 bytes, and a build has a suffix.
+    if (!/^[a-z_][a-z0-9_]{0,49}$/.test(table)) {
+      throw new ValueError(
+        `a table of a projection has a name of small letters, digits and underscores, not ${show(table)}`,
+      );
+    }
+  }
+  const categories = sources.map((source) => categoryOfClass(source));
+  return { name, categories, tables, version, batch, create, on };
+}

@@ -1,0 +1,95 @@
+import type { Queries, Transaction } from "../../engines/db/database.js";
+import type { EventMetadata } from "./event.js";
+
+/** An event as a storage keeps it: nothing is upcast yet. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly stream: string;
+  readonly category: string;
+  readonly version: number;
+  readonly position: number;
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly data: unknown;
+  readonly metadata: EventMetadata;
+  readonly recordedAt: Date;
+}
+
+export interface EventToStore {
+  readonly id: string;
+  readonly type: string;
+  readonly schemaVersion: number;
+  /** JSON texts. */
+  readonly data: string;
+  readonly metadata: string;
+}
+
+/** -1 for any version, -2 for any but 0. */
+export type ExpectedNumber = number;
+
+/** The outcome of an append: stored, stored earlier by the same call, or not stored. */
+export interface AppendOutcome {
+  readonly outcome: "stored" | "known" | "conflict" | "mixed";
+  /** The version of the stream afterwards; for events that were known, the version of the last of them. */
+  readonly version: number;
+  /** The position of the last event; 0 if nothing was stored. */
+  readonly position: number;
+}
+
+export interface ReadFilter {
+  readonly categories?: readonly string[] | undefined;
+  readonly types?: readonly string[] | undefined;
+}
+
+export interface StoredSnapshot {
+  readonly version: number;
+  /** The id of the last event in it: a snapshot of events that were rolled back does not fit the stream. */
+  readonly eventId: string;
+  readonly schema: string;
+  readonly state: string;
+  readonly checksum: string;
+}
+
+/** The right to run a subscription, until the lease ends. A later claim has a higher token. */
+export interface Claim {
+  readonly token: number;
+  readonly position: number;
+}
+
+/** The storage of events, snapshots and checkpoints. */
+export interface EventStorage {
+  append(
+    stream: string,
+    expected: ExpectedNumber,
+    events: readonly EventToStore[],
+    within?: Queries,
+  ): Promise<AppendOutcome>;
+  /** Events of a stream from a version on, in either direction. */
+  readStream(stream: string, from: number, backwards: boolean, limit: number, within?: Queries): Promise<StoredEvent[]>;
+  /** Events of all streams after (or, backwards, before) a position, not beyond the high-water mark. */
+  readAll(filter: ReadFilter, from: number, upTo: number, backwards: boolean, limit: number): Promise<StoredEvent[]>;
+  streamVersion(stream: string): Promise<number>;
+  /** The position up to which no event can appear any more. */
+  highWaterMark(): Promise<number>;
+
+  /** The snapshot of a stream whose last event is in the stream; null without one. */
+  loadSnapshot(stream: string, within?: Queries): Promise<StoredSnapshot | null>;
+  saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void>;
+
+  /** Claims a subscription unless another owner has it; null then. A new one begins at `start`. */
+  claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null>;
+  /** Extends a lease; false if the claim was lost. */
+  renew(name: string, token: number, leaseMs: number): Promise<boolean>;
+  /** Moves a checkpoint; false, and nothing is changed, if the claim was lost. */
+  advance(name: string, token: number, position: number, within?: Transaction): Promise<boolean>;
+  release(name: string, token: number): Promise<void>;
+  /** The checkpoint of a subscription; null if it has never run. */
+  checkpoint(name: string): Promise<number | null>;
+
+  /** Calls back when there may be new events or a subscription is free. */
+  onChange(listener: () => void): () => void;
+  /** Runs a function once the transaction around the caller, or the given one, is committed; at once without one. */
+  afterCommit(run: () => void, within?: Queries): void;
+  open(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,166 @@
+import type { Logger } from "../../internal/logger.js";
+import { backoff, Wake } from "../storage/wake.js";
+import type { RecordedEvent } from "./event.js";
+import type { Claim, EventStorage, ReadFilter } from "./storage.js";
+import type { Upcasters } from "./upcasters.js";
+
+const firstPause = 100;
+const longestPause = 30_000;
+
+export interface RunnerSettings {
+  readonly name: string;
+  readonly filter: ReadFilter;
+  readonly start: "beginning" | "end";
+  readonly batch: number;
+  readonly skipAfter: number;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+}
+
+/** Events to handle, and the claim under which this is done. */
+export interface Batch {
+  readonly events: readonly RecordedEvent[];
+  /** The position of the checkpoint after these events. */
+  readonly upTo: number;
+  readonly token: number;
+  /** True if there is nothing after them for now. */
+  readonly last: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Thrown by a processor whose claim has passed to another worker. */
+export class ClaimLost extends Error {
+  override name = "ClaimLost";
+}
+
+/** Handles the events of a batch and moves the checkpoint; returns the position it has reached. `end` ends the runner. */
+export type Processor = (batch: Batch) => Promise<number | "end">;
+
+/** Runs one subscription in this process: claims it, catches up, then waits for events. */
+export class SubscriptionRunner {
+  readonly #wake = new Wake();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(
+    readonly settings: RunnerSettings,
+    readonly storage: EventStorage,
+    readonly upcasters: Upcasters,
+    readonly logger: Logger,
+    readonly process: Processor,
+  ) {
+    const off = storage.onChange(this.#wake.wake);
+    this.#running = this.#run().finally(off);
+  }
+
+  /** Ends after the work in progress. */
+  close(): Promise<void> {
+    this.#stop.abort();
+    this.#wake.wake();
+    return this.#running;
+  }
+
+  /** True once it has ended by itself or was closed. */
+  get ended(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    const { name, pollMs } = this.settings;
+    for (let failures = 0; !this.ended; ) {
+      try {
+        const claim = await this.#claim();
+        if (claim === null) await this.#wake.wait(pollMs);
+        else await this.#hold(claim);
+        failures = 0;
+      } catch (error) {
+        if (this.ended) return;
+        this.logger.error("a subscription failed and is tried again", { subscription: name, error });
+        await this.#pause(backoff(failures++, firstPause, longestPause));
+      }
+    }
+  }
+
+  async #claim(): Promise<Claim | null> {
+    const { name, owner, leaseMs, start } = this.settings;
+    const position = start === "end" ? await this.storage.highWaterMark() : 0;
+    return this.storage.claim(name, owner, leaseMs, position);
+  }
+
+  /** Works under a claim and renews it, until it is lost or the subscription ends. */
+  async #hold(claim: Claim): Promise<void> {
+    const { name, leaseMs } = this.settings;
+    const lost = new AbortController();
+    let renewing = Promise.resolve();
+    const timer = setInterval(() => {
+      renewing = this.storage.renew(name, claim.token, leaseMs).then(
+        (held) => {
+          if (!held) lost.abort();
+        },
+        (error: unknown) => this.logger.warn("a lease was not renewed", { subscription: name, error }),
+      );
+    }, leaseMs / 3);
+    try {
+      await this.#consume(claim, AbortSignal.any([lost.signal, this.#stop.signal]));
+    } catch (error) {
+      if (!(error instanceof ClaimLost)) throw error;
+      this.logger.warn("a subscription has passed to another worker", { subscription: name });
+    } finally {
+      clearInterval(timer);
+      await renewing;
+      if (!lost.signal.aborted) await this.storage.release(name, claim.token).catch(() => {});
+    }
+  }
+
+  async #consume({ token, position }: Claim, signal: AbortSignal): Promise<void> {
+    const { filter, batch, pollMs, name, skipAfter } = this.settings;
+    for (let failures = 0; !signal.aborted; ) {
+      const mark = await this.storage.highWaterMark();
+      if (mark <= position && failures === 0) {
+        await this.#wake.wait(pollMs);
+        continue;
+      }
+      // After a failure the events are handled one by one, so that only the one that fails is retried.
+      const limit = failures > 0 ? 1 : batch;
+      const found = await this.storage.readAll(filter, position, mark, false, limit);
+      const last = found.length < limit;
+      const upTo = last ? mark : found.at(-1)!.position;
+      try {
+        const events = found.map((event) => this.upcasters.apply(event));
+        const reached = await this.process({ events, upTo, token, last, signal });
+        if (reached === "end") return this.#stop.abort();
+        position = reached;
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted || error instanceof ClaimLost) throw error;
+        failures++;
+        const event = found[0];
+        const fields = { subscription: name, position: event?.position, type: event?.type, failures, error };
+        if (limit === 1 && event !== undefined && failures > skipAfter) {
+          this.logger.error("an event was skipped because its handler kept failing", fields);
+          if (!(await this.storage.advance(name, token, event.position))) throw new ClaimLost();
+          position = event.position;
+          failures = 0;
+        } else {
+          this.logger.error("the handler of an event failed and is tried again", fields);
+          // The first retry finds out which event fails; it does not wait.
+          if (limit === 1 || found.length <= 1) await this.#pause(backoff(failures, firstPause, longestPause), signal);
+        }
+      }
+    }
+  }
+
+  async #pause(milliseconds: number, signal: AbortSignal = this.#stop.signal): Promise<void> {
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, milliseconds);
+      signal.addEventListener("abort", done);
+    });
+  }
+}

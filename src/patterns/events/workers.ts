@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "../../engines/db/database.js";
+import type { Logger } from "../../internal/logger.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { causedBy } from "./cause.js";
+import type { EventSourcingConfig } from "./config.js";
+import type { Projection } from "./projection.js";
+import { ProjectionManager } from "./projection-manager.js";
+import type { EventStorage } from "./storage.js";
+import type { EventSubscription, SubscriptionSettings } from "./subscription.js";
+import { type Batch, ClaimLost, type RunnerSettings, SubscriptionRunner } from "./subscription-runner.js";
+import type { Upcasters } from "./upcasters.js";
+
+/** Milliseconds that the handlers in progress have at the end of the application. */
+const closeGrace = 10_000;
+const longestLook = 50;
+
+/** The subscriptions and projections of one process. */
+export class EventWorkers {
+  readonly #owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+  readonly #running = new Map<string, { close(): Promise<void> }>();
+  readonly #projections = new Map<string, ProjectionManager>();
+
+  constructor(
+    readonly storage: EventStorage,
+    /** Null where events are in memory. */
+    readonly db: Database | null,
+    readonly config: EventSourcingConfig,
+    readonly upcasters: Upcasters,
+    readonly logger: Logger,
+  ) {}
+
+  async open(): Promise<void> {
+    await Promise.all([...this.#projections.values()].map((manager) => manager.prepared));
+  }
+
+  subscribe(settings: SubscriptionSettings): EventSubscription {
+    const { name, categories, types, batch, start, skipAfter } = settings;
+    const runner = this.#runner({ name, filter: { categories, types }, start, batch, skipAfter }, (given) =>
+      this.#deliver(settings, given),
+    );
+    return this.#keep(name, runner);
+  }
+
+  project(projection: Projection): EventSubscription {
+    if (this.db === null) {
+      throw new ValueError("projections need events in PostgreSQL or PGlite: call app.enableDatabase() too");
+    }
+    const manager = new ProjectionManager(projection, {
+      db: this.db,
+      schema: this.config.schema,
+      pollMs: this.config.pollMs,
+      leaseMs: this.config.leaseMs,
+      storage: this.storage,
+      logger: this.logger,
+      runner: (settings, process) => this.#runner(settings, process),
+    });
+    const subscription = this.#keep(`projection:${projection.name}`, manager);
+    this.#projections.set(projection.name, manager);
+    return subscription;
+  }
+
+  get projections(): readonly Projection[] {
+    return [...this.#projections.values()].map(({ projection }) => projection);
+  }
+
+  rebuild(name: string): Promise<void> {
+    const manager = this.#projections.get(name);
+    if (manager === undefined) throw new ValueError(`there is no projection ${show(name)}`);
+    return manager.rebuild();
+  }
+
+  async waitFor(
+    target: string | { readonly name: string },
+    position: number,
+    { timeoutMs = 5000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
+  ): Promise<boolean> {
+    const reached = async (): Promise<number | null> => {
+      if (typeof target === "string") return this.storage.checkpoint(target);
+      const manager = this.#projections.get(target.name);
+      if (manager === undefined) throw new ValueError(`there is no projection ${show(target.name)}`);
+      return manager.position();
+    };
+    const end = performance.now() + timeoutMs;
+    for (let pause = 2; ; pause = Math.min(pause * 2, longestLook)) {
+      if (((await reached()) ?? -1) >= position) return true;
+      if (performance.now() >= end || signal?.aborted) return false;
+      await delay(pause);
+    }
+  }
+
+  async close(): Promise<void> {
+    const closing = Promise.allSettled([...this.#running.values()].map((running) => running.close()));
+    const grace = new AbortController();
+    const late = delay(closeGrace, "late", { signal: grace.signal }).catch(() => "ended");
+    if ((await Promise.race([closing, late])) === "late") {
+      this.logger.warn(`handlers of events did not end within ${closeGrace} ms`);
+    }
+    grace.abort();
+  }
+
+  #runner(
+    settings: Omit<RunnerSettings, "owner" | "leaseMs" | "pollMs">,
+    process: (batch: Batch) => Promise<number | "end">,
+  ): SubscriptionRunner {
+    const { leaseMs, pollMs } = this.config;
+    const whole = { ...settings, owner: this.#owner, leaseMs, pollMs };
+    return new SubscriptionRunner(whole, this.storage, this.upcasters, this.logger, process);
+  }
+
+  /** Calls the handler for each event; what was handled before a failure is not repeated. */
+  async #deliver({ name, handler }: SubscriptionSettings, { events, upTo, token, signal }: Batch): Promise<number> {
+    const context = { signal, logger: this.logger };
+    let done = 0;
+    try {
+      for (const event of events) {
+        if (signal.aborted) break;
+        const { correlationId } = event.metadata;
+        await causedBy({ correlationId, causationId: event.id }, () => handler(event, context));
+        done++;
+      }
+    } catch (error) {
+      if (done > 0 && !(await this.storage.advance(name, token, events[done - 1]!.position))) throw new ClaimLost();
+      if (done > 0)
+        this.logger.error("the handler of an event failed and is tried again", { subscription: name, error });
+      if (done > 0) return events[done - 1]!.position;
+      throw error;
+    }
+    const position = done === events.length ? upTo : (events[done - 1]?.position ?? 0);
+    if (done === 0 && events.length > 0) throw new ClaimLost();
+    if (!(await this.storage.advance(name, token, position))) throw new ClaimLost();
+    return position;
+  }
+
+  #keep(name: string, running: { close(): Promise<void> }): EventSubscription {
+    if (this.#running.has(name)) {
+      void running.close();
+      throw new ValueError(`this process has a subscription ${show(name)} already`);
+    }
+    this.#running.set(name, running);
+    const close = async (): Promise<void> => {
+      this.#running.delete(name);
+      await running.close();
+    };
+    return { close, [Symbol.asyncDispose]: close };
+  }
+}

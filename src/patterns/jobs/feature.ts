@@ -1,0 +1,136 @@
+import { databaseOf } from "../../engines/db/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
+import { Background } from "./background.js";
+import type { Jobs } from "./jobs.js";
+import {
+  type EnqueueOptions,
+  type JobContext,
+  type JobOptions,
+  type JobSettings,
+  type JobsOptions,
+  type JobsSettings,
+  readJob,
+  readJobsOptions,
+} from "./options.js";
+import type { JobInfo, JobStatus } from "./storage.js";
+
+/** A kind of job. */
+export interface Job<Input> {
+  readonly name: string;
+  /** Adds a job and returns its id. It runs on any worker, at least once. */
+  enqueue(value: Input, options?: EnqueueOptions): Promise<string>;
+}
+
+/** The jobs, for operators. */
+export interface JobAdmin {
+  /** A job; null if there is none with this id. */
+  get(id: string): Promise<JobInfo | null>;
+  /** Jobs, the newest first. */
+  list(filter?: JobFilter): Promise<JobInfo[]>;
+  /** Runs a failed or cancelled job again; false if it is neither. */
+  retry(id: string): Promise<boolean>;
+  /** Ends a job: at once if it waits, by its signal if it runs. False if it has ended. */
+  cancel(id: string): Promise<boolean>;
+}
+
+export interface JobFilter {
+  readonly name?: string | undefined;
+  readonly status?: JobStatus | undefined;
+  /** Default 100, at most 1000. */
+  readonly limit?: number | undefined;
+}
+
+export interface JobsFeature {
+  /** Sets options of jobs. Not needed for their defaults. */
+  enableJobs(options?: EitherSpelling<JobsOptions> | null): this;
+  /** Declares a kind of job, and the function that runs it. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
+  job<Value = unknown, Schema extends StandardSchema | undefined = undefined>(
+    name: string,
+    options: JobOptions<Schema>,
+    run: (value: Schema extends StandardSchema ? SchemaOutput<Schema> : Value, context: JobContext) => unknown,
+  ): Job<Schema extends StandardSchema ? SchemaInput<Schema> : Value>;
+  /** The jobs, for operators: list, retry, cancel. */
+  readonly jobs: JobAdmin;
+  /** Runs a function after the response. The end of the application waits for it; a killed process loses it. */
+  background(work: () => unknown): void;
+}
+
+interface State {
+  settings: JobsSettings;
+  readonly declared: Map<string, JobSettings>;
+  readonly background: Background;
+  jobs: Jobs | null;
+}
+
+const stateOf = perHost(
+  (): State => ({ settings: readJobsOptions({}), declared: new Map(), background: new Background(), jobs: null }),
+);
+
+const filterChecks: Checks<JobFilter> = {
+  name: is.text,
+  status: is.oneOf("waiting", "done", "failed", "cancelled"),
+  limit: is.integer(1, 1000),
+};
+
+export const jobsFeature = feature<JobsFeature>({
+  name: "jobs",
+  setup: {
+    enableJobs(host, options) {
+      stateOf(host).settings = readJobsOptions(options);
+    },
+  },
+  methods: {
+    job: declareJob,
+    background(host, work) {
+      if (typeof work !== "function") throw new ValueError(`app.background() takes a function, not ${show(work)}`);
+      stateOf(host).background.start(work, () => host.logger);
+    },
+  },
+  values: {
+    jobs: (host) => ({
+      get: (id) => jobsOf(host).get(id),
+      async list(filter) {
+        const { name = null, status = null, limit = 100 } = readOptions<JobFilter>("jobs.list()", filter, filterChecks);
+        return jobsOf(host).list(name, status, limit);
+      },
+      retry: (id) => jobsOf(host).retry(id),
+      cancel: (id) => jobsOf(host).cancel(id),
+    }),
+  },
+  async open(host) {
+    const state = stateOf(host);
+    if (state.declared.size === 0) return;
+    const db = databaseOf(host, "app.job()");
+    const { Jobs } = await import("./jobs.js");
+    state.jobs = new Jobs(db, state.settings, host.logger);
+    await state.jobs.open(state.declared.values());
+  },
+  async drain(host) {
+    const { jobs, background } = stateOf(host);
+    await Promise.all([jobs?.drain(), background.drain(host.logger)]);
+  },
+  close: (host) => stateOf(host).jobs?.close(),
+});
+
+function declareJob(host: Host, name: string, options: object, run: (value: never, context: JobContext) => unknown) {
+  const state = stateOf(host);
+  const settings = readJob(name, options, run as JobSettings["run"]);
+  if (state.declared.has(name)) throw new ValueError(`there are two jobs with the name ${show(name)}`);
+  if (host.phase !== "new") throw new Error(`app.job() must be called before the application starts: ${show(name)}`);
+  state.declared.set(name, settings);
+  return {
+    name,
+    enqueue: async (value: unknown, given?: EnqueueOptions) => jobsOf(host).enqueue(settings, value, given),
+  };
+}
+
+function jobsOf(host: Host): Jobs {
+  const { jobs } = stateOf(host);
+  if (jobs === null) throw new Error("jobs can be used once an application with app.job() has started");
+  return jobs;
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Database, Queries } from "../../engines/db/database.js";
+import type { Logger } from "../../internal/logger.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { toIssues, ValidationError } from "../../validation/issues.js";
+import { attempt } from "../storage/attempt.js";
+import { Doorbell } from "../storage/doorbell.js";
+import { LeasedWorker, type WorkSignals } from "../storage/leased-worker.js";
+import { deleteFinished } from "../storage/retention.js";
+import { installTables } from "../storage/tables.js";
+import { errorText, jsonText } from "../storage/texts.js";
+import { backoff, Wake } from "../storage/wake.js";
+import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
+import { type JobInfo, type JobRow, type JobStatus, JobStorage } from "./storage.js";
+import { jobTables } from "./tables.js";
+
+const drainGrace = 10_000;
+const sweepInterval = 600_000;
+const longestPause = 3_600_000;
+
+/** The jobs of one process: their workers, their schedules, and the calls that manage them. */
+export class Jobs {
+  readonly storage: JobStorage;
+  readonly #doorbell: Doorbell;
+  readonly #workers: LeasedWorker<JobRow>[] = [];
+  readonly #tickers: Promise<void>[] = [];
+  readonly #ticks = new Set<Wake>();
+  #closing = false;
+  #sweeping: NodeJS.Timeout | null = null;
+
+  constructor(
+    readonly db: Database,
+    readonly settings: JobsSettings,
+    readonly logger: Logger,
+  ) {
+    const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+    this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs);
+    this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
+  }
+
+  async open(jobs: Iterable<JobSettings>): Promise<void> {
+    await installTables(this.db, this.settings.schema, jobTables);
+    await this.#doorbell.open();
+    for (const job of jobs) this.add(job);
+    this.#sweeping = setInterval(() => void this.#sweep(), sweepInterval).unref();
+    void this.#sweep();
+  }
+
+  add(job: JobSettings): void {
+    const { leaseMs, pollMs } = this.settings;
+    const worker = new LeasedWorker<JobRow>(
+      { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs, pollMs },
+      {
+        claim: (limit) => this.storage.claim(job.name, limit),
+        renew: (items) => this.storage.renew(items),
+        nextDue: () => this.storage.nextDue(job.name),
+        run: (row, signals) => this.#run(job, row, signals),
+      },
+      this.logger,
+    );
+    this.#workers.push(worker);
+    this.#doorbell.onRing(worker.wake);
+    if (job.schedule !== null) this.#tickers.push(this.#tick(job));
+  }
+
+  async enqueue(job: JobSettings, given: unknown, options?: EnqueueOptions): Promise<string> {
+    const { key = null, delay = 0, priority = 0, tx = this.db.current } = readEnqueue(options);
+    const value = jsonText(await checked(job, given), `the value of the job ${show(job.name)}`);
+    return this.#insert({ name: job.name, key, value, delay, priority }, tx);
+  }
+
+  get(id: string): Promise<JobInfo | null> {
+    return isId(id) ? this.storage.get(id) : Promise.resolve(null);
+  }
+
+  list(name: string | null, status: JobStatus | null, limit: number): Promise<JobInfo[]> {
+    return this.storage.list(name, status, limit);
+  }
+
+  async retry(id: string): Promise<boolean> {
+    const done = isId(id) && (await this.storage.retry(id));
+    if (done) this.#doorbell.ring();
+    return done;
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    return isId(id) && this.storage.cancel(id);
+  }
+
+  async drain(): Promise<void> {
+    this.#closing = true;
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    for (const wake of this.#ticks) wake.wake();
+    await Promise.all([...this.#tickers, ...this.#workers.map((worker) => worker.drain(drainGrace))]);
+  }
+
+  close(): Promise<void> {
+    return this.#doorbell.close();
+  }
+
+  async #insert(job: Parameters<JobStorage["insert"]>[0], tx: Queries): Promise<string> {
+    const { id, isNew } = await this.storage.insert(job, tx);
+    if (isNew) this.#doorbell.ringAfter(tx);
+    return id;
+  }
+
+  async #run(job: JobSettings, row: JobRow, signals: WorkSignals): Promise<void> {
+    if (row.cancel) return this.#settle(row, "cancelled", null);
+    // A job that ends its process each time is not run for ever.
+    if (row.attempts > job.retries + 1) return this.#settle(row, "failed", "the job did not end");
+    const outcome = await attempt(
+      (signal) => {
+        const progress = (value: unknown): Promise<void> =>
+          this.storage.progress(row, jsonText(value, "the progress of a job"));
+        return job.run(row.value, { id: row.id, attempt: row.attempts, signal, progress });
+      },
+      job.timeout,
+      signals,
+    );
+    if (outcome.kind === "lost") return;
+    if (outcome.kind === "done") return this.#settle(row, "done", null);
+    if (signals.cancelled.aborted) return this.#settle(row, "cancelled", null);
+    const error = errorText(outcome.error);
+    const fields = { job: job.name, id: row.id, attempt: row.attempts, error: outcome.error };
+    if (row.attempts > job.retries || outcome.error instanceof JobRefused) {
+      this.logger.error("a job failed", fields);
+      return this.#settle(row, "failed", error);
+    }
+    this.logger.warn("a job failed and is tried again", fields);
+    const retryAfter = backoff(row.attempts - 1, job.backoff, longestPause);
+    await this.storage.settle(row, { status: "waiting", error, retryAfter });
+  }
+
+  async #settle(row: JobRow, status: JobStatus, error: string | null): Promise<void> {
+    if (await this.storage.settle(row, { status, error })) return;
+    this.logger.warn("a job is run by another worker now", { id: row.id });
+  }
+
+  async #tick(job: JobSettings): Promise<void> {
+    const schedule = job.schedule!;
+    const wake = new Wake();
+    this.#ticks.add(wake);
+    let known = false;
+    while (!this.#closing) {
+      let pause = this.settings.pollMs;
+      try {
+        if (!known) await this.storage.schedule(job.name, schedule);
+        known = true;
+        const left = await this.storage.tick(job.name, schedule, (tx, at) =>
+          this.#insert({ name: job.name, key: `at ${at.toISOString()}`, value: "null", delay: 0, priority: 0 }, tx),
+        );
+        pause = Math.min(left, pause);
+      } catch (error) {
+        this.logger.error("a schedule failed and is tried again", { job: job.name, error });
+      }
+      if (!this.#closing) await wake.wait(pause);
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const { retentionDays: days, retentionCount: count } = this.settings;
+    try {
+      await deleteFinished(this.db, this.storage.table, { days, count });
+    } catch (error) {
+      this.logger.warn("finished jobs were not deleted", { error });
+    }
+  }
+}
+
+async function checked({ schema, name }: JobSettings, given: unknown): Promise<unknown> {
+  if (schema === undefined) return given;
+  const result = await schema["~standard"].validate(given);
+  if (result.issues) throw new ValidationError(toIssues(`job ${name}`, result.issues, given));
+  return result.value;
+}
+
+function isId(id: unknown): id is string {
+  if (typeof id !== "string") throw new ValueError(`the id of a job is a string, not ${show(id)}`);
+  return /^\d{1,18}$/.test(id);
+}

@@ -1,0 +1,37 @@
+import type { TableSet } from "../storage/tables.js";
+
+export const jobTables: TableSet = {
+  component: "jobs",
+  versions: [
+    (schema) => `
+create table "${schema}".jobs (
+  id bigint generated always as identity primary key,
+  name text not null,
+  key text,
+  status text not null default 'waiting' check (status in ('waiting', 'done', 'failed', 'cancelled')),
+  value jsonb not null,
+  priority smallint not null default 0,
+  attempts int not null default 0,
+  progress jsonb,
+  error text,
+  cancel boolean not null default false,
+  owner text,
+  token bigint not null default 0,
+  lease_until timestamptz not null default '-infinity',
+  run_at timestamptz not null default clock_timestamp(),
+  created_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz
+);
+create index jobs_due on "${schema}".jobs (name, priority desc, run_at, id) where finished_at is null;
+create index jobs_delayed on "${schema}".jobs (name, run_at) where finished_at is null;
+create unique index jobs_key on "${schema}".jobs (name, key) where finished_at is null and key is not null;
+create index jobs_finished on "${schema}".jobs (finished_at) where finished_at is not null;
+
+create table "${schema}".job_schedules (
+  name text primary key,
+  schedule text not null,
+  next_at timestamptz not null
+);
+`,
+  ],
+};

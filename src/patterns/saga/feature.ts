@@ -1,0 +1,91 @@
+import type { Database } from "../../engines/db/database.js";
+import { databaseOf } from "../../engines/db/feature.js";
+import { feature } from "../../feature/feature.js";
+import { type Host, perHost } from "../../feature/host.js";
+import type { EitherSpelling } from "../../internal/names.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { SagaAdmin, SagaInfo } from "./admin.js";
+import { SagaConfig, type SagaOptions } from "./config.js";
+import { SagaDefinition } from "./definition.js";
+import type { Sagas, StartOptions } from "./sagas.js";
+
+export interface SagaFeature {
+  /** Runs sagas, whose steps survive the end of a process. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
+  enableSaga(
+    ...given: [config?: SagaConfig | EitherSpelling<SagaOptions> | null] | [maxRetries: number, timeoutMs?: number]
+  ): this;
+  /** Makes a definition known to this application, and returns the handle that starts it. */
+  saga<Input, Results>(definition: SagaDefinition<Input, Results>): SagaHandle<Input, Results>;
+  /** The executions, for operators: list, log, resume, skip, abort. */
+  readonly sagas: SagaAdmin;
+}
+
+/** An execution with the types of its definition. */
+export interface SagaRun<Results> extends Omit<SagaInfo, "results"> {
+  /** The results of all steps of a saga that is completed; those of the steps that were done, of another. */
+  readonly results: Results;
+}
+
+export interface SagaHandle<Input, Results> {
+  /** Starts an execution and returns its id, at once: the steps run in the background. */
+  start(input: Input, options?: StartOptions): Promise<string>;
+  /** Waits until an execution has ended or is parked; null if the time (default 10 seconds) is over first. */
+  wait(
+    id: string,
+    options?: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<SagaRun<Results> | null>;
+}
+
+interface State {
+  config: SagaConfig | null;
+  readonly definitions: Set<SagaDefinition>;
+  sagas: Sagas | null;
+}
+
+const stateOf = perHost((): State => ({ config: null, definitions: new Set(), sagas: null }));
+
+export const sagaFeature = feature<SagaFeature>({
+  name: "sagas",
+  setup: {
+    enableSaga(host, ...given) {
+      stateOf(host).config = SagaConfig.from(given);
+    },
+  },
+  methods: {
+    saga<Input, Results>(host: Host, definition: SagaDefinition<Input, Results>): SagaHandle<Input, Results> {
+      if (!(definition instanceof SagaDefinition)) throw new ValueError("app.saga() takes a definition made by saga()");
+      if (definition.steps.length === 0) throw new ValueError(`the saga "${definition.name}" has no steps`);
+      const state = stateOf(host);
+      const plain = definition as unknown as SagaDefinition;
+      if (state.sagas === null) state.definitions.add(plain);
+      else state.sagas.add(plain);
+      return {
+        start: (input, options) => sagasOf(host).start(plain, input, options),
+        wait: async (id, { timeoutMs = 10_000, signal } = {}) =>
+          (await sagasOf(host).wait(id, timeoutMs, signal)) as SagaRun<Results> | null,
+      };
+    },
+  },
+  values: { sagas: (host) => sagasOf(host).admin },
+  async open(host) {
+    const { config, definitions } = stateOf(host);
+    if (config === null) {
+      if (definitions.size > 0) throw new Error("app.saga() needs app.enableSaga()");
+      return;
+    }
+    const db: Database = databaseOf(host, "enableSaga()");
+    const { Sagas } = await import("./sagas.js");
+    const sagas = new Sagas(db, config, host.logger, definitions);
+    await sagas.open();
+    stateOf(host).sagas = sagas;
+  },
+  drain: (host) => stateOf(host).sagas?.drain(),
+  close: (host) => stateOf(host).sagas?.close(),
+});
+
+function sagasOf(host: Host): Sagas {
+  const { sagas, config } = stateOf(host);
+  if (config === null) throw new Error("app.sagas needs app.enableSaga()");
+  if (sagas === null) throw new Error("sagas can be used once the application has started");
+  return sagas;
+}

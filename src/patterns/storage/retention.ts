@@ -1,0 +1,25 @@
+import type { Database } from "../../engines/db/database.js";
+
+export interface Retention {
+  readonly days: number;
+  readonly count: number;
+}
+
+/** Rows deleted in one statement: a table that was never cleaned must not be locked for long. */
+const atOnce = 1000;
+
+/** Deletes finished rows that are older than the limit, or beyond the number that is kept. */
+export async function deleteFinished(db: Database, table: string, { days, count }: Retention): Promise<number> {
+  for (let total = 0; ; ) {
+    const { rowCount } = await db.execute(
+      `delete from ${table} where id in (
+         select id from ${table}
+         where finished_at <= greatest(clock_timestamp() - $1 * interval '1 day',
+           (select finished_at from ${table} where finished_at is not null order by finished_at desc offset $2 limit 1))
+         order by finished_at limit ${atOnce} for update skip locked)`,
+      [days, count],
+    );
+    total += rowCount;
+    if (rowCount < atOnce) return total;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Database, Transaction } from "../../engines/db/database.js";
+
+/** The tables of one feature: a script for each version of them, applied in order. */
+export interface TableSet {
+  readonly component: string;
+  /** Each script is applied once, and never changed after a release. */
+  readonly versions: readonly ((schema: string) => string)[];
+}
+
+/**
+ * Creates the tables of a feature, or brings them up to date. Safe when many processes start at the same time: an
+ * advisory lock lets one of them work, and the version row tells the others that there is nothing left to do.
+ */
+export async function installTables(db: Database, schema: string, set: TableSet): Promise<void> {
+  const wanted = set.versions.length;
+  if ((await installedVersion(db, schema, set)) === wanted) return;
+  await db.transaction(async (tx) => {
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`stoa tables ${schema}`]);
+    const known = await tx.fetchval("select to_regnamespace($1) is not null", [schema]);
+    // Roles without the right to create schemas can still use one that was made for them.
+    if (known !== true) await tx.script(`create schema "${schema}"`);
+    await tx.script(`create table if not exists "${schema}".versions (
+      component text primary key, version int not null, installed_at timestamptz not null default now())`);
+    const found = (await installedVersion(tx, schema, set)) ?? 0;
+    if (found > wanted) throw newer(schema, set, found);
+    for (const script of set.versions.slice(found)) await tx.script(script(schema));
+    await tx.execute(
+      `insert into "${schema}".versions (component, version) values ($1, $2)
+       on conflict (component) do update set version = excluded.version, installed_at = now()`,
+      [set.component, wanted],
+    );
+  });
+}
+
+async function installedVersion(
+  queries: Database | Transaction,
+  schema: string,
+  set: TableSet,
+): Promise<number | null> {
+  const exists = await queries.fetchval("select to_regclass($1) is not null", [`"${schema}".versions`]);
+  if (exists !== true) return null;
+  const version = await queries.fetchval<number>(`select version from "${schema}".versions where component = $1`, [
+    set.component,
+  ]);
+  if (version !== null && version > set.versions.length) throw newer(schema, set, version);
+  return version;
+}
+
+function newer(schema: string, { component, versions }: TableSet, found: number): Error {
+  return new Error(
+    `the tables of ${component} in the schema "${schema}" have version ${found}, made by a newer stoa; this one knows ${versions.length}`,
+  );
+}
+
+/** Checks the name of a schema. It is written into statements, so only plain names are allowed. */
+export function isSchemaName(value: unknown): string | undefined {
+  return typeof value === "string" && /^[a-z_][a-z0-9_]{0,39}$/.test(value)
+    ? undefined
+    : "a name of small letters, digits and underscores, up to 40 characters";
+}

@@ -1,0 +1,41 @@
+import { ValueError } from "../../internal/value-error.js";
+
+/** Characters of an error that are kept. */
+const longestError = 2000;
+
+/** An error as a table keeps it. */
+export function errorText(error: unknown): string {
+  let text: string;
+  try {
+    text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    text = "an error without a text";
+  }
+  return text.slice(0, longestError).replaceAll("\0", "").toWellFormed();
+}
+
+/** A value as JSON text that PostgreSQL can keep. */
+export function jsonText(value: unknown, what: string): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value === undefined ? null : value) as string | undefined;
+  } catch (cause) {
+    throw new ValueError(`${what} cannot be written as JSON`, { cause });
+  }
+  if (text === undefined) throw new ValueError(`${what} cannot be written as JSON`);
+  if (hasForbiddenEscape(text)) throw new ValueError(`${what} contains U+0000 or half of a surrogate pair`);
+  return text;
+}
+
+/**
+ * PostgreSQL's jsonb holds neither U+0000 nor half of a surrogate pair. JSON.stringify escapes both, and writes pairs as
+ * they are. A backslash after a backslash is text.
+ */
+function hasForbiddenEscape(text: string): boolean {
+  for (let at = text.indexOf("\\"); at >= 0; at = text.indexOf("\\", at + 2)) {
+    if (text[at + 1] !== "u") continue;
+    const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
+    if (unit === 0 || (unit >= 0xd800 && unit <= 0xdfff)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,32 @@
+/** The largest delay of a timer of Node. */
+const longestDelay = 2_147_483_647;
+
+/** A loop waits here until there is work or a time is over. A call of `wake` between two waits is not lost. */
+export class Wake {
+  #woken = false;
+  #release: (() => void) | null = null;
+
+  readonly wake = (): void => {
+    this.#woken = true;
+    this.#release?.();
+  };
+
+  async wait(milliseconds: number): Promise<void> {
+    if (!this.#woken) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(Math.max(milliseconds, 0), longestDelay));
+        this.#release = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#release = null;
+    }
+    this.#woken = false;
+  }
+}
+
+/** Milliseconds before the next attempt: doubled each time up to a limit, with a random part against collisions. */
+export function backoff(attempt: number, first: number, longest: number): number {
+  return Math.min(first * 2 ** Math.min(attempt, 30), longest) * (0.75 + Math.random() / 2);
+}

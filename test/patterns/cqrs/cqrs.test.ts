@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { App } from "../../../src/app/app.js";
+import { sql } from "../../../src/engines/db/sql.js";
+import { CqrsConfig } from "../../../src/patterns/cqrs/config.js";
+import { CommandTimeout, command, IdempotencyError, query } from "../../../src/patterns/cqrs/message.js";
+import { ConcurrencyError } from "../../../src/patterns/events/errors.js";
+import { projection } from "../../../src/patterns/events/projection.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { Order } from "../events/order.js";
+import { quiet } from "../events/stores.js";
+
+const server = service("postgres");
+
+describe("commands and queries", () => {
+  const apps: App[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.stop())));
+  const create = (options: object = {}): App => {
+    const app = new App();
+    app.logger = quiet;
+    apps.push(app);
+    return app.enableCqrs(options);
+  };
+  const add = command("add", {
+    schema: z.object({ a: z.number(), b: z.coerce.number() }),
+    handler: ({ a, b }) => ({ sum: a + b }),
+  });
+
+  it("The options have defaults, both spellings and the order of the contract", () => {
+    expect(new CqrsConfig()).toMatchObject({ enableEventSync: false, commandTimeoutMs: 30_000 });
+    expect(new CqrsConfig({ enable_event_sync: true, command_timeout_ms: 10 }).command_timeout_ms).toBe(10);
+    expect(new CqrsConfig(true, 7)).toMatchObject({ enableEventSync: true, commandTimeoutMs: 7 });
+    expect(() => create({ command_timeout: 3 })).toThrow("did you mean 'command_timeout_ms'?");
+    expect(() => new App().commands).toThrow("app.commands needs app.enableCqrs()");
+  });
+
+  it("A command runs with its checked input, and a wrong input is a 422", async () => {
+    const app = create();
+    const result = await app.commands.execute(add, { a: 1, b: "2" });
+    expect(result).toEqual({ value: { sum: 3 }, repeated: false, synced: true });
+    await expect(app.commands.execute(add, { a: "x" } as never)).rejects.toMatchObject({ status: 422 });
+    const total = query("total", { handler: async () => 7 });
+    expect(await app.queries.execute(total, undefined)).toEqual({ value: 7 });
+    await expect(app.queries.execute(add as never, {} as never)).rejects.toThrow("made by query()");
+  });
+
+  it("A command that takes too long has its signal aborted, and its late result is discarded", async () => {
+    const app = create({ commandTimeoutMs: 20 });
+    let aborted = false;
+    let end = (): void => {};
+    const slow = command("slow", {
+      handler: (_: unknown, { signal }) =>
+        new Promise<string>((resolve) => {
+          signal.addEventListener("abort", () => (aborted = true));
+          end = () => resolve("late");
+        }),
+    });
+    await expect(app.commands.execute(slow, null)).rejects.toThrow(CommandTimeout);
+    expect(aborted).toBe(true);
+    end();
+    const controller = new AbortController();
+    const call = app.commands.execute(slow, null, { signal: controller.signal });
+    controller.abort(new Error("client gone"));
+    await expect(call).rejects.toThrow("client gone");
+  });
+
+  it("A command that conflicts with another writer runs again, and other failures do not", async () => {
+    const app = create({ retries: 2 });
+    const attempts: number[] = [];
+    const conflicts = (times: number) =>
+      command(`conflicts${times}`, {
+        handler: (_: unknown, { attempt }) => {
+          attempts.push(attempt);
+          if (attempt <= times) throw new ConcurrencyError("a-1", 1, 2);
+          return "done";
+        },
+      });
+    expect((await app.commands.execute(conflicts(2), null)).value).toBe("done");
+    expect(attempts.splice(0)).toEqual([1, 2, 3]);
+    await expect(app.commands.execute(conflicts(3), null)).rejects.toThrow(ConcurrencyError);
+    expect(attempts.splice(0)).toEqual([1, 2, 3]);
+    const broken = command("broken", {
+      handler: (_: unknown, { attempt }) => {
+        attempts.push(attempt);
+        throw new Error("no");
+      },
+    });
+    await expect(app.commands.execute(broken, null)).rejects.toThrow("no");
+    expect(attempts).toEqual([1]);
+  });
+
+  it("Middleware runs around every command, the first one outermost, and can replace the result", async () => {
+    const app = create();
+    const order: string[] = [];
+    app.commands.use(async ({ name, kind, input }, next) => {
+      order.push(`${kind} ${name} ${JSON.stringify(input)}`);
+      return { ...((await next()) as object), seen: true };
+    });
+    app.commands.use(async (_, next) => {
+      order.push("inner");
+      return next();
+    });
+    expect((await app.commands.execute(add, { a: 1, b: 1 })).value).toEqual({ sum: 2, seen: true });
+    expect(order).toEqual(['command add {"a":1,"b":1}', "inner"]);
+    expect(() => app.commands.use(1 as never)).toThrow("use() takes a function");
+  });
+
+  it("A route runs a command with its body, and shows it in the API's documentation", async () => {
+    const app = create();
+    app.post("/sums", ...app.commands.route(add));
+    app.post("/now", ...app.queries.route(query("now", { handler: () => ({ time: 1 }) })));
+    app.enableOpenapi();
+    const post = (path: string, body: unknown) =>
+      app.request(path, {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      });
+    const response = await post("/sums", { a: 1, b: 4 });
+    expect([response.status, await response.json()]).toEqual([200, { sum: 5 }]);
+    expect((await post("/sums", { a: "x" })).status).toBe(422);
+    expect(await (await post("/now", null)).json()).toEqual({ time: 1 });
+    const document = (await (await app.request("/openapi.json")).json()) as { paths: Record<string, unknown> };
+    expect(document.paths["/sums"]).toMatchObject({ post: { requestBody: {} } });
+  });
+
+  it("Wrong messages are refused with a message", async () => {
+    expect(() => command("a b", { handler: () => 1 })).toThrow("the name of a command");
+    expect(() => command("a", {} as never)).toThrow("option 'handler' is required in command \"a\"");
+    expect(() => query("a", { handler: () => 1, schema: 3 as never })).toThrow("option 'schema'");
+    const app = create();
+    await app.start();
+    const call = app.commands.execute(add, { a: 1, b: 1 }, { idempotencyKey: "k" });
+    await expect(call).rejects.toThrow("idempotency keys need app.enableDatabase()");
+  });
+});
+
+describe.each(engines(server))("commands with a database in $name", (engine) => {
+  let app: App;
+  let drop: () => Promise<void>;
+  let ran = 0;
+  let gate: Promise<void> = Promise.resolve();
+  const charge = command("charge", {
+    schema: z.object({ amount: z.number() }),
+    handler: async ({ amount }) => {
+      ran++;
+      await gate;
+      if (amount < 0) throw new Error("refused");
+      return { charged: amount, run: ran };
+    },
+  });
+  const totals = projection("totals", {
+    from: Order,
+    tables: ["totals"],
+    create: (tx, tables) => tx.execute(sql`create table ${tables.totals} (stream text primary key, total int)`),
+    on: {
+      ItemAdded: (event, { tx, tables }) =>
+        tx.execute(sql`insert into ${tables.totals} as t values (${event.stream}, ${event.data.price})
+          on conflict (stream) do update set total = t.total + excluded.total`),
+    },
+  });
+  beforeAll(async () => {
+    const made = await engine.make();
+    drop = made.drop;
+    app = new App();
+    app.logger = quiet;
+    app
+      .enableDatabase({ url: made.url, poolSize: 5 })
+      .enableEventSourcing({ pollMs: 50 })
+      .enableCqrs({ enableEventSync: true, eventSyncTimeoutMs: 20_000 });
+    app.eventStore.project(totals);
+    app.post("/charges", ...app.commands.route(charge));
+    await app.start();
+  });
+  afterAll(async () => {
+    await app.stop();
+    await drop();
+  });
+
+  it("A command with the same idempotency key has its effect once, and other inputs with it are refused", async () => {
+    ran = 0;
+    const { commands } = app;
+    const first = await commands.execute(charge, { amount: 5 }, { idempotencyKey: "k1" });
+    const again = await commands.execute(charge, { amount: 5 }, { idempotencyKey: "k1" });
+    expect([first.value, again]).toEqual([
+      { charged: 5, run: 1 },
+      { value: { charged: 5, run: 1 }, repeated: true, synced: true },
+    ]);
+    await expect(commands.execute(charge, { amount: 6 }, { idempotencyKey: "k1" })).rejects.toThrow(IdempotencyError);
+    await expect(commands.execute(charge, { amount: -1 }, { idempotencyKey: "k2" })).rejects.toThrow("refused");
+    await expect(commands.execute(charge, { amount: -1 }, { idempotencyKey: "k2" })).rejects.toThrow("refused");
+    expect(ran).toBe(3);
+    await expect(commands.execute(charge, { amount: 1 }, { idempotencyKey: "" })).rejects.toThrow(
+      "1 to 255 characters",
+    );
+  });
+
+  it("A second call while the first one with its key runs is a 409, also over HTTP", async () => {
+    let open = (): void => {};
+    gate = new Promise((resolve) => (open = resolve));
+    const call = () =>
+      app.request("/charges", {
+        method: "POST",
+        body: JSON.stringify({ amount: 9 }),
+        headers: { "content-type": "application/json", "idempotency-key": "http" },
+      });
+    const before = ran;
+    const first = call();
+    await vi.waitFor(() => expect(ran).toBe(before + 1), 20_000);
+    expect((await call()).status).toBe(409);
+    open();
+    const value = await (await first).json();
+    expect(await (await call()).json()).toEqual(value);
+    expect(ran).toBe(before + 1);
+  });
+
+  it("With event sync a command returns when the projections have processed its events", async () => {
+    const orders = app.eventStore.repository(Order);
+    const buy = command("buy", {
+      affects: [totals],
+      schema: z.object({ id: z.string() }),
+      handler: ({ id }) => orders.update(id, (order) => order.add("tea", 5), { create: true }),
+    });
+    for (const total of [5, 10, 15]) {
+      expect(await app.commands.execute(buy, { id: "1" })).toMatchObject({ synced: true });
+      expect(await app.database.fetchval("select total from totals where stream = 'order-1'")).toBe(total);
+    }
+  });
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { App } from "../../../src/app/app.js";
+import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { quiet, recorder } from "../events/stores.js";
+
+const server = service("postgres");
+const patient = { timeout: 20_000, interval: 10 };
+
+describe.each(engines(server))("jobs in $name", (engine) => {
+  let url: string;
+  let drop: () => Promise<void>;
+  const apps: App[] = [];
+  const ran: unknown[] = [];
+  const create = (options: JobsOptions = {}): App => {
+    const app = new App();
+    app.logger = quiet;
+    apps.push(app);
+    return app.enableDatabase({ url, poolSize: 5 }).enableJobs({ pollMs: 50, leaseMs: 1000, ...options });
+  };
+  beforeAll(async () => {
+    ({ url, drop } = await engine.make());
+    app = create();
+    jobs = declare(app);
+    await app.start();
+  });
+  afterAll(async () => {
+    await Promise.all(apps.map((one) => one.stop()));
+    await drop();
+  });
+  let app: App;
+  let jobs: ReturnType<typeof declare>;
+  let failures = 0;
+  const gates = new Map<string, () => void>();
+
+  function declare(one: App) {
+    return {
+      mail: one.job("mail", { schema: z.object({ to: z.string() }) }, ({ to }, { id }) => ran.push([to, id])),
+      flaky: one.job<string>("flaky", { retries: 2, backoff: 1 }, (value, { attempt }) => {
+        ran.push([value, attempt]);
+        if (failures-- > 0) throw new Error("not yet");
+      }),
+      refused: one.job("refused", { backoff: 1 }, () => Promise.reject(new JobRefused("never"))),
+      one: one.job<number>("one", { concurrency: 1 }, async (value, { signal, progress }) => {
+        ran.push(value);
+        if (value !== 0) return;
+        await progress({ half: true });
+        await new Promise<void>((resolve) => {
+          gates.set("one", resolve);
+          signal.addEventListener("abort", () => resolve());
+        });
+      }),
+      slow: one.job("slow", { timeout: 20, retries: 0 }, () => new Promise(() => {})),
+    };
+  }
+  const ended = (id: string, status: string) =>
+    vi.waitFor(async () => {
+      const job = await app.jobs.get(id);
+      expect(job?.status).toBe(status);
+      return job!;
+    }, patient);
+
+  it("A job runs with its value, and its value is checked when it is enqueued", async () => {
+    const id = await jobs.mail.enqueue({ to: "ada" });
+    const job = await ended(id, "done");
+    expect(job).toMatchObject({ name: "mail", value: { to: "ada" }, attempts: 1, running: false });
+    expect(ran).toContainEqual(["ada", id]);
+    await expect(jobs.mail.enqueue({ to: 7 } as never)).rejects.toMatchObject({ status: 422 });
+    await expect(jobs.flaky.enqueue(1n as never)).rejects.toThrow("cannot be written as JSON");
+    await expect(jobs.flaky.enqueue("x", { delay: -1 })).rejects.toThrow("option 'delay'");
+  });
+
+  it("A failing job is tried again, then fails, and can be retried by a person", async () => {
+    failures = 2;
+    await ended(await jobs.flaky.enqueue("recovers"), "done");
+    expect(ran).toContainEqual(["recovers", 3]);
+    failures = 3;
+    const id = await jobs.flaky.enqueue("fails");
+    expect(await ended(id, "failed")).toMatchObject({ error: "Error: not yet", attempts: 3 });
+    expect((await app.jobs.list({ status: "failed", name: "flaky" })).map((job) => job.id)).toEqual([id]);
+    expect(await app.jobs.retry(id)).toBe(true);
+    await ended(id, "done");
+    expect(await app.jobs.retry(id)).toBe(false);
+    expect(await ended(await jobs.refused.enqueue(null), "failed")).toMatchObject({
+      attempts: 1,
+      error: "JobRefused: never",
+    });
+    expect(await ended(await jobs.slow.enqueue(null), "failed")).toMatchObject({
+      error: "WorkTimeout: its time is over",
+    });
+  });
+
+  it("Jobs wait for their delay and their priority, are unique by key, show progress and can be cancelled", async () => {
+    ran.length = 0;
+    const first = await jobs.one.enqueue(0);
+    await vi.waitFor(async () => expect((await app.jobs.get(first))!.progress).toEqual({ half: true }), patient);
+    expect(await app.jobs.get(first)).toMatchObject({ running: true, status: "waiting" });
+    const later = await jobs.one.enqueue(9, { delay: 3_600_000 });
+    const low = await jobs.one.enqueue(1, { key: "k" });
+    expect(await jobs.one.enqueue(1, { key: "k" })).toBe(low);
+    const high = await jobs.one.enqueue(2, { priority: 5 });
+    gates.get("one")!();
+    await ended(low, "done");
+    await ended(high, "done");
+    expect(ran).toEqual([0, 2, 1]);
+    expect(await jobs.one.enqueue(3, { key: "k" })).not.toBe(low);
+    expect(await app.jobs.cancel(later)).toBe(true);
+    expect(await app.jobs.get(later)).toMatchObject({ status: "cancelled" });
+    expect(await app.jobs.cancel(later)).toBe(false);
+    const running = await jobs.one.enqueue(0);
+    await vi.waitFor(async () => expect((await app.jobs.get(running))!.progress).not.toBeNull(), patient);
+    expect(await app.jobs.cancel(running)).toBe(true);
+    await ended(running, "cancelled");
+    expect(await app.jobs.get("nonsense")).toBeNull();
+  });
+
+  it("A job that is enqueued in a transaction runs after its commit, or not at all", async () => {
+    const id = await app.database.transaction(() => jobs.mail.enqueue({ to: "committed" }));
+    await ended(id, "done");
+    let lost = "";
+    const failing = app.database.transaction(async (tx) => {
+      lost = await jobs.mail.enqueue({ to: "rolled back" }, { tx });
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    expect(await app.jobs.get(lost)).toBeNull();
+  });
+
+  it("A worker whose lease has passed to another one changes nothing", async () => {
+    const { JobStorage } = await import("../../../src/patterns/jobs/storage.js");
+    const a = new JobStorage(app.database, "stoa", "a", 100);
+    const b = new JobStorage(app.database, "stoa", "b", 60_000);
+    const { id } = await a.insert({ name: "fenced", key: null, value: "1", delay: 0, priority: 0 }, app.database);
+    const [first] = await a.claim("fenced", 5);
+    expect(await b.claim("fenced", 5)).toEqual([]);
+    const second = await vi.waitFor(async () => {
+      const [row] = await b.claim("fenced", 5);
+      expect(row).toBeDefined();
+      return row!;
+    }, patient);
+    expect(await a.settle(first!, { status: "done", error: null })).toBe(false);
+    expect((await a.renew([first!])).size).toBe(0);
+    expect(await b.settle(second, { status: "done", error: null })).toBe(true);
+    expect(await a.get(id)).toMatchObject({ status: "done", attempts: 2 });
+  });
+
+  it.skipIf(engine.name === "pglite")(
+    "Each time of a schedule runs on one of all workers, and missed times run once",
+    async () => {
+      const runs: string[] = [];
+      const start = async (worker: string): Promise<App> => {
+        const one = create();
+        one.job("tick", { schedule: 100 }, (value, { id }) => runs.push(`${worker} ${id} ${value}`));
+        await one.start();
+        return one;
+      };
+      const workers = [await start("a"), await start("b"), await start("c")];
+      await vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(6), patient);
+      await Promise.all(workers.map((one) => one.stop()));
+      const keys = await app.database.fetch<{ key: string }>(
+        "select key from stoa.jobs where name = 'tick' and attempts > 0",
+      );
+      expect(new Set(keys.map(({ key }) => key)).size).toBe(keys.length);
+      expect(runs.length).toBe(new Set(runs.map((run) => run.split(" ")[1])).size);
+      await app.database.execute("update stoa.job_schedules set next_at = next_at - interval '1 hour'");
+      const before = await app.database.fetchval<number>("select count(*) from stoa.jobs where name = 'tick'");
+      const { JobStorage } = await import("../../../src/patterns/jobs/storage.js");
+      const { every } = await import("../../../src/patterns/jobs/cron.js");
+      const storage = new JobStorage(app.database, "stoa", "x", 1000);
+      const add = vi.fn(async () => {});
+      expect(await storage.tick("tick", every(100), add)).toBeLessThanOrEqual(100);
+      expect(add).toHaveBeenCalledTimes(1);
+      expect(before).toBeGreaterThanOrEqual(6);
+    },
+  );
+
+  it("The end of the application waits for jobs and for work in the background", async () => {
+    const { logger, lines } = recorder();
+    const one = create();
+    one.logger = logger;
+    const done: string[] = [];
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 30));
+    const job = one.job(`last ${engine.name}`, {}, async () => {
+      done.push("begun");
+      await pause();
+      done.push("job");
+    });
+    one.get("/", () => {
+      one.background(async () => {
+        await pause();
+        done.push("background");
+      });
+      one.background(() => Promise.reject(new Error("no")));
+      return "ok";
+    });
+    await one.start();
+    await job.enqueue(null);
+    await vi.waitFor(() => expect(done).toContain("begun"), patient);
+    expect((await one.request("/")).status).toBe(200);
+    await one.stop();
+    expect(done.toSorted()).toEqual(["background", "begun", "job"]);
+    expect(lines).toContain("work in the background failed");
+  });
+
+  it("Wrong jobs are refused with a message", async () => {
+    const one = create();
+    expect(() => one.job("", {}, () => {})).toThrow("the name of a job");
+    expect(() => one.job("a", { retrie: 1 } as never, () => {})).toThrow("did you mean 'retries'?");
+    expect(() => one.job("a", { schedule: "nonsense" }, () => {})).toThrow("five fields");
+    expect(() => one.job("a", {}, null as never)).toThrow("takes a name, options and a function");
+    one.job("a", {}, () => {});
+    expect(() => one.job("a", {}, () => {})).toThrow('two jobs with the name "a"');
+    expect(() => app.job("late", {}, () => {})).toThrow("before the application starts");
+    expect(() => one.background(7 as never)).toThrow("takes a function");
+    const plain = new App();
+    plain.logger = quiet;
+    plain.job("b", {}, () => {});
+    await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
+    expect(() => plain.jobs.get("1")).toThrow("once an application with app.job() has started");
+  });
+});

@@ -1,0 +1,289 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { App } from "../../../src/app/app.js";
+import type { SagaOptions } from "../../../src/patterns/saga/config.js";
+import { StepRefused, saga } from "../../../src/patterns/saga/definition.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { quiet } from "../events/stores.js";
+
+const server = service("postgres");
+const patient = { timeoutMs: 25_000 };
+
+describe.each(engines(server))("sagas in $name", (engine) => {
+  let url: string;
+  let drop: () => Promise<void>;
+  let app: App;
+  const apps: App[] = [];
+  const start = async (options: SagaOptions = {}): Promise<App> => {
+    const one = new App();
+    one.logger = quiet;
+    apps.push(one);
+    one.enableDatabase({ url, poolSize: 5 }).enableSaga({ backoffMs: 1, pollMs: 50, leaseMs: 1000, ...options });
+    await one.start();
+    return one;
+  };
+  beforeAll(async () => {
+    ({ url, drop } = await engine.make());
+    app = await start();
+  });
+  afterAll(async () => {
+    await Promise.all(apps.map((one) => one.stop()));
+    await drop();
+  });
+  const name = (): string => `s${randomUUID().slice(0, 8)}`;
+  const events = async (id: string): Promise<string[]> =>
+    (await app.sagas.log(id)).map(({ event, step }) => (step === null ? event : `${event} ${step}`));
+
+  it("A saga runs its steps in order, gives results from step to step, and logs every transition", async () => {
+    const keys: string[] = [];
+    const checkout = app.saga(
+      saga<{ order: number }>(name())
+        .step("reserve", { action: ({ input, key }) => ({ key: keys.push(key), reservation: input.order * 2 }) })
+        .step("pay", { action: ({ results, key }) => ({ key: keys.push(key), paid: results.reserve.reservation + 1 }) })
+        .step("ship", { action: () => {} }),
+    );
+    const id = await checkout.start({ order: 7 });
+    const run = await checkout.wait(id, patient);
+    expect(run).toMatchObject({
+      status: "completed",
+      results: { reserve: { key: 1, reservation: 14 }, pay: { key: 2, paid: 15 }, ship: null },
+    });
+    expect(run!.results.pay.paid).toBe(15);
+    expect(keys).toEqual([`${id}:reserve`, `${id}:pay`]);
+    expect(await events(id)).toEqual([
+      "started",
+      "action started reserve",
+      "action done reserve",
+      "action started pay",
+      "action done pay",
+      "action started ship",
+      "action done ship",
+      "completed",
+    ]);
+  });
+
+  it("A failing step is tried again with the same key, then those before it are compensated, the newest first", async () => {
+    const calls: string[] = [];
+    const definition = saga<string>(name())
+      .step("a", {
+        action: () => "ra",
+        compensate: ({ result, key }) => void calls.push(`undo a ${result} ${key.split(":").slice(1)}`),
+      })
+      .step("nothing", { action: () => {} })
+      .step("b", { action: () => "rb", compensate: ({ result }) => void calls.push(`undo b ${result}`) })
+      .step("c", {
+        action: ({ attempt, key }) => {
+          calls.push(`c ${attempt} ${key.split(":")[1]}`);
+          throw new Error("no stock");
+        },
+        compensate: () => void calls.push("undo c"),
+        retries: 2,
+      });
+    const handle = app.saga(definition);
+    const id = await handle.start("x");
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated", error: "Error: no stock" });
+    expect(calls).toEqual(["c 1 c", "c 2 c", "c 3 c", "undo b rb", "undo a ra a,compensate"]);
+  });
+
+  it("A refused step is not tried again", async () => {
+    const action = vi.fn(() => {
+      throw new StepRefused("card declined");
+    });
+    const handle = app.saga(saga(name()).step("pay", { action }));
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({
+      status: "compensated",
+      error: "StepRefused: card declined",
+    });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it("A step that recovers goes on", async () => {
+    let failures = 2;
+    const handle = app.saga(
+      saga(name()).step("flaky", {
+        action: () => {
+          if (failures-- > 0) throw new Error("not yet");
+          return "done";
+        },
+      }),
+    );
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "completed", error: null });
+  });
+
+  it("A step whose time is over has its signal aborted, and is compensated because its effect may be there", async () => {
+    const calls: string[] = [];
+    const handle = app.saga(
+      saga(name()).step("slow", {
+        timeout: 20,
+        retries: 1,
+        action: ({ signal, attempt }) =>
+          new Promise((resolve) => signal.addEventListener("abort", () => resolve(calls.push(`aborted ${attempt}`)))),
+        compensate: ({ result }) => void calls.push(`undo ${result}`),
+      }),
+    );
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    expect(calls).toEqual(["aborted 1", "aborted 2", "undo undefined"]);
+  });
+
+  it("A saga whose time is over is compensated, with the step in progress", async () => {
+    const undone: string[] = [];
+    const handle = app.saga(
+      saga(name(), { timeoutMs: 1500 })
+        .step("quick", { action: () => 1, compensate: () => void undone.push("quick") })
+        .step("endless", { action: () => new Promise(() => {}), compensate: () => void undone.push("endless") })
+        .step("never", { action: () => void undone.push("never ran") }),
+    );
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    expect(undone).toEqual(["endless", "quick"]);
+  });
+
+  it("A failing compensation parks the saga, and a person resumes, skips or aborts it", async () => {
+    let broken = true;
+    const undone: string[] = [];
+    const definition = saga(name())
+      .step("a", { action: () => 1, compensate: () => void undone.push("a") })
+      .step("b", {
+        action: () => 1,
+        compensate: () => {
+          if (broken) throw new Error("service away");
+          undone.push("b");
+        },
+        compensateRetries: 1,
+      })
+      .step("c", { action: () => Promise.reject(new StepRefused("no")) });
+    const handle = app.saga(definition);
+    const ids = [await handle.start(1), await handle.start(2), await handle.start(3)];
+    for (const id of ids) expect(await handle.wait(id, patient)).toMatchObject({ status: "parked" });
+    expect(undone).toEqual([]);
+    expect((await app.sagas.list({ status: "parked", name: definition.name })).map(({ id }) => id).sort()).toEqual(
+      [...ids].sort(),
+    );
+    await app.sagas.skip(ids[1]!);
+    await app.sagas.abort(ids[2]!);
+    expect(await handle.wait(ids[2]!, patient)).toMatchObject({ status: "aborted" });
+    await vi.waitFor(async () => expect((await app.sagas.get(ids[1]!))!.status).toBe("compensated"), 20_000);
+    expect(undone).toEqual(["a"]);
+    broken = false;
+    await app.sagas.resume(ids[0]!);
+    await vi.waitFor(async () => expect((await app.sagas.get(ids[0]!))!.status).toBe("compensated"), 20_000);
+    expect(undone).toEqual(["a", "b", "a"]);
+    await expect(app.sagas.resume(ids[0]!)).rejects.toThrow("is compensated, not parked");
+    await expect(app.sagas.skip("nobody")).rejects.toThrow('there is no saga with the id "nobody"');
+  });
+
+  it("An abort of a running saga ends the step in progress and compensates", async () => {
+    const undone: string[] = [];
+    const handle = app.saga(
+      saga(name(), { timeoutMs: 0 })
+        .step("a", { action: () => 1, compensate: () => void undone.push("a") })
+        .step("waits", {
+          action: () => new Promise(() => {}),
+          compensate: ({ result }) => void undone.push(`waits ${result}`),
+        }),
+    );
+    const id = await handle.start(null);
+    await vi.waitFor(async () => expect(await events(id)).toContain("action started waits"), 20_000);
+    await app.sagas.abort(id);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    expect(undone).toEqual(["waits undefined", "a"]);
+  });
+
+  it("The same id started three times is one run, and another input is refused", async () => {
+    const action = vi.fn(() => 1);
+    const handle = app.saga(saga<object>(name()).step("once", { action }));
+    const id = `order-${randomUUID()}`;
+    const ids = await Promise.all([1, 2, 3].map(() => handle.start({ a: 1, b: [2] }, { id })));
+    expect(ids).toEqual([id, id, id]);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "completed" });
+    expect(action).toHaveBeenCalledTimes(1);
+    await expect(handle.start({ a: 2 }, { id })).rejects.toThrow("already, with another name or input");
+  });
+
+  it("A saga that is started in a transaction begins when that is committed, or not at all", async () => {
+    const handle = app.saga(saga(name()).step("a", { action: () => 1 }));
+    let id = "";
+    await app.database.transaction(async () => {
+      id = await handle.start(null);
+    });
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "completed" });
+    await expect(
+      app.database.transaction(async (tx) => {
+        id = await handle.start(null, { tx });
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
+    expect(await app.sagas.get(id)).toBeNull();
+  });
+
+  it("The input is checked by its schema", async () => {
+    const definition = saga(name(), { input: z.object({ order: z.number() }) }).step("a", {
+      action: ({ input }) => input.order + 1,
+    });
+    const handle = app.saga(definition);
+    await expect(handle.start({ order: "x" } as never)).rejects.toMatchObject({
+      status: 422,
+      issues: [{ loc: ["input", "order"] }],
+    });
+    const run = await handle.wait(await handle.start({ order: 1 }), patient);
+    expect(run!.results.a).toBe(2);
+  });
+
+  it("A result that JSON cannot hold compensates the step", async () => {
+    const undo = vi.fn();
+    const handle = app.saga(saga(name()).step("a", { action: () => 1n, compensate: undo }));
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    expect(undo).toHaveBeenCalledTimes(1);
+  });
+
+  it("Versions of a definition run side by side: each execution keeps its own", async () => {
+    const named = name();
+    const versions = [1, 2].map((version) => app.saga(saga(named, { version }).step("a", { action: () => version })));
+    const ids = await Promise.all(versions.map((handle) => handle.start(null)));
+    const runs = await Promise.all(ids.map((id, index) => versions[index]!.wait(id, patient)));
+    expect(runs.map((run) => [run!.version, run!.results.a])).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  it("Finished sagas are deleted by age and by number", async () => {
+    const handle = app.saga(saga(name()).step("a", { action: () => 1 }));
+    const ids = [await handle.start(1), await handle.start(2), await handle.start(3)];
+    for (const id of ids) await handle.wait(id, patient);
+    const { deleteFinished } = await import("../../../src/patterns/storage/retention.js");
+    const count = () => app.database.fetchval<number>("select count(*) from stoa.sagas where finished_at is not null");
+    await deleteFinished(app.database, "stoa.sagas", { days: 1, count: 2 });
+    expect(await count()).toBe(2);
+    await app.database.execute("update stoa.sagas set finished_at = finished_at - interval '2 days' where id = $1", [
+      ids[2],
+    ]);
+    await deleteFinished(app.database, "stoa.sagas", { days: 1, count: 100 });
+    expect(await app.sagas.get(ids[2]!)).toBeNull();
+    expect(await app.sagas.log(ids[2]!)).toEqual([]);
+  });
+
+  it("Wrong definitions are refused with a message", async () => {
+    const step = { action: () => 1 };
+    expect(() => saga("")).toThrow("the name of a saga");
+    expect(() => saga("a", { versio: 2 } as never)).toThrow("did you mean 'version'?");
+    expect(() => saga("a").step("", step)).toThrow("the name of a step");
+    expect(() => saga("a").step("b", {} as never)).toThrow("option 'action' is required in step \"b\"");
+    expect(() => saga("a").step("b", { ...step, retrie: 1 } as never)).toThrow("did you mean 'retries'?");
+    expect(() => saga("a").step("b", step).step("b", step)).toThrow('two steps have the name "b"');
+    expect(() => app.saga(saga("a"))).toThrow("has no steps");
+    const handle = app.saga(saga(name()).step("a", step));
+    await expect(handle.start(1n)).rejects.toThrow("cannot be written as JSON");
+    await expect(handle.start(1, { id: "" })).rejects.toThrow("the id of a saga");
+    const plain = new App();
+    expect(() => plain.sagas).toThrow("app.sagas needs app.enableSaga()");
+    plain.enableSaga();
+    await expect(plain.start()).rejects.toThrow("enableSaga() needs app.enableDatabase()");
+  });
+});

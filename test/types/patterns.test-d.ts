@@ -1,0 +1,93 @@
+import { App } from "stoa";
+import { command } from "stoa/cqrs";
+import { Aggregate, decider, type PlainEvent, projection } from "stoa/events";
+import { saga } from "stoa/saga";
+import { describe, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+
+type OrderEvents = { Placed: { customer: string }; Added: { price: number } };
+
+class Order extends Aggregate<OrderEvents> {
+  total = 0;
+  place(customer: string): void {
+    this.emit("Placed", { customer });
+    // @ts-expect-error: the data of another event
+    this.emit("Placed", { price: 1 });
+    // @ts-expect-error: no such event
+    this.emit("Gone", {});
+  }
+  apply(event: PlainEvent<OrderEvents>): void {
+    if (event.type === "Added") this.total += event.data.price;
+    else expectTypeOf(event.data).toEqualTypeOf<{ customer: string }>();
+  }
+}
+
+const app = new App();
+
+describe("types of events, sagas, jobs and commands", () => {
+  it("A repository loads the class it was made for", () => {
+    const orders = app.eventStore.repository(Order);
+    expectTypeOf(orders.load("1")).resolves.toEqualTypeOf<Order>();
+    expectTypeOf(orders.update("1", (order) => order.total)).resolves.toEqualTypeOf<number>();
+  });
+
+  it("A decider infers its state and its commands", () => {
+    const counter = decider<{ Counted: { by: number } }>()({
+      category: "counter",
+      initial: () => ({ value: 0 }),
+      evolve: (state, event) => ({ value: state.value + event.data.by }),
+      decide: (_state, add: number) => [{ type: "Counted", data: { by: add } }],
+    });
+    const counters = app.eventStore.decider(counter);
+    expectTypeOf(counters.load("1")).resolves.toEqualTypeOf<{ state: { value: number }; version: number }>();
+    // @ts-expect-error: not a command of this decider
+    void counters.handle("1", "three");
+  });
+
+  it("A projection knows the events of its sources and its tables", () => {
+    projection("totals", {
+      from: Order,
+      tables: ["totals"],
+      create: (tx, tables) => {
+        // @ts-expect-error: no such table
+        tables.others;
+        return tx.execute(tables.totals);
+      },
+      on: {
+        Added: (event) => expectTypeOf(event.data).toEqualTypeOf<{ price: number }>(),
+      },
+    });
+  });
+
+  it("The steps of a saga see the input and the results before them", () => {
+    const checkout = saga<{ order: number }>("checkout")
+      .step("reserve", { action: ({ input }) => ({ reservation: input.order }) })
+      .step("pay", {
+        action: async ({ results }) => results.reserve.reservation,
+        compensate: ({ result }) => expectTypeOf(result).toEqualTypeOf<number | undefined>(),
+      });
+    const handle = app.saga(checkout);
+    expectTypeOf(handle.start).parameter(0).toEqualTypeOf<{ order: number }>();
+    // @ts-expect-error: a step that comes later
+    saga("x").step("a", { action: ({ results }) => results.b });
+  });
+
+  it("A job takes the input of its schema and runs with the output", () => {
+    const mail = app.job("mail", { schema: z.object({ at: z.coerce.number() }) }, ({ at }) => {
+      expectTypeOf(at).toEqualTypeOf<number>();
+    });
+    expectTypeOf(mail.enqueue).parameter(0).toEqualTypeOf<{ at: unknown }>();
+    const plain = app.job<string>("plain", {}, (value) => value.length);
+    // @ts-expect-error: another type of value
+    void plain.enqueue(7);
+  });
+
+  it("A command infers its result, and its route fits an application", () => {
+    const add = command("add", { schema: z.object({ a: z.number() }), handler: ({ a }) => ({ sum: a }) });
+    app.post("/sums", ...app.commands.route(add));
+    const run = async () => (await app.commands.execute(add, { a: 1 })).value;
+    expectTypeOf(run()).resolves.toEqualTypeOf<{ sum: number }>();
+    // @ts-expect-error: the input does not fit the schema
+    void app.commands.execute(add, { a: "1" });
+  });
+});
