@@ -3,7 +3,7 @@ import { graphqlApp } from "../../examples/graphql/app.js";
 import { dataOf } from "../apis/graphql/support.js";
 
 describe("the example with GraphQL", () => {
-  it("lists books with their authors, and adds one", async () => {
+  it("The example with GraphQL lists books with their authors, and adds one", async () => {
     const app = graphqlApp();
     expect(await dataOf(app, "{ books(before: 1970) { title author { name books { id } } } }")).toEqual({
       books: [

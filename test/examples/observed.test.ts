@@ -18,7 +18,7 @@ describe("the observed queue", () => {
     expect((await fetch(`${server.url}/_stoa`)).status).toBe(200);
   });
 
-  it("exports the trace of a job and its log lines", async () => {
+  it("The observed queue exports the trace of a job and its log lines", async () => {
     await using collector = await startCollector();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url);
     onTestFinished(() => void vi.unstubAllEnvs());

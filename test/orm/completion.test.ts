@@ -50,11 +50,11 @@ describe("an editor suggests", () => {
       'Book.objects.bulkCreate([], { onConflict: "update", conflictFields: ["|"] })',
       ["author", "title"],
     ],
-  ])("%s", (_, code, names) => {
+  ])("An editor suggests %s", (_, code, names) => {
     expect(editor.completions(code)).toEqual(expect.arrayContaining(names));
   });
 
-  it("no relation to many where one row is needed", () => {
+  it("An editor suggests no relation to many where one row is needed", () => {
     expect(editor.completions('Book.objects.selectRelated("|")')).not.toContain("tags");
     expect(editor.completions('Book.objects.orderBy("|")')).not.toContain("tags");
   });
@@ -83,7 +83,7 @@ describe("an editor shows", () => {
       'const all| = await Book.objects.aggregate({ n: count(), last: max("year") })',
       "const all: { n: number; last: number | null; }",
     ],
-  ])("the type of %s", (_, code, shown) => {
+  ])("An editor shows the type of %s", (_, code, shown) => {
     expect(editor.hover(`async () => { ${code} }`).replace(/\s+/g, " ")).toBe(shown);
   });
 });
@@ -96,7 +96,7 @@ describe("an error names", () => {
     ["the relation", 'Book.objects.selectRelated("autor")', '"autor"'],
     ["the field of an aggregate", 'Author.objects.annotate({ n: count("boks") })', '"boks"'],
     ["the field of F", 'Book.objects.update({ stock: F("stok") })', '"stok"'],
-  ])("%s", (_, code, name) => {
+  ])("An error names %s", (_, code, name) => {
     expect(editor.errors(code).join("\n")).toContain(name);
   });
 });

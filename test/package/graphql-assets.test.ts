@@ -7,7 +7,7 @@ import { ensureBuilt } from "../../scripts/setup.mjs";
 const root = join(import.meta.dirname, "../..");
 
 describe("the files of the GraphQL playground", { timeout: 120_000 }, () => {
-  it("are published with the package, with their licence", async () => {
+  it("The files of the GraphQL playground are published with the package, with their licence", async () => {
     await ensureBuilt();
     const args = ["pack", "--dry-run", "--ignore-scripts", "--json"];
     const { stdout } = await promisify(execFile)("npm", args, { cwd: root, maxBuffer: 16 * 1024 * 1024 });

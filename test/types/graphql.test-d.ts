@@ -8,7 +8,7 @@ const { graphql } = new App();
 class Book extends Model("books", { id: field.auto(), title: field.text(), year: field.int({ null: true }) }) {}
 
 describe("the schema in code", () => {
-  it("knows the arguments by their notation", () => {
+  it("The schema in code knows the types of arguments by their notation", () => {
     const Genre = graphql.enum("Genre", ["FICTION", "SCIENCE"]);
     const Filter = graphql.input("Filter", { text: "String!", limit: "Int = 10", tags: "[String!]" });
     const args = {
@@ -33,7 +33,7 @@ describe("the schema in code", () => {
     });
   });
 
-  it("checks the results of resolvers", () => {
+  it("The schema in code checks the results of resolvers", () => {
     const Author = graphql.type("Author", { id: "ID!", name: "String!" });
     graphql.query("one", Author.required, () => ({ id: 1, name: "Ann" }));
     graphql.query("later", Author.list, async () => [{ id: "1", name: "Ann" }]);
@@ -50,7 +50,7 @@ describe("the schema in code", () => {
     });
   });
 
-  it("knows the parents of fields, and the properties of a known source", () => {
+  it("The schema in code knows the parents of fields, and the properties of a known source", () => {
     const Row = graphql.type<{ id: number; secret: string }>("Row").fields({ id: "ID!" });
     Row.field("shown", "String!", ({ secret }) => secret.length.toString());
     // @ts-expect-error the source has no such property
@@ -61,7 +61,7 @@ describe("the schema in code", () => {
     graphql.model(Book, { fields: ["titel"] });
   });
 
-  it("knows what is injected and what a loader returns", () => {
+  it("The schema in code knows the types of injected values and of the results of a loader", () => {
     const inject = { mail: Depends<{ send(): boolean }>("mail") };
     graphql.query("sent", { type: "Boolean!", inject }, (_args, _context, { mail }) => mail.send());
     resolver({ inject }, (_parent, _args, _context, { mail }) => mail.send());

@@ -11,7 +11,7 @@ const plain = topic<{ n: number }>("plain");
 const app = new App();
 
 describe("a topic", () => {
-  it("gives publishers the input of its schema and handlers the output", () => {
+  it("A topic gives publishers the input of its schema and handlers the output", () => {
     app.publish(orders, { id: "1", at: "2026-01-01" });
     // @ts-expect-error the date is a text when it is published
     app.publish(orders, { id: "1", at: new Date() });
@@ -28,7 +28,7 @@ describe("a topic", () => {
     });
   });
 
-  it("by its name has values of any type, or of the schema of the consumer", () => {
+  it("A topic that is given by its name has values of an unknown type, or of the schema of the consumer", () => {
     app.publish("any", 1);
     app.onMessage("any", (message) => {
       expectTypeOf(message.value).toBeUnknown();
@@ -40,18 +40,18 @@ describe("a topic", () => {
 });
 
 describe("a message handler", () => {
-  it("gets the dependencies that it asks for", () => {
+  it("A message handler gets the dependencies that it asks for", () => {
     app.onMessage("any", { inject: { mail: Depends<{ send(): void }>("mail") } }, (_message, { mail }) => {
       expectTypeOf(mail.send).toBeFunction();
     });
   });
 
-  it("refuses options that there are not", () => {
+  it("onMessage() refuses an option that does not exist", () => {
     // @ts-expect-error there is no such option
     app.onMessage("any", { retries: 3 }, () => {});
   });
 
-  it("lets calls be chained", () => {
+  it("onMessage() returns the application, so that calls can be chained", () => {
     expectTypeOf(app.enableMemoryBroker().onMessage("a", () => {})).toEqualTypeOf<App>();
   });
 });

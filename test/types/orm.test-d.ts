@@ -200,7 +200,7 @@ describe("orders, values and annotations", () => {
 });
 
 describe("wrong uses", () => {
-  it("of fields in expressions are errors", () => {
+  it("Wrong uses of fields in expressions are type errors", () => {
     // @ts-expect-error: no such field
     Book.objects.filter({ stock__lt: F("yaer") });
     // @ts-expect-error: a text for a number
@@ -226,7 +226,7 @@ describe("wrong uses", () => {
     Author.objects.annotate({ name: count("books") });
   });
 
-  it("of other models are errors", async () => {
+  it("Queries and rows of another model are type errors, and so is an unknown relation", async () => {
     Author.objects.prefetchRelated(prefetch("books", Book.objects.filter({ year: 1 })));
     // @ts-expect-error: the query is for another model
     Author.objects.prefetchRelated(prefetch("books", Tag.objects.all()));
@@ -242,7 +242,7 @@ describe("wrong uses", () => {
     tags.add(new Author());
   });
 
-  it("of names are errors", () => {
+  it("Names of unknown fields, names that lead to many rows and wrong lookups are type errors", () => {
     Book.objects.filterFrom({}, ["year__gte", "author__name"]);
     // @ts-expect-error: no such field
     Book.objects.filterFrom({}, ["yaer"]);

@@ -4,13 +4,13 @@ import { describe, expectTypeOf, it } from "vitest";
 const app = new App();
 
 describe("telemetry", () => {
-  it("a span gives back what its function returns", () => {
+  it("A span returns the result of its function", () => {
     expectTypeOf(app.tracer.span("x", () => 3)).toEqualTypeOf<number>();
     expectTypeOf(app.tracer.span("x", { a: 1 }, async (span) => span.traceId)).toEqualTypeOf<Promise<string>>();
     expectTypeOf(app.tracer.current).toEqualTypeOf<Span | null>();
   });
 
-  it("options are taken in both spellings, and attributes are of the kinds that can be sent", () => {
+  it("Telemetry takes its options in both spellings, and only attributes that can be sent", () => {
     app.enableTelemetry({ service_name: "shop", sampling_rate: 0.1 }).enable_telemetry({ otlpEndpoint: "http://c" });
     // @ts-expect-error no such protocol
     app.enableTelemetry({ protocol: "http/json" });

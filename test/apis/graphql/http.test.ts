@@ -107,7 +107,7 @@ describe("the GraphQL endpoint", () => {
     await expect(start({ typeDefs, resolvers: { Querry: { a: () => 1 } } })).rejects.toThrow("unknown type 'Querry'");
   });
 
-  it("ends the start with the command to install graphql if that is missing", async () => {
+  it("The start fails with the command to install graphql if that package is missing", async () => {
     const host = hostOf(graphqlApp({}));
     const handle = new GraphqlHandle(() => {});
     handle.config = new GraphQLConfig();

@@ -156,7 +156,7 @@ describe("subscriptions over WebSocket", () => {
     await expect(collect(client, "subscription { refused }")).rejects.toMatchObject([{ message: "not for you" }]);
   });
 
-  it("report that a persisted operation cannot be looked up", async () => {
+  it("A WebSocket client gets an error without details when a persisted operation cannot be looked up", async () => {
     const operations = () => Promise.reject(new Error("secret"));
     const { send, messages } = await rawSocket(await start(tickingApp({ persisted: { operations } }).app));
     send({ type: "connection_init" });
@@ -288,7 +288,7 @@ describe("subscriptions over WebSocket", () => {
     expect(topic.size).toBe(0);
   });
 
-  it("disconnect a client that takes no events, and end its source", async () => {
+  it("The source of a subscription ends when its WebSocket client takes no events for the time of sendTimeout", async () => {
     const topic = new Topic<string>({ maxWaiting: 1_000_000 });
     const app = quietApp();
     app.enableGraphql({ subscriptions: { sendTimeout: 0.2 } });

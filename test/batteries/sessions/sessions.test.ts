@@ -315,7 +315,7 @@ describe("the cookie of sessions", () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/; HttpOnly; Secure; SameSite=Lax$/);
   });
 
-  it("has the prefix __Host- where it can: no other host of the domain can set it, nor a cookie without the prefix", async () => {
+  it("The cookie of sessions has the prefix __Host- in production, and a cookie without the prefix is not taken for it", async () => {
     await using server = await serve(sessionApp({ secret }), { debug: false });
     const first = await fetch(`${server.url}/count`);
     const cookie = first.headers.getSetCookie()[0]!.split(";")[0]!;
@@ -329,13 +329,13 @@ describe("the cookie of sessions", () => {
     [{ domain: "example.com" }, "session"],
     [{ secure: false }, "session"],
     [{ name: "sid" }, "sid"],
-  ])("has no such prefix with %j", async (cookie, name) => {
+  ])("The cookie of sessions has no added prefix in production with the options %j", async (cookie, name) => {
     await using server = await serve(sessionApp({ secret, cookie }), { debug: false });
     const response = await fetch(`${server.url}/count`);
     expect(response.headers.getSetCookie()[0]!.split("=")[0]).toBe(name);
   });
 
-  it("has the prefix outside of production where it is Secure", async () => {
+  it("The cookie of sessions has the prefix __Host- outside of production if it is Secure", async () => {
     const response = await sessionApp({ secret, cookie: { secure: true } }).request("/count");
     expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-session=.*; Secure/);
   });

@@ -8,7 +8,7 @@ const client = 3;
 const statusError = 2;
 
 describe.skipIf(!postgres)("queries of the database", () => {
-  it("are client spans below that of the request, with their errors and without their parameters", async () => {
+  it("Queries of the database are client spans below that of the request, with their errors and without their parameters", async () => {
     const { send, flush, collector } = await traced((app) => {
       app.enableDatabase(postgres!);
       app.get("/", async (request) => {
@@ -34,7 +34,7 @@ describe.skipIf(!postgres)("queries of the database", () => {
 });
 
 describe.skipIf(!redis)("calls of the key-value store", () => {
-  it("are client spans below that of the request", async () => {
+  it("Calls of the key-value store are client spans below that of the request, without their values", async () => {
     const { send, flush, collector } = await traced((app) => {
       app.enableKvstore({ url: redis!, prefix: `telemetry-${process.pid}:` });
       app.get("/", async (request) => {

@@ -132,7 +132,7 @@ describe("the exporter", () => {
     expect(lost).toEqual([[10, "busy"]]);
   });
 
-  it("runs outside of traces, so that no instrumentation records the export itself", async () => {
+  it("The exporter runs outside of traces, so that no instrumentation records the export itself", async () => {
     const frames: unknown[] = [];
     const transport: Transport = {
       async send() {
@@ -145,7 +145,7 @@ describe("the exporter", () => {
     expect(frames).toEqual([true, null]);
   });
 
-  it("keeps the process alive while it flushes", async () => {
+  it("The exporter keeps the process alive while it flushes", async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const { exporter } = exporterOf(scripted(ok), 3);
     const before = timers();

@@ -8,7 +8,7 @@ import { attributesOf } from "./decode.js";
 const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
 
 describe("telemetry of processes", patient, () => {
-  it("each worker exports its own spans and metrics when it ends, as an instance of its own", async () => {
+  it("Each worker exports its own spans and metrics when it ends, as an instance of its own", async () => {
     await using collector = await startCollector();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     const program = new Program({ file: fixture("traced"), args: ["--workers", "2"], env });
@@ -30,7 +30,7 @@ describe("telemetry of processes", patient, () => {
     expect(points.reduce((sum, { count }) => sum + Number(count), 0)).toBe(requests);
   });
 
-  it("a collector that never replies does not keep a process from its end", async () => {
+  it("A process ends although its collector never replies, and logs that spans were lost", async () => {
     const server = net.createServer(() => {}).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await until(() => server.listening);
@@ -43,7 +43,7 @@ describe("telemetry of processes", patient, () => {
     expect(program.stdout + program.stderr).toContain("telemetry: spans were lost");
   });
 
-  it("a script that waits for its flush ends after it", async () => {
+  it("A script that waits for its flush exports its span and ends", async () => {
     await using collector = await startCollector();
     const program = new Program({ file: fixture("script"), env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
     expect(await program.exited).toEqual({ code: 0, signal: null });

@@ -40,7 +40,7 @@ describe("revoked tokens of workers", () => {
     expect([late!.has("a"), late!.has("b")]).toEqual([true, false]);
   });
 
-  it("include those that were revoked before the start", async () => {
+  it("A token that a worker revoked before the start is revoked for the other worker too", async () => {
     const [one, two] = paired({ "revoked tokens": new RevocationService() }, 2);
     const early = new MemoryRevocations(1);
     early.add("a", later());

@@ -25,7 +25,7 @@ describe.skipIf(!service("rabbitmq"))("RabbitMQ killed and started again under l
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
-  it("loses no confirmed message, keeps the order of each key, and needs nobody's help", async () => {
+  it("No confirmed message is lost when RabbitMQ is killed and started again, each key keeps its order, and the consumer connects again by itself", async () => {
     // Classic: a quorum queue of RabbitMQ 3.10 stays without a leader if its node is killed seconds after its creation.
     const settings = { url: rabbit.value, queueType: "classic" as const };
     const client = await connected({ connect: () => createAmqpBroker(settings) }, { timeout: 100_000 });

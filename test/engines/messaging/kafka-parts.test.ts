@@ -7,7 +7,7 @@ import fc from "../../support/properties.js";
 const delivery = () => ({}) as Delivery;
 
 describe("a partition", () => {
-  it("moves the offset only as far as all messages before it are done, in whatever order they end", () => {
+  it("A partition moves the offset only as far as all messages before it are done, in whatever order they end", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.bigInt({ min: 0n, max: 60n }), { maxLength: 30 }),
@@ -35,7 +35,7 @@ describe("a partition", () => {
     );
   });
 
-  it("does not deliver a message twice when it is read again", () => {
+  it("A partition takes neither a message that it has nor one before its start as new", () => {
     const partition = new Partition(5n);
     expect(partition.isNew(4n)).toBe(false);
     partition.add(5n, delivery());
@@ -43,7 +43,7 @@ describe("a partition", () => {
     expect(partition.isNew(6n)).toBe(true);
   });
 
-  it("gives up messages that others have done", () => {
+  it("A partition that is told to start at a later offset gives up the messages before it", () => {
     const partition = new Partition(0n);
     const [first, second] = [delivery(), delivery()];
     partition.add(0n, first);
@@ -54,7 +54,7 @@ describe("a partition", () => {
   });
 });
 
-it("partitions go to the members that have subscribed to their topic, evenly, each once", () => {
+it("Partitions go to the members that have subscribed to their topic, evenly, each once", () => {
   const members = new Map([
     ["m1", { topics: ["a"] }],
     ["m2", { topics: ["a", "b"] }],

@@ -67,7 +67,7 @@ describe.skipIf(!address)("Kafka", () => {
     await client.close();
   });
 
-  it("batches that were compressed with zstd can be read on every Node", async () => {
+  it("A consumer reads batches that were compressed with zstd", async () => {
     const name = uniqueTopic();
     const admin = new Admin({ clientId: "test", bootstrapBrokers: [address!] });
     const configs = [{ name: "compression.type", value: "zstd" }];

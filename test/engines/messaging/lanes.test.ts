@@ -8,7 +8,7 @@ const tasks = fc.array(
   { maxLength: 40 },
 );
 
-it("tasks of one key never overlap and keep their order, and no more run at a time than the limit", async () => {
+it("Tasks of one key never overlap and keep their order, and no more run at a time than the limit", async () => {
   await fc.assert(
     fc.asyncProperty(tasks, fc.integer({ min: 1, max: 5 }), async (list, limit) => {
       const lanes = new Lanes(limit);
@@ -43,7 +43,7 @@ it("tasks of one key never overlap and keep their order, and no more run at a ti
   );
 });
 
-it("a task that waits outside leaves its room to others, but not those of its key", async () => {
+it("A task that waits outside leaves its room to tasks of other keys, but not to those of its own key", async () => {
   const lanes = new Lanes(1);
   const log: string[] = [];
   const pause = gate();

@@ -12,7 +12,7 @@ const stores: [name: string, skip: boolean, make: () => Promise<ProcessedStore>]
 ];
 
 describe.each(stores)("ids of handled messages in %s", (_name, skip, make) => {
-  it.skipIf(skip)("an id belongs to one handler at a time, and is done once", async () => {
+  it.skipIf(skip)("The id of a message belongs to one handler at a time, and is done once", async () => {
     const store = await make();
     const claim = (await store.begin("a", 60_000)) as Claim;
     expect(await store.begin("a", 60_000)).toBe("busy");
@@ -22,14 +22,14 @@ describe.each(stores)("ids of handled messages in %s", (_name, skip, make) => {
     expect(await store.begin("a", 60_000)).toBe("done");
   });
 
-  it.skipIf(skip)("an id that was released can be claimed again", async () => {
+  it.skipIf(skip)("The id of a message can be claimed again after it was released", async () => {
     const store = await make();
     const claim = (await store.begin("a", 60_000)) as Claim;
     expect(await claim.release()).toBe(true);
     expect(await store.begin("a", 60_000)).toMatchObject({ done: expect.any(Function) });
   });
 
-  it.skipIf(skip)("a handler whose lease has ended changes nothing that another has taken over", async () => {
+  it.skipIf(skip)("A handler whose lease has ended cannot change an id that another has taken over", async () => {
     const store = await make();
     const late = (await store.begin("a", 1)) as Claim;
     let second: Claim | "done" | "busy" = "busy";
@@ -41,7 +41,7 @@ describe.each(stores)("ids of handled messages in %s", (_name, skip, make) => {
   });
 });
 
-it("the store in memory is bounded: the oldest ids are forgotten", async () => {
+it("The store of handled messages in memory is bounded and forgets the oldest ids", async () => {
   const store = new MemoryProcessedStore(3);
   for (const id of ["a", "b", "c", "d"]) await ((await store.begin(id, 60_000)) as Claim).done(60_000);
   expect(store.size).toBe(3);
@@ -49,7 +49,7 @@ it("the store in memory is bounded: the oldest ids are forgotten", async () => {
   expect(await store.begin("a", 1)).not.toBe("done");
 });
 
-it.skipIf(!service("redis"))("applications with a key-value store share the ids of handled messages", async () => {
+it.skipIf(!service("redis"))("Applications with a key-value store share the ids of handled messages", async () => {
   const prefix = `test:${Math.random()}:`;
   const handled: string[] = [];
   const apps = ["one", "two"].map((name) => {

@@ -27,7 +27,7 @@ const record = (id: string, body = new Uint8Array(1)): OutgoingRecord => ({
 });
 const away = new MessagingError("UNREACHABLE", "away");
 
-it("publishes of one turn go out together, and those that come meanwhile in the next batch", async () => {
+it("A publisher sends the messages of one turn together, and those that come meanwhile in the next batch", async () => {
   const broker = new ScriptedBroker();
   const publisher = new Publisher(broker);
   const first = gate();
@@ -47,7 +47,7 @@ it("publishes of one turn go out together, and those that come meanwhile in the 
   expect(publisher.waiting).toBe(0);
 });
 
-it("each caller gets the result of its own message", async () => {
+it("Each caller of a publisher gets the result of its own message", async () => {
   const broker = new ScriptedBroker();
   broker.reply = (records) => records.map(({ id }) => (id === "bad" ? new MessagingError("REFUSED", "bad") : null));
   const publisher = new Publisher(broker);
@@ -55,7 +55,7 @@ it("each caller gets the result of its own message", async () => {
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });
 
-it("messages that the broker could not take yet are sent again before later ones", async () => {
+it("A publisher sends messages that the broker could not take yet again, before later ones", async () => {
   const broker = new ScriptedBroker();
   let times = 0;
   broker.reply = (records) => records.map(() => (++times <= 2 ? away : null));
@@ -70,14 +70,14 @@ it("messages that the broker could not take yet are sent again before later ones
   ]);
 });
 
-it("a broker that never replies rejects the publish when its time is up", async () => {
+it("A publish is rejected when its time is up and the broker has not replied", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});
   const publisher = new Publisher(broker, { timeout: 40 });
   await expect(publisher.publish(record("1"))).rejects.toMatchObject({ code: "TIMEOUT" });
 });
 
-it("the messages and bytes that wait are bounded", async () => {
+it("The messages and bytes that wait in a publisher are bounded", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});
   const publisher = new Publisher(broker, { maxWaiting: 2, timeout: 60 });
@@ -88,7 +88,7 @@ it("the messages and bytes that wait are bounded", async () => {
   await expect(small.publish(record("4", new Uint8Array(11)))).rejects.toMatchObject({ code: "BUSY" });
 });
 
-it("a publisher that is closed sends what it has and takes nothing more", async () => {
+it("A publisher that is closed sends the messages that it has and takes no more", async () => {
   const broker = new ScriptedBroker();
   const publisher = new Publisher(broker);
   const last = publisher.publish(record("1"));

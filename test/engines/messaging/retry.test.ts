@@ -4,7 +4,7 @@ import { pauseAfter, readRetry } from "../../../src/engines/messaging/consume/re
 import fc from "../../support/properties.js";
 
 describe("pauses between attempts", () => {
-  it("grow by the factor up to the longest, less a random share", () => {
+  it("Pauses between attempts grow by the factor up to the longest, less a random share", () => {
     const retry = readRetry("x", { delay: 1, factor: 2, maxDelay: 5, jitter: 0.5 });
     expect([1, 2, 3, 4, 5].map((attempt) => pauseAfter(attempt, retry, () => 0))).toEqual([
       1000, 2000, 4000, 5000, 5000,
@@ -12,7 +12,7 @@ describe("pauses between attempts", () => {
     expect(pauseAfter(1, retry, () => 1)).toBe(500);
   });
 
-  it("stay within bounds for any attempt", () => {
+  it("Pauses between attempts stay within bounds for any attempt", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
         const pause = pauseAfter(attempt, readRetry("x", {}), () => random);
@@ -22,7 +22,7 @@ describe("pauses between attempts", () => {
     );
   });
 
-  it("are rounded up to few values, so that there are few retry queues", () => {
+  it("Pauses between attempts are rounded up to few values, so that there are few retry queues", () => {
     const values = new Set(Array.from({ length: 100_000 }, (_, delay) => rounded(delay)));
     expect(values.size).toBeLessThan(40);
     for (let delay = 1; delay < 100_000; delay += 37) {

@@ -17,7 +17,7 @@ describe("SQS as fauxqs emulates it", () => {
   afterAll(() => server.stop());
   emulated("fauxqs", () => server.address);
 
-  it("an unreachable service is a clear error in bounded time", async () => {
+  it("An unreachable cloud queue is a clear error in bounded time", async () => {
     const broker = await createSqsBroker({ endpoint: "http://127.0.0.1:1", credentials, connectTimeout: 500 });
     const failure = await broker.open().catch((error: MessagingError) => error);
     expect(failure).toMatchObject({
@@ -37,7 +37,7 @@ function emulated(name: string, endpoint: () => string): void {
   contract(`${name}, with FIFO queues`, { connect: () => createSqsBroker({ ...settings(), fifo: true, waitTime: 0 }) });
   const open = clients({ connect: () => createSqsBroker(settings()) });
 
-  it("on a standard queue a failed message waits in the queue, with its attempts in its headers", async () => {
+  it("A failed message of a standard queue is tried again with its attempts counted, and is a dead letter after the last one", async () => {
     const client = await open();
     const topic = uniqueTopic();
     const attempts: number[] = [];
@@ -51,7 +51,7 @@ function emulated(name: string, endpoint: () => string): void {
     expect(consumer.stats().results).toMatchObject({ retried: 1, dead: 1 });
   });
 
-  it("a message stays hidden from others as long as its handler runs", async () => {
+  it("A message of a cloud queue stays hidden from other consumers as long as its handler runs", async () => {
     const [first, second] = await Promise.all([1, 2].map(() => connected({ connect: () => short() })));
     const topic = uniqueTopic();
     const seen: string[] = [];
@@ -102,7 +102,7 @@ function emulated(name: string, endpoint: () => string): void {
     }
   });
 
-  it("a delivery whose time is up is neither deleted nor counted: others may have it", async () => {
+  it("A delivery of a cloud queue cannot be acknowledged when its time is up, and its message is delivered again", async () => {
     const client = await open();
     const topic = uniqueTopic();
     await client.publish(topic, 1);
@@ -132,7 +132,7 @@ function emulated(name: string, endpoint: () => string): void {
     await until(() => handled.length === 1);
   });
 
-  it("a message of a foreign sender is handled, with its attributes as headers", async () => {
+  it("A message of a foreign sender is handled, with its attributes as headers", async () => {
     const client = await open();
     const topic = uniqueTopic();
     const seen: unknown[] = [];
@@ -151,7 +151,7 @@ function emulated(name: string, endpoint: () => string): void {
     expect(seen).toEqual([["plain", "t1", null]]);
   });
 
-  it("an unknown queue, a group and a delay of a FIFO queue are clear errors", async () => {
+  it("An unknown queue, a group, a broadcast and a delay of a FIFO queue are clear errors", async () => {
     const strict = await connected({ connect: () => createSqsBroker({ ...settings(), createQueues: false }) });
     const topic = uniqueTopic("unknown.queue");
     await expect(strict.publish(topic, 1)).rejects.toThrow(
@@ -164,7 +164,7 @@ function emulated(name: string, endpoint: () => string): void {
     await expect(client.publish(`${topic}.fifo`, 1, { delay: 1 })).rejects.toThrow("FIFO queues cannot delay");
   });
 
-  it("an application publishes, handles and drains", async () => {
+  it("An application with a cloud queue publishes and handles a message, and stops", async () => {
     const app = new App();
     app.logger = silent();
     app.enable_cloud_queue(new CloudQueueConfig(settings()));
@@ -184,7 +184,7 @@ function requestOf(topic: string): ConsumeRequest {
 }
 
 describe("CloudQueueConfig", () => {
-  it("takes fields in both spellings, or region and queue URL, and has defaults", () => {
+  it("CloudQueueConfig takes fields in both spellings, or a region and a queue URL, and has defaults", () => {
     expect(new CloudQueueConfig("eu-west-1", "https://sqs.example/1/orders")).toMatchObject({
       region: "eu-west-1",
       queue_url: "https://sqs.example/1/orders",
@@ -193,7 +193,7 @@ describe("CloudQueueConfig", () => {
     expect(new CloudQueueConfig().waitTime).toBe(5);
   });
 
-  it("refuses what is wrong, and never shows the key", () => {
+  it("CloudQueueConfig refuses wrong options, and has no secret key in its JSON", () => {
     expect(() => new CloudQueueConfig({ queueUrl: "orders" })).toThrow("option 'queueUrl' in CloudQueueConfig must be");
     expect(() => new CloudQueueConfig({ queue: "x" } as object)).toThrow("unknown option 'queue'");
     expect(() => new CloudQueueConfig({ credentials: { accessKeyId: "a" } as never })).toThrow("'secretAccessKey'");

@@ -54,7 +54,7 @@ describe("a stuck process", patient, () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
-  it("does not outlive its supervisor when it is stuck in its start", async () => {
+  it("A worker that is stuck in its start does not outlive its supervisor", async () => {
     const program = new Program({
       args: twoWorkers,
       options: { shutdownTimeout: 1 },
@@ -75,7 +75,7 @@ describe("a stuck process", patient, () => {
     expect(program.stdout).not.toContain("ran no turn");
   });
 
-  it("is not one to which a debugger is attached", async () => {
+  it("A blocked process that was started with --inspect is not killed", async () => {
     const program = new Program({ node: ["--inspect=0"], options: { stuckTimeout: 0.5 } });
     const url = await program.url();
     expect(await get(`${url}/block?ms=3000`)).toMatchObject({ status: 200, text: "unblocked" });
