@@ -41,6 +41,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Duplex>();
   readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
+  /** Sockets with a last request of an unknown method. Nothing more is read from them. */
+  readonly #unread = new WeakSet<Duplex>();
   #whenEmpty: (() => void) | null = null;
 
   constructor(dispatch: Dispatch, options: TransportOptions) {
@@ -210,11 +212,14 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
    * False if the bytes are no whole request of that kind.
    */
   #runUnknownMethod(bytes: Buffer | undefined, socket: Socket): boolean {
+    // node:http reports an error for each further chunk.
+    if (this.#unread.has(socket)) return true;
     if (bytes === undefined || !socket.writable) return false;
     const parser = new HeadParser(this.#options);
     const end = parser.parse(bytes, 0, bytes.length);
     if (end <= 0 || requestMethods.includes(parser.method)) return false;
     const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null, socket };
+    this.#unread.add(socket);
     const exchange = new RawExchange(this, parser, socket, bytes.subarray(end));
     exchange.run(new NetRequestSource(peer, parser, bytes, end));
     return true;
