@@ -1,6 +1,7 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
+import { Response } from "../../src/http/response.js";
 import { parseResponses, start, transports } from "./support.js";
 
 describe.each(transports)("Methods on the %s transport", (_name, factory) => {
@@ -37,6 +38,22 @@ describe.each(transports)("Methods on the %s transport", (_name, factory) => {
   it("A method of a route elsewhere is 404 at a path without routes", async () => {
     const [response] = await exchange("PUT /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     expect(response!.status).toBe(404);
+  });
+});
+
+describe.each(transports)("The last response of a connection on the %s transport", (_name, factory) => {
+  it("Requests behind a response that closes the connection are not handled", async () => {
+    let handled = 0;
+    const { client } = await start(factory, () => {
+      handled++;
+      return new Response("handled");
+    });
+    const refused = "GET / HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\n\r\n";
+    const connection = await client(refused);
+    expect((await connection.responses(1))[0]!.status).toBe(417);
+    connection.send(`${refused}GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await connection.closed;
+    expect(handled).toBe(0);
   });
 });
 

@@ -32,6 +32,18 @@ const maxDiscard = 64 * 1024;
 const maxWhole = 256 * 1024;
 const lingerMilliseconds = 2000;
 
+/** Sockets on which the last response has been given. */
+const ended = new WeakSet<object>();
+
+/**
+ * True if a response that closes the connection has been given on this socket. node:http still reads the requests behind
+ * it, until the socket is closed. A response to one of these that ends while the socket closes fails an assertion of
+ * node:http, outside of any handler: it would end the process.
+ */
+export function hasEnded(socket: object): boolean {
+  return ended.has(socket);
+}
+
 /** One request whose head node:http has read, and its response. */
 export class NodeExchange implements BodyHost, SenderHost {
   readonly message: IncomingMessage;
@@ -182,7 +194,10 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (plan.close || this.#owner.draining || !this.#canSkipBody()) this.#keep = false;
     const size = isBodiless(status) ? (status === 304 ? plan.length : -1) : sizeOf(body, isHead, plan.length);
     if (size >= 0) plan.lines.push("Content-Length", String(size));
-    if (!this.#keep) plan.lines.push("Connection", "close");
+    if (!this.#keep) {
+      plan.lines.push("Connection", "close");
+      ended.add(this.message.socket);
+    }
     const bodiless = isHead || isBodiless(status) || body === null;
     const isWhole = typeof body === "string" || body instanceof Uint8Array;
     const framing = plan.length === -1 ? "close" : "length";

@@ -10,7 +10,7 @@ import { clientLeft } from "../client-left.js";
 import { ResponseWriter, type WriterContext, type WriterHost } from "../net/response-writer.js";
 import { defaultLimits } from "../transport.js";
 import { checkRequest, type HeadLimits } from "./checks.js";
-import { type ExchangeOwner, NodeExchange } from "./exchange.js";
+import { type ExchangeOwner, hasEnded, NodeExchange } from "./exchange.js";
 import { NodeRequestSource } from "./source.js";
 
 /** Handles requests that an http.Server has read. */
@@ -24,6 +24,7 @@ export function createRequestListener(
   expectsContinue = false,
 ): RequestListener {
   return (message, response) => {
+    if (hasEnded(message.socket)) return;
     const exchange = new NodeExchange(owner, message, response, expectsContinue);
     const checked = checkRequest(message, limits);
     if (typeof checked === "string") exchange.refuse(httpError(checked));

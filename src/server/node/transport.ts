@@ -19,7 +19,7 @@ import {
   type TransportOptions,
 } from "../transport.js";
 import { errorOf, refuseConnection } from "./client-error.js";
-import { type ExchangeOwner, NodeExchange } from "./exchange.js";
+import { type ExchangeOwner, hasEnded, NodeExchange } from "./exchange.js";
 import { createRequestListener, createUpgradeListener, RawExchange, type UpgradeOwner } from "./listener.js";
 
 export { createNodeListener, createNodeUpgradeListener } from "./mount.js";
@@ -168,9 +168,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     }
     server.on("request", createRequestListener(this, this.#options));
     server.on("checkContinue", createRequestListener(this, this.#options, true));
-    server.on("checkExpectation", (message, response) =>
-      new NodeExchange(this, message, response, false).refuse(httpError("EXPECTATION_FAILED")),
-    );
+    server.on("checkExpectation", (message, response) => {
+      if (hasEnded(message.socket)) return;
+      new NodeExchange(this, message, response, false).refuse(httpError("EXPECTATION_FAILED"));
+    });
     server.on("upgrade", createUpgradeListener(this, this.#options));
     server.on("connect", (_message, socket: Duplex) => this.#refuseConnection(socket, httpError("NOT_IMPLEMENTED")));
     server.on("clientError", (error: Error & { code?: string }, socket) => this.#clientError(error, socket));
