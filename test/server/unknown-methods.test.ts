@@ -52,7 +52,7 @@ describe.each(transports)("The last response of a connection on the %s transport
     const connection = await client(refused);
     expect((await connection.responses(1))[0]!.status).toBe(417);
     connection.send(`${refused}GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await connection.closed;
+    await expect.poll(() => connection.closed).toBe(true);
     expect(handled).toBe(0);
   });
 });
