@@ -150,6 +150,8 @@ export {
 export { ForbiddenError, GuardError, HttpError, type HttpErrorInit, UnauthorizedError } from "./errors/http-error.js";
 export { And, Authenticated, Not, Or, Permission, Role, Scope } from "./guards/catalogue.js";
 export type { Guard, GuardFunction, GuardObject } from "./guards/guard.js";
+export type { ClientCertificate } from "./http/client-certificate.js";
+export type { BodyCoding, DecompressOptions } from "./http/content-encoding.js";
 export type { CookieOptions } from "./http/cookies.js";
 export type { FileOptions } from "./http/file-body.js";
 export type { Proxies, TrustProxyOptions } from "./http/proxies.js";
@@ -181,6 +183,7 @@ export type { BlueprintOptions, RouteOptions, WebSocketRouteOptions } from "./ro
 export type { PathParams } from "./routing/params.js";
 export type { RunOptions } from "./server/run-options.js";
 export type { RunningServer } from "./server/running-server.js";
+export type { CertificateFields, ClientCertificateFields, TlsFields } from "./server/tls/fields.js";
 export {
   type BodyResult,
   type BodyValidator,

@@ -83,10 +83,11 @@ describe("the published package", { timeout: 120_000 }, () => {
     const { stdout } = await node("--input-type=module", "--eval", code);
     expect(JSON.parse(stdout)).toEqual(
       (
-        "addGrpcService addGuard circuitBreakers database deadLetters debug delete env exceptionHandler fetch get graphql head " +
-        "healthCheck invalidateCache kvstore listen logger messaging metrics nodeListener onEvent onMessage openapi options " +
-        "override patch phase post publish publishBatch put registerBlueprint registerScoped registerSingleton " +
-        "registerTransient request route run start state stop subscribe trustProxy trustedHosts use websocket"
+        "addGrpcService addGuard background circuitBreakers commands database deadLetters debug delete env " +
+        "eventStore exceptionHandler fetch get graphql head healthCheck invalidateCache job jobs kvstore listen " +
+        "logger messaging metrics nodeListener onEvent onMessage openapi options override patch phase post publish " +
+        "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request " +
+        "rooms route run saga sagas start state stop subscribe tracer trustProxy trustedHosts use websocket"
       ).split(" "),
     );
   });

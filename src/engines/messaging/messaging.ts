@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject, show } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -66,7 +66,7 @@ export class Messaging {
   readonly #brokers = new Map<BrokerName, { readonly broker: Broker; readonly publisher: Publisher }>();
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
-  readonly #processId = randomUUID();
+  readonly #processId = nodeCrypto().randomUUID();
   #draining = false;
 
   /** @internal */

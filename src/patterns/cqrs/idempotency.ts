@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Database } from "../../engines/db/database.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { ValueError } from "../../internal/value-error.js";
 import { deleteFinished } from "../storage/retention.js";
 import { installTables, type TableSet } from "../storage/tables.js";
@@ -59,7 +59,10 @@ export class IdempotencyKeys {
     if (typeof key !== "string" || key === "" || key.length > 255 || key.includes("\0")) {
       throw new ValueError("an idempotency key is a string of 1 to 255 characters");
     }
-    const fingerprint = createHash("sha256").update(jsonText(input, "the input of a command")).digest("base64url");
+    const fingerprint = nodeCrypto()
+      .createHash("sha256")
+      .update(jsonText(input, "the input of a command"))
+      .digest("base64url");
     const token = await this.#db.fetchval<number>(
       `insert into ${this.#table} as r (name, key, fingerprint, lease_until)
        values ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond')

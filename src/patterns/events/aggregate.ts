@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkName } from "./append-input.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
@@ -48,7 +48,7 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
     ...[data]: undefined extends Events[Type] ? [data?: Events[Type]] : [data: Events[Type]]
   ): void {
     // The id is made here, so that the same events saved twice are stored once.
-    this.#pending.push({ type, data, id: randomUUID() } as unknown as NewEvent<Events>);
+    this.#pending.push({ type, data, id: nodeCrypto().randomUUID() } as unknown as NewEvent<Events>);
     this.apply({ type, data } as unknown as PlainEvent<Events>);
   }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { jsonText } from "../storage/texts.js";
@@ -30,7 +30,7 @@ export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, 
     if (typeof event !== "object" || event === null) throw new ValueError(`event ${index} must be an object`);
     const { type, data, metadata } = event;
     checkName("the type of an event", type);
-    const id = event.id === undefined ? randomUUID() : String(event.id).toLowerCase();
+    const id = event.id === undefined ? nodeCrypto().randomUUID() : String(event.id).toLowerCase();
     if (!uuid.test(id)) throw new ValueError(`the id of an event must be a UUID, not ${show(event.id)}`);
     if (ids.has(id)) throw new ValueError(`two of the events have the id ${show(id)}`);
     ids.add(id);

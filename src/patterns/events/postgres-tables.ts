@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import type { TableSet } from "../storage/tables.js";
 
 /** The first half of the keys of the advisory locks by which readers see the appends under way. */
 function lockClass(schema: string): number {
-  return createHash("sha256").update(`stoa.events.${schema}`).digest().readUInt32BE() >>> 1;
+  return nodeCrypto().createHash("sha256").update(`stoa.events.${schema}`).digest().readUInt32BE() >>> 1;
 }
 
 /**

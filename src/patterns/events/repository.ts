@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queries } from "../../engines/db/database.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { Aggregate, type AggregateClass, type AnyAggregate, categoryOfClass } from "./aggregate.js";
 import type { Decider } from "./decider.js";
 import { AggregateNotFound, ConcurrencyError } from "./errors.js";
@@ -155,7 +155,7 @@ export class DeciderRepository<State, Command, Events extends EventMap> {
       const events = (Array.isArray(decided) ? decided : [decided]) as PlainEvent<Events>[];
       const after = events.reduce((before, event) => this.#decider.evolve(before, event), state);
       if (events.length === 0) return { state, events, version, position: 0, known: true };
-      const stored = events.map(({ type, data }) => ({ type, data, id: randomUUID() }));
+      const stored = events.map(({ type, data }) => ({ type, data, id: nodeCrypto().randomUUID() }));
       const result = await this.#source.append(this.stream(id), stored, { expectedVersion: version, metadata, tx });
       this.#snapshot.take(this.stream(id), version, result.version, stored.at(-1)!.id, tx, () => after);
       return { state: after, events, ...result };

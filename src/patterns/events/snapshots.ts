@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { isPlainObject } from "../../internal/options.js";
 import type { EventStorage, StoredSnapshot } from "./storage.js";
 
@@ -71,7 +71,7 @@ export class Snapshots {
 
 function checksumOf(stream: string, { version, eventId, schema, state }: Omit<StoredSnapshot, "checksum">): string {
   const text = [stream, version, eventId, schema, state].join("\n");
-  return createHash("sha256").update(text).digest("base64url");
+  return nodeCrypto().createHash("sha256").update(text).digest("base64url");
 }
 
 /** The place of the first value that JSON would change; null if there is none. */

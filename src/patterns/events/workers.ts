@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { causedBy } from "./cause.js";
@@ -20,7 +20,7 @@ const longestLook = 50;
 
 /** The subscriptions and projections of one process. */
 export class EventWorkers {
-  readonly #owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+  readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
   readonly #running = new Map<string, { close(): Promise<void> }>();
   readonly #projections = new Map<string, ProjectionManager>();
 

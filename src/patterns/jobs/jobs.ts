@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
@@ -35,7 +35,7 @@ export class Jobs {
     readonly settings: JobsSettings,
     readonly logger: Logger,
   ) {
-    const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+    const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs);
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }

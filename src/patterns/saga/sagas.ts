@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
@@ -44,7 +44,7 @@ export class Sagas {
     readonly logger: Logger,
     definitions: Iterable<SagaDefinition>,
   ) {
-    const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+    const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.#storage = new SagaStorage(db, config.schema, owner, config.leaseMs);
     this.#doorbell = new Doorbell(db, `${config.schema}_sagas`, logger);
     this.admin = new SagaAdmin(db, config.schema, () => this.#doorbell.ring());
@@ -83,7 +83,7 @@ export class Sagas {
   }
 
   async start(definition: SagaDefinition, given: unknown, options: StartOptions = {}): Promise<string> {
-    const { id = randomUUID(), tx = this.db.current } = options;
+    const { id = nodeCrypto().randomUUID(), tx = this.db.current } = options;
     if (typeof id !== "string" || id === "" || id.length > 200 || id.includes("\0")) {
       throw new ValueError(`the id of a saga must be a string of 1 to 200 characters, not ${show(id)}`);
     }

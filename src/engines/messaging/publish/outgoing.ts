@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { nodeCrypto } from "../../../internal/node-modules.js";
 import { type Checks, is, readOptions } from "../../../internal/options.js";
 import type { Span } from "../../../internal/tracer.js";
 import type { OutgoingRecord } from "../broker.js";
@@ -43,7 +43,7 @@ export async function outgoing(
   if (topic.schema !== null) await checkOutgoing(topic.name, topic.schema, value, body);
   return {
     topic: topic.name,
-    id: given.id ?? randomUUID(),
+    id: given.id ?? nodeCrypto().randomUUID(),
     key: given.key === undefined ? (topic.key?.(value) ?? null) : given.key,
     headers,
     body,
