@@ -50,15 +50,19 @@ function parts(graph) {
   const core = reached(graph, [join(root, "src/index.ts")]);
   const features = [...core].filter((id) => id.endsWith("/feature.ts"));
   const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
-  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !id.startsWith(join(root, "src/engines")));
+  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !isIn(id, "engines", "patterns"));
   for (const id of reached(graph, roots, core)) if (batteries.has(id)) core.add(id);
   for (const id of core) batteries.delete(id);
   return { core, batteries };
 }
 
-/** Telemetry is large and has a file of its own: an application without it does not read it. */
+/** Telemetry and the patterns are large and have files of their own: an application without them does not read them. */
 function isUsual(id) {
-  return !id.startsWith(join(root, "src/batteries/telemetry"));
+  return !isIn(id, "batteries/telemetry", "patterns");
+}
+
+function isIn(id, ...folders) {
+  return folders.some((folder) => id.startsWith(join(root, "src", folder, "/")));
 }
 
 function onDemandOf(graph, ids) {

@@ -4,11 +4,12 @@ import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js
 import { onDemand } from "../internal/on-demand.js";
 import type { Span } from "../internal/tracer.js";
 import type { ClientCertificate } from "./client-certificate.js";
-import { bodyCoding, type DecompressRules, decodeStream } from "./content-encoding.js";
+import { bodyCoding, type DecompressRules } from "./content-encoding.js";
 import { type Cookies, parseCookies } from "./cookies.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
 import { parseJson, requireJsonType } from "./json.js";
+import { decodeStream } from "./load-decoder.js";
 import type { MultipartLimits } from "./multipart-parser.js";
 import type { Part } from "./parts.js";
 import { decodedPath } from "./path.js";

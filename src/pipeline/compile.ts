@@ -1,5 +1,6 @@
 import { httpError } from "../errors/http-error.js";
-import { type BodyCoding, bodyCoding, type DecompressRules, decodeBody } from "../http/content-encoding.js";
+import { type BodyCoding, bodyCoding, type DecompressRules } from "../http/content-encoding.js";
+import { loadDecoder } from "../http/load-decoder.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
@@ -162,7 +163,12 @@ function withBody(next: Run, onError: OnError): Run {
     }
     if (received !== null && coding === null) return next(request);
     let reading = received === null ? body.read(limit) : Promise.resolve(received);
-    if (coding !== null) reading = reading.then((bytes) => decodeBody(bytes, coding, request.decompress!, limit));
+    if (coding !== null) {
+      reading = reading.then(async (bytes) => {
+        const { decodeBody } = await loadDecoder();
+        return decodeBody(bytes, coding, request.decompress!, limit);
+      });
+    }
     return reading.then(
       (bytes) => {
         request.bytesRead = bytes;

@@ -1,6 +1,5 @@
 import { parseJson } from "../../http/json.js";
 import { isPlainObject } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
 import type { Jwks } from "./key-set.js";
 
 /** Milliseconds for the whole response. */
@@ -12,21 +11,6 @@ export interface FetchedSet {
   readonly set: Jwks;
   /** Seconds for which the issuer lets others keep the set; undefined if it does not say. */
   readonly maxAge: number | undefined;
-}
-
-/** The address of a key set; null for the path of a file. Throws if the address is not safe. */
-export function jwksAddress(given: string | URL): URL | null {
-  const text = String(given);
-  if (!/^https?:/i.test(text)) return null;
-  if (!URL.canParse(text)) throw new ValueError(`option 'jwks' in JwtConfig is not a valid address: ${text}`);
-  const url = new URL(text);
-  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
-  // Who can change the response on its way can sign tokens.
-  if (url.protocol !== "https:" && !isLocal) {
-    throw new ValueError("option 'jwks' in JwtConfig must be an https address, or http on this machine");
-  }
-  if (url.username || url.password) throw new ValueError("option 'jwks' in JwtConfig must not hold a password");
-  return url;
 }
 
 /** Gets a key set. Redirects are not followed; size, time and number of keys are limited. */

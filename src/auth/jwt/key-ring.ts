@@ -4,7 +4,7 @@ import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
-import { fetchJwks, jwksAddress } from "./fetch-jwks.js";
+import { jwksAddress } from "./jwks-address.js";
 import type { Jwks, KeyRing } from "./key-set.js";
 import {
   hmacKey,
@@ -80,6 +80,7 @@ function fromJwks(algorithm: Algorithm, jwks: Jwks | string | URL, keyId: string
   if (keyId !== undefined)
     throw new ValueError("option 'keyId' in JwtConfig cannot be used with keys of another issuer");
   return new ReloadedKeys(async () => {
+    const { fetchJwks } = await import("./fetch-jwks.js");
     const { set, maxAge } = await fetchJwks(url);
     // One bad key of another issuer must not take the others with it.
     return { ring: fromSet(algorithm, set, undefined, true), maxAge };

@@ -1,7 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import { type SupervisorLink, supervisorLink } from "../../server/exchange/link.js";
-import { loadExtendStores } from "./load.js";
+import type { SupervisorLink } from "../../server/exchange/link.js";
+import { parentLink } from "../../server/parent-link.js";
+import { loadExtendStores, loadLink } from "./load.js";
 
 const linkOf = perHost((): { link: SupervisorLink | null } => ({ link: null }));
 
@@ -13,10 +14,10 @@ export const machineFeature = feature<object>({
   name: "state of the machine",
   async prepare(host) {
     // Other applications of this process serve for themselves.
-    if (host.settings.workers < 2) return;
+    if (host.settings.workers < 2 || parentLink?.role !== "worker") return;
+    const [{ supervisorLink }, { extendStores }] = await Promise.all([loadLink(), loadExtendStores()]);
     const link = supervisorLink();
     if (link === null) return;
-    const { extendStores } = await loadExtendStores();
     extendStores(host, link, () => {
       linkOf(host).link = link;
     });

@@ -2,3 +2,8 @@
 export async function loadExtendStores(): Promise<typeof import("./extend-stores.js")> {
   return import("./extend-stores.js");
 }
+
+/** The way to the supervisor: a process without workers has none. */
+export async function loadLink(): Promise<typeof import("../../server/exchange/link.js")> {
+  return import("../../server/exchange/link.js");
+}

@@ -3,7 +3,7 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { enabledEventStore } from "../events/feature.js";
-import { Bus } from "./bus.js";
+import { Bus, loadExecution } from "./bus.js";
 import { CqrsConfig, type CqrsOptions } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
 
@@ -43,6 +43,7 @@ export const cqrsFeature = feature<CqrsFeature>({
   async open(host) {
     const state = stateOf(host);
     if (state.buses === null) return;
+    await loadExecution();
     const db = databaseOrNull(host);
     if (db === null) return;
     const { IdempotencyKeys } = await import("./idempotency.js");

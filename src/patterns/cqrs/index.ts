@@ -1,4 +1,5 @@
-export type { BusContext, BusMiddleware, CommandResult, ExecuteOptions, MessageRoute, QueryResult } from "./bus.js";
+export type { MessageRoute } from "./bus.js";
+export type { BusContext, BusMiddleware, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
 export { CqrsConfig, type CqrsOptions } from "./config.js";
 export {
   type Command,

@@ -1,7 +1,6 @@
 import { nodeCrypto } from "../../internal/node-modules.js";
-import { ValueError } from "../../internal/value-error.js";
-import { checkName } from "./append-input.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
+import { checkName } from "./names.js";
 
 /**
  * The base class of aggregates. Methods check the rules and call `emit`; `apply` changes the fields and does nothing
@@ -95,15 +94,3 @@ export interface AggregateClass<A extends AnyAggregate> {
 
 /** The events of an aggregate. */
 export type EventsOf<A> = A extends { readonly eventTypes?: infer Events } ? NonNullable<Events> : never;
-
-export function categoryOfClass(type: { readonly name: string; readonly category?: string }): string {
-  const category = type.category ?? type.name.charAt(0).toLowerCase() + type.name.slice(1);
-  return checkedCategory(category);
-}
-
-export function checkedCategory(category: string): string {
-  checkName("a category", category);
-  if (category.includes("-"))
-    throw new ValueError("a category cannot contain a hyphen: it ends the category in a stream's name");
-  return category;
-}

@@ -5,12 +5,12 @@ import { jsonText } from "../storage/texts.js";
 import { currentCause } from "./cause.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMetadata } from "./event.js";
+import { checkName } from "./names.js";
 import type { EventToStore, ExpectedNumber } from "./storage.js";
 import type { Upcasters } from "./upcasters.js";
 
 /** The most events of one append. */
 const mostEvents = 10_000;
-const longestName = 255;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 interface GivenEvent {
@@ -52,12 +52,6 @@ function inheritedMetadata(): EventMetadata {
 
 function defined(metadata: EventMetadata): EventMetadata {
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
-}
-
-export function checkName(what: string, name: unknown): asserts name is string {
-  if (typeof name !== "string" || name === "" || name.length > longestName || name.includes("\0")) {
-    throw new ValueError(`${what} must be a string of 1 to ${longestName} characters, not ${show(name)}`);
-  }
 }
 
 export function expectedNumber(expected: ExpectedVersion = "any"): ExpectedNumber {

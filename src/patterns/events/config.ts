@@ -1,7 +1,7 @@
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { addContractFields, type ContractFields } from "../storage/contract-fields.js";
-import { isSchemaName } from "../storage/tables.js";
+import { isSchemaName } from "../storage/schema-name.js";
 
 export interface EventSourcingOptions {
   /** The place of events: `postgres`, `memory`, or `auto` for `postgres` with a database and `memory` without. Default `auto`. */

@@ -1,5 +1,5 @@
-import { checkedCategory } from "./aggregate.js";
 import type { EventMap, PlainEvent } from "./event.js";
+import { checkedCategory } from "./names.js";
 
 /** An aggregate as three pure functions: no class, no mutable state. */
 export interface Decider<State, Command, Events extends EventMap> {

@@ -1,19 +1,14 @@
-import type { Logger } from "../../internal/logger.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
-import { checkName, expectedNumber, readEvents } from "./append-input.js";
-import { noteAppend } from "./cause.js";
-import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
-import { ConcurrencyError, EventIdError } from "./errors.js";
 import type { EventMap, NewEvent, RecordedEvent } from "./event.js";
 import { EventReader } from "./event-reader.js";
+import { checkName } from "./names.js";
+import type { OpenedStore } from "./opened-store.js";
 import type { AppendOptions, AppendResult, ReadAllOptions, ReadOptions } from "./options.js";
 import type { Projection } from "./projection.js";
-import { DeciderRepository, Repository, type RepositorySource } from "./repository.js";
-import { Snapshots } from "./snapshots.js";
-import type { EventStorage, ReadFilter } from "./storage.js";
-import { pageSize } from "./stream-state.js";
+import { DeciderRepository, Repository } from "./repository.js";
+import { type EventStorage, pageSize, type ReadFilter } from "./storage.js";
 import {
   type EventHandler,
   type EventSubscription,
@@ -25,39 +20,19 @@ import type { EventWorkers } from "./workers.js";
 
 /** The store of events. It can be used once the application has started; subscriptions can be added before. */
 export class EventStore {
-  readonly #config: EventSourcingConfig;
-  readonly #logger: Logger;
   readonly #upcasters = new Upcasters();
-  #storage: EventStorage | null = null;
+  #opened: OpenedStore | null = null;
   #workers: EventWorkers | null = null;
   readonly #waiting: ((workers: EventWorkers) => void)[] = [];
-
-  constructor(config: EventSourcingConfig, logger: Logger) {
-    this.#config = config;
-    this.#logger = logger;
-  }
 
   /** Stores events at the end of a stream, all or none of them. */
   async append<Events extends EventMap = EventMap>(
     stream: string,
     events: NewEvent<Events> | readonly NewEvent<Events>[],
-    { expectedVersion = "any", metadata = {}, tx }: AppendOptions = {},
+    options: AppendOptions = {},
   ): Promise<AppendResult> {
-    checkName("a stream", stream);
     const list = (Array.isArray(events) ? events : [events]) as readonly NewEvent[];
-    const ready = readEvents(list, metadata, this.#upcasters);
-    const { outcome, version, position } = await this.storage.append(
-      stream,
-      expectedNumber(expectedVersion),
-      ready,
-      tx,
-    );
-    if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
-    if (outcome === "mixed") {
-      throw new EventIdError("some of the ids are in the store already, in another stream or with other events");
-    }
-    noteAppend(position);
-    return { version, position, known: outcome === "known" };
+    return this.#open().append(stream, list, options);
   }
 
   /** The events of a stream. Awaited, a list; in `for await`, page by page. */
@@ -97,14 +72,14 @@ export class EventStore {
 
   /** The repository of a class of aggregates. */
   repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
-    return new Repository(this.#source(), type);
+    return new Repository(() => this.#open(), type);
   }
 
   /** The repository of a decider. */
   decider<State, Command, Events extends EventMap>(
     decider: Decider<State, Command, Events>,
   ): DeciderRepository<State, Command, Events> {
-    return new DeciderRepository(this.#source(), decider);
+    return new DeciderRepository(() => this.#open(), decider);
   }
 
   /** Adds the step from one version of an event's data to the next; applied when events are read. */
@@ -159,14 +134,13 @@ export class EventStore {
 
   /** @internal */
   get storage(): EventStorage {
-    if (this.#storage === null) throw new Error("the event store can be used once the application has started");
-    return this.#storage;
+    return this.#open().storage;
   }
 
   /** @internal */
-  async attach(storage: EventStorage, workers: EventWorkers): Promise<void> {
-    await storage.open();
-    this.#storage = storage;
+  async attach(opened: OpenedStore, workers: EventWorkers): Promise<void> {
+    await opened.storage.open();
+    this.#opened = opened;
     this.#workers = workers;
     for (const begin of this.#waiting.splice(0)) begin(workers);
     await workers.open();
@@ -175,7 +149,12 @@ export class EventStore {
   /** @internal */
   async close(): Promise<void> {
     await this.#workers?.close();
-    await this.#storage?.close();
+    await this.#opened?.storage.close();
+  }
+
+  #open(): OpenedStore {
+    if (this.#opened === null) throw new Error("the event store can be used once the application has started");
+    return this.#opened;
   }
 
   #running(): EventWorkers {
@@ -232,20 +211,6 @@ export class EventStore {
       }
     }
     return new EventReader(pages);
-  }
-
-  #source(): RepositorySource {
-    const store = this;
-    const { snapshotInterval: interval, enableSnapshots: enabled } = this.#config;
-    return {
-      get storage() {
-        return store.storage;
-      },
-      upcasters: this.#upcasters,
-      append: (stream, events, options) => this.append(stream, events, options),
-      snapshots: (category, version) =>
-        new Snapshots(this.storage, { enabled, interval }, this.#logger, category, version),
-    };
   }
 }
 

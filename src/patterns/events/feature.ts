@@ -47,12 +47,16 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
     if (config === null) return;
     const store = eventStoreOf(host, "app.eventStore");
     const db = databaseFor(host, config);
-    const { EventWorkers } = await import("./workers.js");
+    const [{ OpenedStore }, { EventWorkers }] = await Promise.all([
+      import("./opened-store.js"),
+      import("./workers.js"),
+    ]);
     const storage =
       db === null
         ? new (await import("./memory-storage.js")).MemoryStorage()
         : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
-    await store.attach(storage, new EventWorkers(storage, db, config, store.upcasters, host.logger));
+    const opened = new OpenedStore(storage, config, store.upcasters, host.logger);
+    await store.attach(opened, new EventWorkers(storage, db, config, store.upcasters, host.logger));
   },
   async close(host) {
     await stateOf(host).store?.close();
@@ -63,7 +67,7 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
 export function eventStoreOf(host: Host, needs: string): EventStore {
   const state = stateOf(host);
   if (state.config === null) throw new Error(`${needs} needs app.enableEventSourcing()`);
-  return (state.store ??= new EventStore(state.config, lateLogger(host)));
+  return (state.store ??= new EventStore());
 }
 
 /** The event store of an application that has enabled it; else null. */
@@ -87,15 +91,4 @@ function inMemory(host: Host): null {
   if (host.env === "production" || host.settings.workers > 1) host.logger.warn(line);
   else host.logger.info(line);
   return null;
-}
-
-/** The logger that the application has when a line is written: reading it now would fix its format. */
-function lateLogger(host: Host): Host["logger"] {
-  return {
-    debug: (...line) => host.logger.debug(...line),
-    info: (...line) => host.logger.info(...line),
-    warn: (...line) => host.logger.warn(...line),
-    error: (...line) => host.logger.error(...line),
-    child: (fields) => host.logger.child(fields),
-  };
 }

@@ -12,7 +12,15 @@ export {
 export type { EventMap, EventMetadata, NewEvent, PlainEvent, RecordedEvent } from "./event.js";
 export type { EventReader } from "./event-reader.js";
 export type { EventStore } from "./event-store.js";
-export type { AppendOptions, AppendResult, ReadAllOptions, ReadOptions } from "./options.js";
+export type {
+  AppendOptions,
+  AppendResult,
+  Decision,
+  ReadAllOptions,
+  ReadOptions,
+  SaveOptions,
+  UpdateOptions,
+} from "./options.js";
 export {
   type EventSource,
   type Projection,
@@ -21,5 +29,5 @@ export {
   type ProjectionTables,
   projection,
 } from "./projection.js";
-export type { DeciderRepository, Decision, Repository, SaveOptions, UpdateOptions } from "./repository.js";
+export type { DeciderRepository, Repository } from "./repository.js";
 export type { EventContext, EventHandler, EventSubscription, SubscriptionOptions } from "./subscription.js";

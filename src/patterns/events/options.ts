@@ -1,6 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { ExpectedVersion } from "./errors.js";
-import type { EventMetadata } from "./event.js";
+import type { EventMap, EventMetadata, PlainEvent } from "./event.js";
 
 export interface AppendOptions {
   /**
@@ -38,4 +38,23 @@ export interface ReadAllOptions {
   readonly backwards?: boolean | undefined;
   readonly limit?: number | undefined;
   readonly types?: readonly string[] | undefined;
+}
+
+export interface SaveOptions {
+  /** The transaction to take part in. Default: the one around the caller, if there is one. */
+  readonly tx?: Queries | undefined;
+  readonly metadata?: EventMetadata | undefined;
+}
+
+export interface UpdateOptions extends SaveOptions {
+  /** True begins with a new aggregate where there is none. Default false. */
+  readonly create?: boolean | undefined;
+  /** The number of times that the function may run again after a conflict. Default 5. */
+  readonly retries?: number | undefined;
+}
+
+/** The outcome of a command to a decider. */
+export interface Decision<State, Events extends EventMap> extends AppendResult {
+  readonly state: State;
+  readonly events: readonly PlainEvent<Events>[];
 }

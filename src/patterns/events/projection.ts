@@ -2,9 +2,8 @@ import type { Transaction } from "../../engines/db/database.js";
 import type { SqlFragment } from "../../engines/db/sql.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { categoryOfClass } from "./aggregate.js";
-import { checkName } from "./append-input.js";
 import type { EventMap, RecordedEvent } from "./event.js";
+import { categoryOfClass, checkName } from "./names.js";
 
 /** The tables of a projection by name, quoted for statements. While it is rebuilt they are other ones. */
 export type ProjectionTables<Tables extends string> = { readonly [Name in Tables]: SqlFragment };

@@ -1,181 +1,90 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Queries } from "../../engines/db/database.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { Aggregate, type AggregateClass, type AnyAggregate, categoryOfClass } from "./aggregate.js";
+import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import type { Decider } from "./decider.js";
-import { AggregateNotFound, ConcurrencyError } from "./errors.js";
-import type { EventMap, EventMetadata, NewEvent, PlainEvent } from "./event.js";
-import type { AppendOptions, AppendResult } from "./options.js";
-import type { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
-import { replayStream } from "./stream-state.js";
-import type { Upcasters } from "./upcasters.js";
-
-export interface SaveOptions {
-  /** The transaction to take part in. Default: the one around the caller, if there is one. */
-  readonly tx?: Queries | undefined;
-  readonly metadata?: EventMetadata | undefined;
-}
-
-export interface UpdateOptions extends SaveOptions {
-  /** True begins with a new aggregate where there is none. Default false. */
-  readonly create?: boolean | undefined;
-  /** The number of times that the function may run again after a conflict. Default 5. */
-  readonly retries?: number | undefined;
-}
-
-/** The parts of the event store that repositories use. */
-export interface RepositorySource {
-  readonly storage: EventStorage;
-  readonly upcasters: Upcasters;
-  append(stream: string, events: readonly NewEvent[], options: AppendOptions): Promise<AppendResult>;
-  snapshots(category: string, version: number): Snapshots;
-}
+import type { EventMap } from "./event.js";
+import { categoryOfClass, streamOf } from "./names.js";
+import type { OpenedStore } from "./opened-store.js";
+import type { AppendResult, Decision, SaveOptions, UpdateOptions } from "./options.js";
+import type { AggregateWork, DeciderWork } from "./repository-work.js";
 
 /** Loads and saves aggregates of one class. */
 export class Repository<A extends AnyAggregate> {
-  readonly #source: RepositorySource;
+  readonly #opened: () => OpenedStore;
   readonly #type: AggregateClass<A>;
   readonly #category: string;
-  #snapshots: Snapshots | null = null;
+  #known: AggregateWork<A> | null = null;
 
   /** @internal */
-  constructor(source: RepositorySource, type: AggregateClass<A>) {
-    this.#source = source;
+  constructor(opened: () => OpenedStore, type: AggregateClass<A>) {
+    this.#opened = opened;
     this.#type = type;
     this.#category = categoryOfClass(type);
   }
 
   /** The name of an aggregate's stream. */
   stream(id: string): string {
-    return `${this.#category}-${id}`;
+    return streamOf(this.#category, id);
   }
 
   /** The aggregate; throws `AggregateNotFound` if it has no events. */
   async load(id: string, options: { readonly tx?: Queries | undefined } = {}): Promise<A> {
-    const found = await this.find(id, options);
-    if (found === null) throw new AggregateNotFound(this.#category);
-    return found;
+    return this.#work.load(id, options);
   }
 
   /** The aggregate; null if it has no events. */
-  async find(id: string, { tx }: { readonly tx?: Queries | undefined } = {}): Promise<A | null> {
-    const aggregate = new this.#type(id);
-    const plain = aggregate as unknown as Aggregate;
-    let version = 0;
-    const { storage, upcasters } = this.#source;
-    version = await replayStream({ storage, upcasters, snapshots: this.#snapshot }, this.stream(id), tx, {
-      restore: (state) => plain.fromSnapshot(state),
-      apply: (events) => Aggregate.replay(plain, 0, events),
-    });
-    if (version === 0) return null;
-    Aggregate.replay(plain, version, []);
-    return aggregate;
+  async find(id: string, options: { readonly tx?: Queries | undefined } = {}): Promise<A | null> {
+    return this.#work.find(id, options);
   }
 
   /** Stores the pending events; throws `ConcurrencyError` if others were stored since it was loaded. */
-  async save(aggregate: A, { tx, metadata }: SaveOptions = {}): Promise<AppendResult> {
-    const plain = aggregate as unknown as Aggregate;
-    const stream = this.stream(plain.id);
-    const pending = plain.pending;
-    const before = plain.version;
-    if (pending.length === 0) return { version: before, position: 0, known: true };
-    const result = await this.#source.append(stream, pending, { expectedVersion: before, metadata, tx });
-    Aggregate.stored(plain, result.version, pending.length);
-    if (!result.known && plain.pending.length === 0) {
-      this.#snapshot.take(stream, before, result.version, pending.at(-1)!.id!, tx, () => plain.toSnapshot());
-    }
-    return result;
+  async save(aggregate: A, options: SaveOptions = {}): Promise<AppendResult> {
+    return this.#work.save(aggregate, options);
   }
 
   /** Loads, changes and saves; again if another writer was faster. The function may run several times. */
   async update<T>(id: string, change: (aggregate: A) => T | Promise<T>, options: UpdateOptions = {}): Promise<T> {
-    return retryConflicts(options.retries, async () => {
-      const found = await this.find(id, options);
-      if (found === null && options.create !== true) throw new AggregateNotFound(this.#category);
-      const aggregate = found ?? new this.#type(id);
-      const result = await change(aggregate);
-      await this.save(aggregate, options);
-      return result;
-    });
+    return this.#work.update(id, change, options);
   }
 
-  get #snapshot(): Snapshots {
-    return (this.#snapshots ??= this.#source.snapshots(this.#category, this.#type.snapshotVersion));
+  get #work(): AggregateWork<A> {
+    return (this.#known ??= this.#opened().aggregates(this.#type, this.#category));
   }
-}
-
-/** The outcome of a command to a decider. */
-export interface Decision<State, Events extends EventMap> extends AppendResult {
-  readonly state: State;
-  readonly events: readonly PlainEvent<Events>[];
 }
 
 /** Runs the commands of one decider. */
 export class DeciderRepository<State, Command, Events extends EventMap> {
-  readonly #source: RepositorySource;
+  readonly #opened: () => OpenedStore;
   readonly #decider: Decider<State, Command, Events>;
-  #snapshots: Snapshots | null = null;
+  #known: DeciderWork<State, Command, Events> | null = null;
 
   /** @internal */
-  constructor(source: RepositorySource, decider: Decider<State, Command, Events>) {
-    this.#source = source;
+  constructor(opened: () => OpenedStore, decider: Decider<State, Command, Events>) {
+    this.#opened = opened;
     this.#decider = decider;
   }
 
   stream(id: string): string {
-    return `${this.#decider.category}-${id}`;
+    return streamOf(this.#decider.category, id);
   }
 
   /** The state; that of `initial()`, with version 0, if there are no events. */
   async load(
     id: string,
-    { tx }: { readonly tx?: Queries | undefined } = {},
+    options: { readonly tx?: Queries | undefined } = {},
   ): Promise<{ state: State; version: number }> {
-    let state = this.#decider.initial();
-    const { storage, upcasters } = this.#source;
-    const version = await replayStream({ storage, upcasters, snapshots: this.#snapshot }, this.stream(id), tx, {
-      restore: (restored) => (state = restored as State),
-      apply: (events) => {
-        for (const event of events) state = this.#decider.evolve(state, event as unknown as PlainEvent<Events>);
-      },
-    });
-    return { state, version };
+    return this.#work.load(id, options);
   }
 
   /** Decides on a command and stores the events; again if another writer was faster. */
   async handle(
     id: string,
     command: Command,
-    { tx, metadata, retries }: SaveOptions & { readonly retries?: number | undefined } = {},
+    options: SaveOptions & { readonly retries?: number | undefined } = {},
   ): Promise<Decision<State, Events>> {
-    return retryConflicts(retries, async () => {
-      const { state, version } = await this.load(id, { tx });
-      const decided = this.#decider.decide(state, command);
-      const events = (Array.isArray(decided) ? decided : [decided]) as PlainEvent<Events>[];
-      const after = events.reduce((before, event) => this.#decider.evolve(before, event), state);
-      if (events.length === 0) return { state, events, version, position: 0, known: true };
-      const stored = events.map(({ type, data }) => ({ type, data, id: nodeCrypto().randomUUID() }));
-      const result = await this.#source.append(this.stream(id), stored, { expectedVersion: version, metadata, tx });
-      this.#snapshot.take(this.stream(id), version, result.version, stored.at(-1)!.id, tx, () => after);
-      return { state: after, events, ...result };
-    });
+    return this.#work.handle(id, command, options);
   }
 
-  get #snapshot(): Snapshots {
-    const { category, snapshotVersion = 1 } = this.#decider;
-    return (this.#snapshots ??= this.#source.snapshots(category, snapshotVersion));
-  }
-}
-
-async function retryConflicts<T>(retries = 5, run: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof ConcurrencyError) || attempt >= retries) throw error;
-    }
-    // Writers that collided would collide again if they tried again at the same time.
-    await delay(Math.random() * Math.min(5 * 2 ** attempt, 100));
+  get #work(): DeciderWork<State, Command, Events> {
+    return (this.#known ??= this.#opened().decisions(this.#decider));
   }
 }

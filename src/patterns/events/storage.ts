@@ -1,6 +1,9 @@
 import type { Queries, Transaction } from "../../engines/db/database.js";
 import type { EventMetadata } from "./event.js";
 
+/** The number of events that are read at a time. */
+export const pageSize = 500;
+
 /** An event as a storage keeps it: nothing is upcast yet. */
 export interface StoredEvent {
   readonly id: string;

@@ -1,10 +1,8 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { PlainEvent, RecordedEvent } from "./event.js";
 import type { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
+import { type EventStorage, pageSize } from "./storage.js";
 import type { Upcasters } from "./upcasters.js";
-
-export const pageSize = 500;
 
 /** Reads a stream to its end, from a snapshot on if there is one; calls back for both. Returns the version. */
 export async function replayStream(

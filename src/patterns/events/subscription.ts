@@ -1,8 +1,8 @@
 import type { Logger } from "../../internal/logger.js";
 import { type Checks, is, readOptions, required } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import { checkName } from "./append-input.js";
 import type { EventMap, RecordedEvent } from "./event.js";
+import { checkName } from "./names.js";
 
 export interface SubscriptionOptions {
   /** The group: all workers with this name share one checkpoint, and one of them is active. */

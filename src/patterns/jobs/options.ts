@@ -2,7 +2,7 @@ import type { Queries } from "../../engines/db/database.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
-import { isSchemaName } from "../storage/tables.js";
+import { isSchemaName } from "../storage/schema-name.js";
 import { every, parseCron, type Schedule } from "./cron.js";
 
 /** Thrown by a job that must not be tried again. */

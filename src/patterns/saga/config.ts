@@ -1,7 +1,7 @@
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { addContractFields, type ContractFields } from "../storage/contract-fields.js";
-import { isSchemaName } from "../storage/tables.js";
+import { isSchemaName } from "../storage/schema-name.js";
 
 export interface SagaOptions {
   /** Attempts of a step after its first one. Default 3. */

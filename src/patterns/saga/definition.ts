@@ -77,6 +77,8 @@ export class SagaDefinition<Input = unknown, Results = unknown> {
   /** The types of its input and results, for the compiler alone. */
   declare readonly inputType?: Input;
   declare readonly resultTypes?: Results;
+  /** Identifies definitions; `app.saga()` does not load this file to recognize them. */
+  readonly kind = "saga";
 
   /** @internal */
   constructor(

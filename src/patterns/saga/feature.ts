@@ -6,7 +6,7 @@ import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SagaAdmin, SagaInfo } from "./admin.js";
 import { SagaConfig, type SagaOptions } from "./config.js";
-import { SagaDefinition } from "./definition.js";
+import type { SagaDefinition } from "./definition.js";
 import type { Sagas, StartOptions } from "./sagas.js";
 
 export interface SagaFeature {
@@ -53,7 +53,7 @@ export const sagaFeature = feature<SagaFeature>({
   },
   methods: {
     saga<Input, Results>(host: Host, definition: SagaDefinition<Input, Results>): SagaHandle<Input, Results> {
-      if (!(definition instanceof SagaDefinition)) throw new ValueError("app.saga() takes a definition made by saga()");
+      if (definition?.kind !== "saga") throw new ValueError("app.saga() takes a definition made by saga()");
       if (definition.steps.length === 0) throw new ValueError(`the saga "${definition.name}" has no steps`);
       const state = stateOf(host);
       const plain = definition as unknown as SagaDefinition;

@@ -51,10 +51,3 @@ function newer(schema: string, { component, versions }: TableSet, found: number)
     `the tables of ${component} in the schema "${schema}" have version ${found}, made by a newer stoa; this one knows ${versions.length}`,
   );
 }
-
-/** Checks the name of a schema. It is written into statements, so only plain names are allowed. */
-export function isSchemaName(value: unknown): string | undefined {
-  return typeof value === "string" && /^[a-z_][a-z0-9_]{0,39}$/.test(value)
-    ? undefined
-    : "a name of small letters, digits and underscores, up to 40 characters";
-}

@@ -2,6 +2,7 @@
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
 import { EventStore } from "../../../src/patterns/events/event-store.js";
+import { OpenedStore } from "../../../src/patterns/events/opened-store.js";
 import { PostgresStorage } from "../../../src/patterns/events/postgres-storage.js";
 import { EventWorkers } from "../../../src/patterns/events/workers.js";
 import { quiet } from "./stores.js";
@@ -9,9 +10,10 @@ import { quiet } from "./stores.js";
 const [, , url, writer] = process.argv as [string, string, string, string];
 const db = await openDatabase({ url, poolSize: 3 });
 const config = new EventSourcingConfig();
-const store = new EventStore(config, quiet);
+const store = new EventStore();
 const storage = new PostgresStorage(db, config.schema, quiet);
-await store.attach(storage, new EventWorkers(storage, db, config, store.upcasters, quiet));
+const opened = new OpenedStore(storage, config, store.upcasters, quiet);
+await store.attach(opened, new EventWorkers(storage, db, config, store.upcasters, quiet));
 
 for (let n = 0; ; n++) {
   const id = (part: number): string =>

@@ -277,6 +277,9 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(() => saga("a").step("b", {} as never)).toThrow("option 'action' is required in step \"b\"");
     expect(() => saga("a").step("b", { ...step, retrie: 1 } as never)).toThrow("did you mean 'retries'?");
     expect(() => saga("a").step("b", step).step("b", step)).toThrow('two steps have the name "b"');
+    for (const other of [null, 42, {}, { name: "a", steps: [step] }]) {
+      expect(() => new App().saga(other as never)).toThrow("app.saga() takes a definition made by saga()");
+    }
     expect(() => app.saga(saga("a"))).toThrow("has no steps");
     const handle = app.saga(saga(name()).step("a", step));
     await expect(handle.start(1n)).rejects.toThrow("cannot be written as JSON");

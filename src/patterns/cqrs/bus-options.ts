@@ -1,0 +1,39 @@
+import type { EventStore } from "../events/event-store.js";
+import type { CqrsConfig } from "./config.js";
+import type { IdempotencyKeys } from "./idempotency.js";
+
+export interface ExecuteOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** A command with the same key and input has its effect once, and its first result is returned again. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** The outcome of a query. */
+export interface QueryResult<Value> {
+  readonly value: Value;
+}
+
+/** The outcome of a command. */
+export interface CommandResult<Value> extends QueryResult<Value> {
+  /** True if it is the result of an earlier call with the same idempotency key. */
+  readonly repeated: boolean;
+  /** False if `enableEventSync` is on and a projection had not processed the events of the command in time. */
+  readonly synced: boolean;
+}
+
+export interface BusContext {
+  readonly kind: "command" | "query";
+  readonly name: string;
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Code around every command or query: it calls `next`, and returns its result or another one. */
+export type BusMiddleware = (context: BusContext, next: () => Promise<unknown>) => unknown;
+
+/** The services that a bus uses; null where the application has them not. */
+export interface BusServices {
+  readonly config: CqrsConfig;
+  keys(): IdempotencyKeys | null;
+  eventStore(): EventStore | null;
+}
