@@ -87,7 +87,7 @@ describe("the metrics of requests", () => {
     const app = new App().enableMetrics();
     for (const method of ["FOO", "BAR", "BAZ"]) await app.request("/", { method });
     const text = await (await app.request("/metrics")).text();
-    expect(sample(text, `${total}{method="OTHER",status="404",path="unmatched"}`)).toBe(3);
+    expect(sample(text, `${total}{method="OTHER",status="501",path="unmatched"}`)).toBe(3);
     expect(text).not.toContain("FOO");
   });
 

@@ -66,7 +66,7 @@ describe.skipIf(!service("redis"))("sessions in the key-value store", () => {
     );
     await server.kill();
     expect((await one.get("/")).status).toBe(200);
-    expect((await one.get("/", { cookie: `session=${"a".repeat(43)}` })).status).toBe(503);
+    expect((await one.get("/", { cookie: `__Host-session=${"a".repeat(43)}` })).status).toBe(503);
   });
 });
 
