@@ -202,18 +202,19 @@ describe.each(storeKinds(server))("aggregates in %s", (kind) => {
     expect(() => decider()(definition)).toThrow("a category cannot contain a hyphen");
   });
 
-  it.skipIf(kind === "memory")("A snapshot of a transaction that is rolled back is not saved", async () => {
-    const orders = app.eventStore.repository(Order);
-    const order = newOrder();
-    for (let n = 0; n < 10; n++) order.add("tea", 1);
-    const failing = app.database.transaction(async () => {
-      await orders.save(order);
-      throw new Error("no");
+  if (kind !== "memory")
+    it("A snapshot of a transaction that is rolled back is not saved", async () => {
+      const orders = app.eventStore.repository(Order);
+      const order = newOrder();
+      for (let n = 0; n < 10; n++) order.add("tea", 1);
+      const failing = app.database.transaction(async () => {
+        await orders.save(order);
+        throw new Error("no");
+      });
+      await expect(failing).rejects.toThrow("no");
+      const count = await app.database.fetchval("select count(*) from stoa.snapshots where stream = $1", [
+        `order-${order.id}`,
+      ]);
+      expect(count).toBe(0);
     });
-    await expect(failing).rejects.toThrow("no");
-    const count = await app.database.fetchval("select count(*) from stoa.snapshots where stream = $1", [
-      `order-${order.id}`,
-    ]);
-    expect(count).toBe(0);
-  });
 });

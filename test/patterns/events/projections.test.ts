@@ -92,18 +92,19 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
     expect((await rows())[0]).toMatchObject({ total: 1400, events: 4 });
   });
 
-  it.skipIf(kind === "pglite")("A program of an older version leaves the tables of the newer one alone", async () => {
-    const ran = vi.fn();
-    await using _old = app.eventStore.project(sums(1, 1, ran));
-    await using _next = (await place.start()).eventStore.project(sums(2, 100));
-    const { position } = await app.eventStore.append("order-1", item("g", 1));
-    await vi.waitFor(async () => {
-      const checkpoint = await app.database.fetchval<number>("select max(position) from stoa.subscriptions");
-      expect(checkpoint).toBeGreaterThanOrEqual(position);
-    }, patient);
-    expect((await rows())[0]).toMatchObject({ total: 1500 });
-    expect(ran).not.toHaveBeenCalled();
-  });
+  if (kind !== "pglite")
+    it("A program of an older version leaves the tables of the newer one alone", async () => {
+      const ran = vi.fn();
+      await using _old = app.eventStore.project(sums(1, 1, ran));
+      await using _next = (await place.start()).eventStore.project(sums(2, 100));
+      const { position } = await app.eventStore.append("order-1", item("g", 1));
+      await vi.waitFor(async () => {
+        const checkpoint = await app.database.fetchval<number>("select max(position) from stoa.subscriptions");
+        expect(checkpoint).toBeGreaterThanOrEqual(position);
+      }, patient);
+      expect((await rows())[0]).toMatchObject({ total: 1500 });
+      expect(ran).not.toHaveBeenCalled();
+    });
 });
 
 describe("wrong projections", () => {
