@@ -18,6 +18,8 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
   if (request.method === "HEAD" || body instanceof BegunStream) return response;
   const stream = new BegunStream(body);
   response.body = stream;
+  // A middleware may have put another response in its place.
+  request.onFinish(() => stream.endUnread());
   return stream.begin(response.type === "text/event-stream").then(() => response);
 }
 
@@ -25,6 +27,8 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
 class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
   readonly #iterator: AsyncIterator<Uint8Array | string>;
   #first: Promise<Piece> | null;
+  /** Somebody reads the stream, and ends it. */
+  #taken = false;
 
   constructor(body: BodyStream) {
     this.#iterator = body[Symbol.asyncIterator]();
@@ -53,7 +57,13 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
   }
 
   [Symbol.asyncIterator](): this {
+    this.#taken = true;
     return this;
+  }
+
+  /** Ends a stream that was begun and that nobody reads. */
+  endUnread(): void {
+    if (!this.#taken) stopIterator(this.#iterator);
   }
 
   next(): Promise<Piece> {

@@ -39,7 +39,7 @@ export class RouteTable<Route extends TableRoute> {
 
   /** The route for a request, or the reason why there is none. HEAD falls back to GET. */
   find(method: string, path: string): Match<Route> | Miss {
-    const tree = method === "GET" ? this.#get : this.#trees.get(method);
+    const tree = method === "GET" ? this.#get : method === websocketMethod ? undefined : this.#trees.get(method);
     if (tree !== undefined) {
       const exact = tree.findExact(path);
       if (exact !== undefined) return exact;

@@ -145,6 +145,51 @@ describe.each(["net", "node"] as const)("Streams on the %s transport", (transpor
   });
 });
 
+describe("Streams that a middleware replaces", () => {
+  it.each(["function", "after"] as const)("A stream that a middleware replaces is ended: %s", async (kind) => {
+    const app = new App();
+    let ended = 0;
+    if (kind === "function") {
+      app.use(async (_request, next) => {
+        await next();
+        return Response.json({ error: "denied" }, { status: 403 });
+      });
+    } else {
+      app.use({ after: () => Response.json({ error: "denied" }, { status: 403 }) });
+    }
+    app.get("/", async function* () {
+      try {
+        yield "secret";
+      } finally {
+        ended++;
+      }
+    });
+    const server = await serve(app);
+    onTestFinished(() => server.close());
+    expect((await fetch(server.url)).status).toBe(403);
+    await vi.waitFor(() => expect(ended).toBe(1));
+  });
+
+  it("A stream that a middleware wraps is read to its end", async () => {
+    const app = new App();
+    app.use(async (_request, next) => {
+      const { body } = await next();
+      return Response.stream(
+        (async function* () {
+          for await (const piece of body as AsyncIterable<string>) yield piece.toUpperCase();
+        })(),
+      );
+    });
+    app.get("/", async function* () {
+      yield "a";
+      yield "b";
+    });
+    const server = await serve(app);
+    onTestFinished(() => server.close());
+    expect(await (await fetch(server.url)).text()).toBe("AB");
+  });
+});
+
 describe("Streams through app.fetch", () => {
   it("A stream that fails before its first piece gets 500, one that breaks later is logged", async () => {
     const { app, lines } = failing();

@@ -99,7 +99,7 @@ class BaseJwtAuth extends SchemeAuth {
   /**
    * A new token in place of a valid one, which is revoked: it can be refreshed once. If it is used for that again, it was
    * stolen or its successor was, so all its descendants end. `orig_iat` carries the time of the first token, so that
-   * nobody refreshes for ever, and `fam` the id of the first token. Throws 429 for a token that is too young, and for a
+   * nobody refreshes for ever, and `token_family` the id of the first token. Throws 429 for a token that is too young, and for a
    * subject with too many refreshes.
    */
   async refresh(given: string | Request): Promise<string> {
@@ -120,7 +120,7 @@ class BaseJwtAuth extends SchemeAuth {
     if (tooYoung > 0) throw tooManyRequests(tooYoung);
     const wait = this.#quota.take(claims.sub ?? familyOf(verified), now);
     if (wait > 0) throw tooManyRequests(wait);
-    const next = this.createToken({ ...kept, orig_iat: began, fam: familyOf(verified) });
+    const next = this.createToken({ ...kept, orig_iat: began, [familyClaim]: familyOf(verified) });
     // Of two that refresh the same token at once one wins.
     if (!(await this.#asked(() => this.revocations.add(id, times.exp + this.#config.leeway)))) throw invalid();
     this.#reader.forget(token);
@@ -176,7 +176,7 @@ class BaseJwtAuth extends SchemeAuth {
 
   /** Only refreshed tokens have a family, so that others need one question to the store. */
   #familyEnded(token: VerifiedToken): boolean | Promise<boolean> {
-    if (typeof token.claims["fam"] !== "string") return false;
+    if (typeof token.claims[familyClaim] !== "string") return false;
     return this.#asked(() => this.revocations.has(familyId(token)));
   }
 
@@ -197,6 +197,9 @@ class BaseJwtAuth extends SchemeAuth {
   }
 }
 
+/** The claim with the id of the first token of those that were refreshed one from the other. */
+const familyClaim = "token_family";
+
 /** Tokens in `Authorization: Bearer` (RFC 7519). */
 export class JwtAuth extends BaseJwtAuth {}
 export interface JwtAuth extends SnakeMembers<BaseJwtAuth, "createToken", never> {}
@@ -214,7 +217,7 @@ function unlessRevoked(token: VerifiedToken, revoked: unknown): VerifiedToken {
 
 /** The id of the first token. */
 function familyOf({ claims, id }: VerifiedToken): string {
-  return typeof claims["fam"] === "string" ? claims["fam"] : id;
+  return typeof claims[familyClaim] === "string" ? claims[familyClaim] : id;
 }
 
 function familyId(token: VerifiedToken): string {

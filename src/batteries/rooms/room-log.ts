@@ -34,7 +34,8 @@ export class RoomLog {
     const message = { id: this.#lastId, text };
     const { history, maxRooms } = this.#limits;
     if (history === 0) return message;
-    const log = this.#alive(room) ?? { messages: [], dropped: 0, size: 0, sentAt: 0 };
+    // A new log says nothing of the messages before it: it may have been dropped, or the process started anew.
+    const log = this.#alive(room) ?? { messages: [], dropped: message.id - 1, size: 0, sentAt: 0 };
     this.#logs.delete(room);
     this.#logs.set(room, log);
     log.sentAt = performance.now();

@@ -72,7 +72,11 @@ export class Rooms {
     if (joined.rooms.has(name) || !socket.isOpen) return Promise.resolve();
     if (joined.rooms.size >= maxJoined) throw new ValueError(`a WebSocket can be in ${maxJoined} rooms at most`);
     const { leave, entered } = this.#enter(name, new SocketClient(joined.output, name, envelope), after, info);
-    joined.rooms.set(name, leave);
+    const { rooms } = joined;
+    rooms.set(name, leave);
+    entered.catch(() => {
+      if (rooms.get(name) === leave) rooms.delete(name);
+    });
     return this.#noted(entered, "a WebSocket could not join a room");
   }
 

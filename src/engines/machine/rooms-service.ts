@@ -1,6 +1,6 @@
 import { Attendance } from "../../batteries/rooms/attendance.js";
 import { RoomLog } from "../../batteries/rooms/room-log.js";
-import type { RoomLimits, StoredMember } from "../../batteries/rooms/store.js";
+import type { RoomLimits, StoredHistory, StoredMember } from "../../batteries/rooms/store.js";
 import type { HubService, HubWorker } from "../../server/exchange/service.js";
 
 /** Messages of a worker. */
@@ -12,6 +12,15 @@ export type RoomRequest =
   | readonly ["enter", room: string, member: StoredMember]
   | readonly ["exit", room: string, id: string]
   | readonly ["members", room: string, max: number];
+
+/** The reply to `since`. */
+export interface HistoryPage extends StoredHistory {
+  /** There are further messages after the last of these. */
+  readonly more: boolean;
+}
+
+/** Characters of the messages in one page, beyond the first message. */
+const pageSize = 128 * 1024;
 
 /** To a worker that watches the room. */
 export type RoomPush = readonly [room: string, id: number, text: string];
@@ -34,7 +43,7 @@ export class RoomService implements HubService {
       case "send":
         return this.#send(message[1], message[2]);
       case "since":
-        return this.#log!.since(message[1], message[2]);
+        return this.#page(message[1], message[2]);
       case "enter":
         return this.#here.enter(message[1], message[2], worker);
       case "exit":
@@ -51,6 +60,16 @@ export class RoomService implements HubService {
 
   lost(worker: HubWorker): void {
     this.leave(worker);
+  }
+
+  /** The first of the messages after an id: a client that comes back must not cost the supervisor megabytes at once. */
+  #page(room: string, after: number): HistoryPage {
+    const { messages, isIncomplete } = this.#log!.since(room, after);
+    let size = 0;
+    const end = messages.findIndex(({ text }, i) => (size += text.length) > pageSize && i > 0);
+    return end === -1
+      ? { messages, isIncomplete, more: false }
+      : { messages: messages.slice(0, end), isIncomplete, more: true };
   }
 
   #send(room: string, text: string): number {

@@ -5,9 +5,10 @@ import type {
   StoredHistory,
   StoredMember,
   StoredMembers,
+  StoredMessage,
 } from "../../batteries/rooms/store.js";
 import type { SupervisorLink } from "../../server/exchange/link.js";
-import type { RoomPush, RoomRequest } from "./rooms-service.js";
+import type { HistoryPage, RoomPush, RoomRequest } from "./rooms-service.js";
 
 const service = "rooms";
 
@@ -16,6 +17,9 @@ export class MachineRoomStore implements RoomStore {
   readonly #link: SupervisorLink;
   /** The rooms that this worker watches, with its clients in them. */
   readonly #watched = new Map<string, Map<string, StoredMember>>();
+
+  /** One history at a time is read, page by page, however many clients come back at once. */
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(link: SupervisorLink) {
     this.#link = link;
@@ -50,7 +54,28 @@ export class MachineRoomStore implements RoomStore {
   }
 
   async since(room: string, after: number): Promise<StoredHistory> {
-    return (await this.#ask(["since", room, after])) as StoredHistory;
+    const before = this.#reading;
+    let done = (): void => {};
+    this.#reading = new Promise((resolve) => {
+      done = resolve;
+    });
+    await before;
+    try {
+      return await this.#pages(room, after);
+    } finally {
+      done();
+    }
+  }
+
+  async #pages(room: string, after: number): Promise<StoredHistory> {
+    const messages: StoredMessage[] = [];
+    let isIncomplete = false;
+    for (let last = after; ; last = messages.at(-1)!.id) {
+      const page = (await this.#ask(["since", room, last])) as HistoryPage;
+      messages.push(...page.messages);
+      isIncomplete ||= page.isIncomplete;
+      if (!page.more) return { messages, isIncomplete };
+    }
   }
 
   enter(room: string, member: StoredMember): void {

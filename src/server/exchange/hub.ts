@@ -119,8 +119,10 @@ class Member {
     return face;
   }
 
+  /** A reply that is too large for what waits already fails alone. */
   reply(id: number, isFine: 0 | 1, value: unknown): void {
-    this.#add([id, isFine, value]);
+    if (this.#ended || this.#outbox.add([id, isFine, value])) return;
+    this.#add([id, 0, "too many messages wait for this worker"]);
   }
 
   answered(id: number, answer: unknown): void {

@@ -64,6 +64,8 @@ export class Link implements SupervisorLink {
   #last = 0;
   #timer: NodeJS.Timeout | null = null;
   #responsive = true;
+  /** A message without a reply was dropped: the services join again when the supervisor is heard. */
+  #dropped = false;
 
   constructor(send: SendFrame<WorkerMessage>, within: number = replyWithin) {
     this.#outbox = new Outbox(send);
@@ -91,7 +93,7 @@ export class Link implements SupervisorLink {
   }
 
   tell(service: string, data: unknown): void {
-    this.#outbox.add([0, service, data]);
+    if (!this.#outbox.add([0, service, data])) this.#dropped = true;
   }
 
   async settled(): Promise<void> {
@@ -104,6 +106,10 @@ export class Link implements SupervisorLink {
 
   hear(messages: readonly SupervisorMessage[]): void {
     this.#responsive = true;
+    if (this.#dropped) {
+      this.#dropped = false;
+      for (const service of this.#services.values()) service.resync();
+    }
     for (const [id, second, third] of messages) {
       if (id > 0) this.#settle(id, second as 0 | 1, third);
       else if (second === "") this.#resync();

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
@@ -12,6 +13,11 @@ import { defaultLimits } from "../transport.js";
 import { checkRequest, type HeadLimits } from "./checks.js";
 import { type ExchangeOwner, hasEnded, NodeExchange } from "./exchange.js";
 import { NodeRequestSource } from "./source.js";
+
+/** Milliseconds that a client gets to read the last response and to end its side. */
+const lingerMilliseconds = 2000;
+/** Milliseconds without a byte in either direction. */
+const idleMilliseconds = 30_000;
 
 /** Handles requests that an http.Server has read. */
 export type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
@@ -116,12 +122,17 @@ export class RawExchange implements WriterHost {
       return;
     }
     this.#socket.once("close", () => this.#request?.finish());
+    if (this.#socket instanceof Socket) this.#socket.setTimeout(idleMilliseconds, () => this.#socket.destroy());
     this.#socket.resume();
     this.#writer.send(response, this.#line.method === "HEAD", this.#line.old, false);
   }
 
   responded(): void {
     this.#socket.end();
+    // A client that does not end its side gets no more time than after a refusal.
+    const timer = setTimeout(() => this.#socket.destroy(), lingerMilliseconds);
+    timer.unref();
+    this.#socket.once("close", () => clearTimeout(timer));
   }
 
   responseFailed(error: unknown): void {

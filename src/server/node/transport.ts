@@ -193,12 +193,12 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     });
   }
 
-  #clientError(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
+  #clientError(error: ParseError, socket: Duplex): void {
     // Of a handshake that fails, https.Server emits this event too.
     if (this.#options.tls !== null && !this.#open.has(socket)) return;
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
-      if (error.code === "HPE_INVALID_METHOD" && this.#runUnknownMethod(error.rawPacket, socket as Socket)) return;
+      if (error.code === "HPE_INVALID_METHOD" && this.#runUnknownMethod(error, socket as Socket)) return;
       this.#refuseConnection(socket, errorOf(error));
       return;
     }
@@ -212,13 +212,15 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
    * Lets the application respond to a method that the parser of node:http does not know: 405 where the path has others.
    * False if the bytes are no whole request of that kind.
    */
-  #runUnknownMethod(bytes: Buffer | undefined, socket: Socket): boolean {
+  #runUnknownMethod({ rawPacket: bytes, bytesParsed = Number.POSITIVE_INFINITY }: ParseError, socket: Socket): boolean {
     // node:http reports an error for each further chunk.
     if (this.#unread.has(socket)) return true;
     if (bytes === undefined || !socket.writable) return false;
     const parser = new HeadParser(this.#options);
     const end = parser.parse(bytes, 0, bytes.length);
     if (end <= 0 || requestMethods.includes(parser.method)) return false;
+    // Else the packet begins with something else: the rest of a body.
+    if (bytesParsed > parser.method.length + 1) return false;
     const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null, socket };
     this.#unread.add(socket);
     const exchange = new RawExchange(this, parser, socket, bytes.subarray(end));
@@ -254,6 +256,14 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     this.clock.stop();
     this.#whenEmpty?.();
   }
+}
+
+/** An error of the parser of node:http. */
+interface ParseError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  /** The place of the error in the packet. */
+  readonly bytesParsed?: number;
 }
 
 function ignore(): void {}

@@ -43,6 +43,35 @@ describe("messages between workers and their supervisor", () => {
     expect(frames).toEqual([3, 6]);
   });
 
+  it("A frame holds a bounded amount of text, and messages beyond it leave in the next one", async () => {
+    const frames: number[] = [];
+    const outbox = new Outbox<string>((frame, done) => {
+      frames.push(frame.messages.length);
+      done();
+    });
+    for (let i = 0; i < 10; i++) expect(outbox.add("x".repeat(300_000))).toBe(true);
+    await vi.waitFor(() => expect(frames).toEqual([3, 3, 3, 1]));
+  });
+
+  it("Messages weigh as much as their text, wherever it stands in them", () => {
+    const outbox = new Outbox<unknown>(() => {}, 1_000_000);
+    expect(outbox.add([1, 1, { messages: [{ text: "x".repeat(600_000) }] }])).toBe(true);
+    expect(outbox.add([2, 1, { messages: [{ text: "x".repeat(600_000) }] }])).toBe(false);
+  });
+
+  it("A frame that the system refuses to send does not end the process, and the next one is sent", async () => {
+    const sent: unknown[] = [];
+    const outbox = new Outbox<number>((frame, done) => {
+      if (frame.messages.includes(1)) throw new RangeError("Invalid string length");
+      sent.push(...frame.messages);
+      done();
+    });
+    outbox.add(1);
+    await turn();
+    outbox.add(2);
+    await vi.waitFor(() => expect(sent).toEqual([2]));
+  });
+
   it("Messages are refused when too many wait for a process that does not read", async () => {
     const outbox = new Outbox<number>(() => {}, 1000);
     expect(Array.from({ length: 20 }, (_, i) => outbox.add(i, 100)).filter(Boolean)).toHaveLength(10);
