@@ -54,7 +54,10 @@ export interface PatientSocket extends RawSocket {
 
 type SocketClass = new (...args: never[]) => RawSocket;
 
-/** A class of sockets with `beforeFailing`. Only `ws` itself calls `close` while that is set. */
+/**
+ * A class of sockets with `beforeFailing`. Only `ws` itself calls `close` while that is set: with a code alone for a bad
+ * frame, and without one or with a reason for a close frame of the peer.
+ */
 export function patientSocketOf({ WebSocket }: WsModule): SocketClass {
   const Base = WebSocket as unknown as new (...args: unknown[]) => RawSocket;
   return class extends Base implements PatientSocket {
@@ -62,7 +65,7 @@ export function patientSocketOf({ WebSocket }: WsModule): SocketClass {
 
     override close(code?: number, reason?: string): void {
       const { beforeFailing } = this;
-      if (beforeFailing === undefined) super.close(code, reason);
+      if (beforeFailing === undefined || code === undefined || reason !== undefined) super.close(code, reason);
       else beforeFailing(() => super.close(code, reason));
     }
   };

@@ -252,6 +252,26 @@ describe("violations of the protocol", () => {
     expect([end.opcode, end.payload.readUInt16BE(0)]).toEqual([8, 1002]);
   });
 
+  it("A peer that closes gets its close frame at once, also while the handler has not taken its messages", async () => {
+    let closed = false;
+    await using server = await socketServer(async (socket) => {
+      await socket.closed;
+      closed = true;
+    });
+    using peer = new RawPeer(server.port);
+    await peer.handshake();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      peer.socket.write(Buffer.concat([frame(1, "never taken"), frame(8, Buffer.from([0x03, 0xe8]))]));
+      const end = await peer.frame();
+      expect([end.opcode, end.payload.readUInt16BE(0)]).toEqual([8, 1000]);
+    } finally {
+      vi.useRealTimers();
+    }
+    peer.socket.end();
+    await eventually(() => closed);
+  });
+
   it("A handler that takes nothing does not keep a socket open after a bad frame", async () => {
     await using server = await socketServer(async (socket) => void (await socket.closed));
     using peer = new RawPeer(server.port);
