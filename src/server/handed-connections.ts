@@ -35,6 +35,11 @@ export function rescueUntakenConnection(worker: Worker, othersServe: () => boole
   child.send = (...args: unknown[]): boolean => {
     if (isHandover(args[0]) && args[1]) {
       release();
+      // The channel is closed: nobody would take the connection, and the end of the worker may have been seen already.
+      if (!child.connected) {
+        (args[1] as Handle).close();
+        return false;
+      }
       handed = { handle: args[1] as Handle, seq: args[0].seq };
       handed.handle.close = () => {};
     }
