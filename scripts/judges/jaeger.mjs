@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { root, run } from "../process.mjs";
+import { freePort } from "../services/ports.mjs";
 
 const kept = join(root, "node_modules", ".cache", "stoa", "jaeger");
 const program = process.argv[2] ?? join(kept, "all-in-one");
@@ -116,14 +116,4 @@ async function until(check) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error("Jaeger did not reply in time");
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

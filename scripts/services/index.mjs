@@ -9,7 +9,6 @@
  * service that needs another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
  */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
@@ -17,6 +16,7 @@ import elasticmq from "./elasticmq.mjs";
 import kafka from "./kafka.mjs";
 import otlp from "./otlp.mjs";
 import pgbouncer from "./pgbouncer.mjs";
+import { freePort } from "./ports.mjs";
 import postgres from "./postgres.mjs";
 import promtool from "./promtool.mjs";
 import rabbitmq from "./rabbitmq.mjs";
@@ -81,14 +81,4 @@ export async function startServices(wanted, log = console.error) {
     }
   }
   return { env, unavailable, stop };
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { run } from "../process.mjs";
 import { startChild } from "./child.mjs";
 import { jars } from "./jars.mjs";
+import { accepts, freePort } from "./ports.mjs";
 
 const version = "4.3.1";
 const artifacts = [`org.apache.kafka:kafka_2.13:${version}`, "org.slf4j:slf4j-simple:1.7.36"];
@@ -66,22 +66,4 @@ function properties(folder, port, controller, advertised) {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join("");
-}
-
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

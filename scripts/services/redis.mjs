@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { connect } from "node:net";
 import { aptInstall } from "./apt.mjs";
+import { untilListens } from "./ports.mjs";
 
 const program = "/usr/bin/redis-server";
 
@@ -37,7 +37,7 @@ export default {
       await once(child, "exit");
     };
     try {
-      await listens(child, port);
+      await untilListens(child, "redis-server", port, patience);
     } catch (error) {
       await stop();
       throw error;
@@ -45,21 +45,3 @@ export default {
     return { value: `redis://127.0.0.1:${port}`, stop };
   },
 };
-
-async function listens(child, port) {
-  const deadline = Date.now() + patience;
-  while (Date.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
-    if (await accepts(port)) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("redis-server did not start");
-}
-
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
-}

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, openSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
-import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { root, run } from "../process.mjs";
+import { freePort, untilListens } from "./ports.mjs";
 
 const version = "0.0.8-alpha";
 const kept = join(root, "node_modules", ".cache", "stoa", `rotel-${version}`);
@@ -38,8 +38,8 @@ export default {
       await once(child, "exit");
     };
     try {
-      await listens(child, port);
-      await listens(child, grpc);
+      await untilListens(child, "rotel-agent", port, patience);
+      await untilListens(child, "rotel-agent", grpc, patience);
     } catch (error) {
       await stop();
       throw error;
@@ -63,32 +63,4 @@ async function install(log) {
   }
   // Under its name it is there whole or not at all.
   await rename(folder, kept).catch(() => rm(folder, { recursive: true, force: true }));
-}
-
-async function listens(child, port) {
-  const deadline = Date.now() + patience;
-  while (Date.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`rotel-agent ended with ${child.exitCode}`);
-    if (await accepts(port)) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("rotel-agent did not start");
-}
-
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

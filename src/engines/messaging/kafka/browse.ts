@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingRecord } from "../broker.js";
+import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
-import { groupBy } from "./group-by.js";
 import type { KafkaClientConsumer, KafkaIncoming, KafkaProducer } from "./library.js";
 import { recordOf } from "./records.js";
 

@@ -8,11 +8,11 @@ import type {
   OutgoingRecord,
 } from "../broker.js";
 import type { MessagingError } from "../errors.js";
+import { groupBy } from "../group-by.js";
 import { sizeOf } from "../publish/publisher.js";
 import { browseDeadLetters } from "./browse.js";
 import { KafkaClients } from "./clients.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
-import { groupBy } from "./group-by.js";
 import { KafkaConsumer } from "./kafka-consumer.js";
 import { type KafkaLibrary, type KafkaProducer, loadKafka } from "./library.js";
 import { messageOf } from "./records.js";

@@ -9,6 +9,7 @@ import type {
   OutgoingRecord,
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
+import { groupBy } from "../group-by.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
 import { loadSqs, type SqsLibrary, type SqsMessage, type SqsSendEntry } from "./library.js";
 import { copyOf, entryOf, entrySize, groupOf, largestMessage, recordOf } from "./records.js";
@@ -52,8 +53,7 @@ export class SqsBroker implements Broker {
 
   async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
     const outcomes = new Map<OutgoingRecord, MessagingError | null>();
-    const topics = new Map<string, OutgoingRecord[]>();
-    for (const record of records) topics.set(record.topic, [...(topics.get(record.topic) ?? []), record]);
+    const topics = groupBy(records, ({ topic }) => topic);
     await Promise.all([...topics].map(([topic, list]) => this.#publishTo(topic, list, outcomes)));
     return records.map((record) => outcomes.get(record) ?? null);
   }
