@@ -26,7 +26,8 @@ export function checkTestNames(folder) {
   const problems = [];
   let count = 0;
   for (const path of readdirSync(folder, { recursive: true }).sort()) {
-    if (!/\.test(-d)?\.ts$/.test(path)) continue;
+    // Tests that several files share stand in files of other names.
+    if (!path.endsWith(".ts")) continue;
     for (const { line, name } of testNamesIn(readFileSync(join(folder, path), "utf8"))) {
       count++;
       const problem = problemOf(name);

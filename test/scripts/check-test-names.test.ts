@@ -66,12 +66,15 @@ describe("the check of test names", () => {
     expect(testNamesIn(code).map(({ name }) => name)).toEqual(["one", "two", "three", "four", `five \${row}`, "six"]);
   });
 
-  it("The check of test names looks at test files and type tests in all folders", async () => {
+  it("The check of test names looks at test files, type tests and shared tests in all folders", async () => {
     await mkdir(join(folder, "deep"));
-    for (const name of ["a.test.ts", "deep/b.test-d.ts", "helper.ts"]) {
+    for (const name of ["a.test.ts", "deep/b.test-d.ts", "contract.ts", "page.html"]) {
       await writeFile(join(folder, name), 'it("is read", () => {});');
     }
     const { count, problems } = checkTestNames(folder);
-    expect([count, problems.map((line) => line.split(":")[0])]).toEqual([2, ["a.test.ts", "deep/b.test-d.ts"]]);
+    expect([count, problems.map((line) => line.split(":")[0])]).toEqual([
+      3,
+      ["a.test.ts", "contract.ts", "deep/b.test-d.ts"],
+    ]);
   });
 });

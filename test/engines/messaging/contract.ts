@@ -16,7 +16,7 @@ export function contract(name: string, backend: Backend): void {
       return chosen;
     };
 
-    it("a message arrives with its value, key, headers, id and time", async () => {
+    it("A message arrives with its value, key, headers, id and time", async () => {
       const client = await open();
       const name = await fresh();
       const received: unknown[] = [];
@@ -34,7 +34,7 @@ export function contract(name: string, backend: Backend): void {
       ]);
     });
 
-    it("bytes arrive as they were sent", async () => {
+    it("Bytes arrive as they were sent", async () => {
       const client = await open();
       const name = await fresh();
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
@@ -47,7 +47,7 @@ export function contract(name: string, backend: Backend): void {
       expect(Buffer.compare(Buffer.from(received as Uint8Array), Buffer.from(bytes))).toBe(0);
     });
 
-    it("each of many concurrent publishes is confirmed and handled once", async () => {
+    it("Each of many concurrent publishes is confirmed and handled once", async () => {
       const client = await open();
       const name = await fresh();
       const seen: number[] = [];
@@ -60,7 +60,7 @@ export function contract(name: string, backend: Backend): void {
       expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
     });
 
-    it("a batch arrives whole and in its order for each key", async () => {
+    it("A batch arrives whole and in its order for each key", async () => {
       const client = await open();
       const name = await fresh();
       const seen: number[] = [];
@@ -75,7 +75,7 @@ export function contract(name: string, backend: Backend): void {
       expect(seen).toEqual(Array.from({ length: 40 }, (_, n) => n));
     });
 
-    it("messages of one key are handled one after the other, those of others at the same time", async () => {
+    it("Messages of one key are handled one after the other, those of others at the same time", async () => {
       const client = await open();
       const name = await fresh();
       const running = new Map<string, number>();
@@ -102,7 +102,7 @@ export function contract(name: string, backend: Backend): void {
       for (const list of Object.values(order)) expect(list).toEqual(list.toSorted((a, b) => a - b));
     });
 
-    it("a consumer handles no more messages at a time than its concurrency", async () => {
+    it("A consumer handles no more messages at a time than its concurrency", async () => {
       const client = await open();
       const name = await fresh();
       let running = 0;
@@ -124,7 +124,7 @@ export function contract(name: string, backend: Backend): void {
       expect(most).toBe(3);
     });
 
-    it("a handler that throws gets the message again, with the next attempt", async () => {
+    it("A handler that throws gets the message again, with the next attempt", async () => {
       const client = await open();
       const name = await fresh();
       const attempts: number[] = [];
@@ -138,7 +138,7 @@ export function contract(name: string, backend: Backend): void {
       expect(await client.deadLetters.list(name)).toEqual([]);
     });
 
-    it("a message with a key that fails is handled again before those after it", async () => {
+    it("A message with a key that fails is handled again before those after it", async () => {
       const client = await open();
       const name = await fresh();
       const seen: string[] = [];
@@ -154,7 +154,7 @@ export function contract(name: string, backend: Backend): void {
       expect(seen).toEqual(["1.1", "1.2", "1.3", "2.1", "3.1"]);
     });
 
-    it("after the last attempt a message is a dead letter, with the reason, and does not block the others", async () => {
+    it("After the last attempt a message is a dead letter, with the reason, and does not block the others", async () => {
       const client = await open();
       const name = await fresh();
       const handled: unknown[] = [];
@@ -181,7 +181,7 @@ export function contract(name: string, backend: Backend): void {
       expect(letter!.headers.tenant).toBe("t1");
     });
 
-    it("a value that does not fit the schema is a dead letter at once, with its errors", async () => {
+    it("A value that does not fit the schema is a dead letter at once, with its errors", async () => {
       const client = await open();
       const name = await fresh();
       const orders = topic(name, { schema: z.object({ total: z.number() }) });
@@ -206,7 +206,7 @@ export function contract(name: string, backend: Backend): void {
       expect(handled).toEqual([7]);
     });
 
-    it("a publish that does not fit the schema is refused before it is sent", async () => {
+    it("A publish that does not fit the schema is refused before it is sent", async () => {
       const client = await open();
       const name = await fresh();
       const orders = topic(name, { schema: z.object({ total: z.number() }) });
@@ -216,7 +216,7 @@ export function contract(name: string, backend: Backend): void {
       );
     });
 
-    it("ack, reject, nack, requeue and deadLetter choose the result", async () => {
+    it("The calls of ack, reject, nack, requeue and deadLetter choose the result", async () => {
       const client = await open();
       const name = await fresh();
       const seen: string[] = [];
@@ -247,7 +247,7 @@ export function contract(name: string, backend: Backend): void {
       ]);
     });
 
-    it("dead letters are grouped by failure, sent back and discarded", async () => {
+    it("Dead letters are grouped by failure, sent back and discarded", async () => {
       const client = await open();
       const name = await fresh();
       let broken = true;
@@ -276,7 +276,7 @@ export function contract(name: string, backend: Backend): void {
       expect(await client.deadLetters.list(name)).toEqual([]);
     });
 
-    it("a dead letter that is sent back and fails again has counted its replays", async () => {
+    it("A dead letter that is sent back and fails again has counted its replays", async () => {
       const client = await open();
       const name = await fresh();
       await client.subscribe(name, { retry: false }, () => {
@@ -289,7 +289,7 @@ export function contract(name: string, backend: Backend): void {
       await until(async () => (await replays())[0] === 1);
     });
 
-    it("a handler that takes too long fails, and its signal is aborted", async () => {
+    it("A handler that takes too long fails, and its signal is aborted", async () => {
       const client = await open();
       const name = await fresh();
       const aborted: string[] = [];
@@ -308,7 +308,7 @@ export function contract(name: string, backend: Backend): void {
       expect(letter!.error).toBe("MessagingError: the handler took longer than 0.1 s");
     });
 
-    it("an idempotent consumer handles a message id once", async () => {
+    it("An idempotent consumer handles a message id once", async () => {
       const client = await open();
       const name = await fresh();
       const handled: unknown[] = [];
@@ -326,7 +326,7 @@ export function contract(name: string, backend: Backend): void {
       expect(handled).toEqual(["first", "first", "other"]);
     });
 
-    it("a paused consumer takes nothing until it is resumed", async () => {
+    it("A paused consumer takes nothing until it is resumed", async () => {
       const client = await open();
       const name = await fresh();
       const seen: unknown[] = [];
@@ -349,7 +349,7 @@ export function contract(name: string, backend: Backend): void {
       await until(() => seen.length === 3);
     });
 
-    it("a consumer that is closed finishes its messages and gives back the others, with their attempts unchanged", async () => {
+    it("A consumer that is closed finishes its messages and gives back the others, with their attempts unchanged", async () => {
       const first = await open();
       const second = await open();
       const name = await fresh();
@@ -377,7 +377,7 @@ export function contract(name: string, backend: Backend): void {
       expect(seen).toEqual(["first:1", "second:2.1", "second:3.1"]);
     });
 
-    it("two consumers of one group share the messages: each is handled once", async () => {
+    it("Two consumers of one group share the messages: each is handled once", async () => {
       const [first, second] = [await open(), await open()];
       const name = await fresh();
       const seen: number[] = [];
@@ -394,7 +394,7 @@ export function contract(name: string, backend: Backend): void {
       expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n));
     });
 
-    it("a message carries the trace of the one that was handled when it was published", async () => {
+    it("A message carries the trace of the one that was handled when it was published", async () => {
       const client = await open();
       const [first, second] = [await fresh("from"), await fresh("to")];
       let parent: string | undefined;
@@ -410,7 +410,7 @@ export function contract(name: string, backend: Backend): void {
       expect(parent).toBe(traceparent);
     });
 
-    it("a message over the limit of the broker is refused before it is sent", async () => {
+    it("A message over the limit of the broker is refused before it is sent", async () => {
       const broker = await backend.connect();
       const client = await open();
       const name = await fresh();
@@ -420,7 +420,7 @@ export function contract(name: string, backend: Backend): void {
       expect(failure).toMatchObject({ code: "TOO_LARGE" });
     });
 
-    it("the lag is the number of messages that are not handled yet", async () => {
+    it("The lag is the number of messages that are not handled yet", async () => {
       const client = await open();
       const name = await fresh();
       const finish = gate();
@@ -458,7 +458,7 @@ export function groupsContract(name: string, backend: Backend): void {
       return chosen;
     };
 
-    it("each group gets each message", async () => {
+    it("Each group gets each message", async () => {
       const client = await open();
       const name = await fresh();
       const billing = await collect(client, name, { group: "billing" });
@@ -467,7 +467,7 @@ export function groupsContract(name: string, backend: Backend): void {
       await until(() => billing.length === 1 && shipping.length === 1);
     });
 
-    it("a dead letter goes back to the group that failed, and to no other", async () => {
+    it("A dead letter goes back to the group that failed, and to no other", async () => {
       const client = await open();
       const name = await fresh();
       let broken = true;
@@ -488,7 +488,7 @@ export function groupsContract(name: string, backend: Backend): void {
       expect(seen.toSorted()).toEqual(["billing:1", "billing:2", "shipping:1", "shipping:2"]);
     });
 
-    it("a broadcast reaches every process", async () => {
+    it("A broadcast reaches every process", async () => {
       const [first, second] = [await open(), await open()];
       const name = await fresh();
       const one = await collect(first, name, { broadcast: true });
@@ -509,7 +509,7 @@ export function logContract(name: string, backend: Backend): void {
       return chosen;
     };
 
-    it("a new group begins with the oldest message, or at the end if it says so", async () => {
+    it("A new group begins with the oldest message, or at the end if it says so", async () => {
       const client = await open();
       const name = await fresh();
       await client.publish(name, "old");
@@ -526,7 +526,7 @@ export function logContract(name: string, backend: Backend): void {
       expect({ all, fromEnd }).toEqual({ all: ["old", "new"], fromEnd: ["new"] });
     });
 
-    it("a consumer that goes back to the start handles all messages again", async () => {
+    it("A consumer that goes back to the start handles all messages again", async () => {
       const client = await open();
       const name = await fresh();
       const seen: unknown[] = [];
@@ -554,7 +554,7 @@ export function faultsContract(name: string, backend: FaultyBackend): void {
   describe(`faults of ${name}`, () => {
     const open = clients(backend);
 
-    it("messages published while the broker is away are held, and handled when it is back, in their order", async () => {
+    it("Messages published while the broker is away are held, and handled when it is back, in their order", async () => {
       const client = await open({ timeout: 120_000 });
       const name = uniqueTopic();
       await backend.prepare?.(name);
@@ -574,7 +574,7 @@ export function faultsContract(name: string, backend: FaultyBackend): void {
       expect(consumer.connected).toBe(true);
     }, 120_000);
 
-    it("a message that was being handled when the connection broke is handled again, and its late result does not count", async () => {
+    it("A message that was being handled when the connection broke is handled again, and its late result does not count", async () => {
       const client = await open({ timeout: 120_000 });
       const name = uniqueTopic();
       await backend.prepare?.(name);
@@ -602,7 +602,7 @@ export function faultsContract(name: string, backend: FaultyBackend): void {
       expect(consumer.stats().results.lost).toBe(1);
     }, 120_000);
 
-    it("a publish that the broker does not confirm in time rejects", async () => {
+    it("A publish that the broker does not confirm in time rejects", async () => {
       const client = await open({ timeout: 300 });
       const name = uniqueTopic();
       await backend.prepare?.(name);
