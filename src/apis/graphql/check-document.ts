@@ -1,11 +1,5 @@
-import {
-  type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  GraphQLError,
-  type SelectionNode,
-  type SelectionSetNode,
-} from "graphql";
+import type { DocumentNode, FieldNode, FragmentDefinitionNode, SelectionNode, SelectionSetNode } from "graphql";
+import { GraphQLError } from "./graphql-js.js";
 import type { GraphqlLimits } from "./limits.js";
 
 /** The bounds of the work to check that fields can be merged, which grows with the square of equal fields. */

@@ -1,20 +1,22 @@
+import type {
+  ArgumentNode,
+  DocumentNode,
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLCompositeType,
+  GraphQLField,
+  GraphQLSchema,
+  OperationDefinitionNode,
+  SelectionSetNode,
+} from "graphql";
 import {
-  type ArgumentNode,
-  type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  type GraphQLCompositeType,
-  type GraphQLField,
-  type GraphQLSchema,
   getNamedType,
   getNullableType,
   isCompositeType,
   isInterfaceType,
   isListType,
   isObjectType,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from "graphql";
+} from "./graphql-js.js";
 
 /** Arguments that give the number of items. */
 const sizes = ["first", "last", "limit", "take", "pageSize", "size", "count"];

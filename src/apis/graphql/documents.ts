@@ -1,17 +1,9 @@
-import {
-  type DocumentNode,
-  GraphQLError,
-  type GraphQLSchema,
-  NoSchemaIntrospectionCustomRule,
-  type OperationDefinitionNode,
-  parse,
-  specifiedRules,
-  validate,
-} from "graphql";
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from "graphql";
 import { type Linked, RecencyList } from "../../internal/recency-list.js";
 import { checkDocument, limitError } from "./check-document.js";
 import { Complexity } from "./complexity.js";
 import { CompiledOperation } from "./execute/compile.js";
+import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, specifiedRules, validate } from "./graphql-js.js";
 import type { GraphqlLimits } from "./limits.js";
 
 /** An operation of a valid document. */

@@ -1,7 +1,8 @@
-import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import type { GraphQLFormattedError } from "graphql";
 import { isInstance } from "../../errors/describe.js";
 import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
+import { GraphQLError } from "./graphql-js.js";
 import { isInternal } from "./internal-errors.js";
 
 /**

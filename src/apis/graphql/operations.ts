@@ -1,4 +1,4 @@
-import { createSourceEventStream, GraphQLError, type GraphQLSchema, getVariableValues } from "graphql";
+import type { GraphQLSchema } from "graphql";
 import type { Request } from "../../http/request.js";
 import { limitError } from "./check-document.js";
 import type { GraphQLConfig } from "./config.js";
@@ -6,6 +6,7 @@ import type { GraphqlContext } from "./context.js";
 import { Documents, ReadyDocument, type ReadyOperation } from "./documents.js";
 import { formatErrors } from "./errors.js";
 import type { TextResult } from "./execute/compile.js";
+import { createSourceEventStream, GraphQLError, getVariableValues } from "./graphql-js.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
 

@@ -1,5 +1,5 @@
-import { GraphQLError } from "graphql";
 import { isPlainObject } from "../../internal/options.js";
+import { GraphQLError } from "./graphql-js.js";
 
 /** The parameters of an operation, as a client sends them. */
 export interface OperationParameters {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { packageFolder } from "../../internal/package-folder.js";
+import { missingFile } from "../../internal/page-files.js";
 import { pageMarkup } from "./page-markup.js";
 import { pageStyle } from "./page-style.js";
 
@@ -15,7 +16,11 @@ export interface LivePage {
  * else that might get into it is applied or run.
  */
 export async function livePage(): Promise<LivePage> {
-  const script = await readFile(join(packageFolder(), "src", "batteries", "live", "client.js"), "utf8");
+  const script = await readFile(join(packageFolder(), "src", "batteries", "live", "client.js"), "utf8").catch(
+    (error) => {
+      throw missingFile("the script of the live page", error);
+    },
+  );
   return {
     html: pageMarkup(pageStyle, script),
     contentSecurityPolicy: [

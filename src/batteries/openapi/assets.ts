@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { packageFolder } from "../../internal/package-folder.js";
+import { missingFile, readOnce } from "../../internal/page-files.js";
 
 /** The packages whose files are copied into the built package, and those files; scripts/copy-assets.mjs does it. */
 const files = {
@@ -18,27 +19,19 @@ export interface Asset {
   readonly type: string;
 }
 
-const loaded = new Map<AssetName, Promise<Asset>>();
-
-/** A file of a user interface; read once, when first asked for. */
-export function loadAsset(name: AssetName): Promise<Asset> {
-  let asset = loaded.get(name);
-  if (!asset) {
-    asset = read(name);
-    loaded.set(name, asset);
-    asset.catch(() => loaded.delete(name));
-  }
-  return asset;
-}
-
 /** Redoc's one picture comes from elsewhere; an address that does not load makes it leave the picture out. */
 const foreignPicture = "https://cdn.redoc.ly/redoc/logo-mini.svg";
 
-async function read(name: AssetName): Promise<Asset> {
+/** A file of a user interface. */
+export const loadAsset = readOnce(async (name: AssetName): Promise<Asset> => {
   const [packageName, path, type] = files[name];
-  const body = await readFile(join(await folderOf(packageName), path), "utf8");
-  return { body: body.replaceAll(foreignPicture, "data:,"), type };
-}
+  try {
+    const body = await readFile(join(await folderOf(packageName), path), "utf8");
+    return { body: body.replaceAll(foreignPicture, "data:,"), type };
+  } catch (error) {
+    throw missingFile(name, error);
+  }
+});
 
 /** The copy that is published with this package; when run from its sources, the package itself. */
 async function folderOf(packageName: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { notInstalled } from "../../internal/not-installed.js";
 import { missingPackage } from "../db/missing-package.js";
 
 /**
@@ -19,6 +20,6 @@ export async function loadIoredis(load: () => Promise<Ioredis> = importIoredis):
 }
 
 async function importIoredis(): Promise<Ioredis> {
-  const { Redis, Cluster } = await import("ioredis");
+  const { Redis, Cluster } = await import("ioredis").catch(notInstalled);
   return { Redis, Cluster };
 }

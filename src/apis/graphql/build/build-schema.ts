@@ -1,9 +1,11 @@
+import type { DocumentNode, GraphQLObjectType, GraphQLScalarType } from "graphql";
+import type { Host } from "../../../feature/host.js";
+import { didYouMean } from "../../../internal/suggest.js";
+import { ValueError } from "../../../internal/value-error.js";
+import type { GraphQLConfig } from "../config.js";
 import {
   buildASTSchema,
-  type DocumentNode,
   GraphQLEnumType,
-  type GraphQLObjectType,
-  type GraphQLScalarType,
   GraphQLSchema,
   isAbstractType,
   isInterfaceType,
@@ -12,11 +14,7 @@ import {
   parse,
   validateSchema,
   valueFromASTUntyped,
-} from "graphql";
-import type { Host } from "../../../feature/host.js";
-import { didYouMean } from "../../../internal/suggest.js";
-import { ValueError } from "../../../internal/value-error.js";
-import type { GraphQLConfig } from "../config.js";
+} from "../graphql-js.js";
 import { addModels } from "../models/add-models.js";
 import { prepareResolver } from "../resolver.js";
 import type { EnumValues, FieldResolver, Resolvers, ScalarResolver, SubscriptionResolver } from "../schema-like.js";

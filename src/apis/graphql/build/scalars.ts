@@ -1,4 +1,4 @@
-import { GraphQLError } from "graphql";
+import { GraphQLError } from "../graphql-js.js";
 import type { ScalarResolver } from "../schema-like.js";
 
 /** The scalars that Stoa knows beside those of GraphQL. A schema that uses one by name need not define it. */

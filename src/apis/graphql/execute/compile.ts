@@ -1,26 +1,28 @@
+import type {
+  DocumentNode,
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLField,
+  GraphQLObjectType,
+  GraphQLSchema,
+  OperationDefinitionNode,
+  SelectionSetNode,
+  ValueNode,
+} from "graphql";
 import {
-  type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
   GraphQLError,
-  type GraphQLField,
   GraphQLIncludeDirective,
-  type GraphQLObjectType,
-  type GraphQLSchema,
   GraphQLSkipDirective,
   getArgumentValues,
   getDirectiveValues,
   isAbstractType,
   isLeafType,
   isNonNullType,
-  type OperationDefinitionNode,
   SchemaMetaFieldDef,
-  type SelectionSetNode,
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
   typeFromAST,
-  type ValueNode,
-} from "graphql";
+} from "../graphql-js.js";
 import { completionOf, needsInfo } from "./complete.js";
 import { executeFields, executeSerially, isFlat, isThenable } from "./execute-fields.js";
 import type { FieldPlan, Selection } from "./plan.js";

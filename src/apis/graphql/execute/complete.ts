@@ -1,3 +1,4 @@
+import type { GraphQLLeafType, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo } from "graphql";
 import {
   defaultTypeResolver,
   GraphQLBoolean,
@@ -5,18 +6,14 @@ import {
   GraphQLFloat,
   GraphQLID,
   GraphQLInt,
-  type GraphQLLeafType,
-  type GraphQLObjectType,
-  type GraphQLOutputType,
-  type GraphQLResolveInfo,
   GraphQLString,
+  inspect,
   isAbstractType,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
-} from "graphql";
-import { inspect } from "graphql/jsutils/inspect.js";
+} from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
 import { executeFields, fieldError, isThenable, type Text } from "./execute-fields.js";
 import type { Path } from "./path.js";

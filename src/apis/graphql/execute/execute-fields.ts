@@ -1,4 +1,5 @@
-import { type GraphQLResolveInfo, getArgumentValues, locatedError } from "graphql";
+import type { GraphQLResolveInfo } from "graphql";
+import { getArgumentValues, locatedError } from "../graphql-js.js";
 import { keysOf, type Path } from "./path.js";
 import type { FieldPlan } from "./plan.js";
 import type { Run } from "./run.js";

@@ -1,8 +1,8 @@
-import { GraphQLError } from "graphql";
 import type { Request } from "../../../http/request.js";
 import { Response } from "../../../http/response.js";
 import { GraphqlContext } from "../context.js";
 import type { TextResult } from "../execute/compile.js";
+import { GraphQLError } from "../graphql-js.js";
 import type { Operations, PreparedOperation } from "../operations.js";
 import { type OperationParameters, Refusal, readParameters } from "../parameters.js";
 import type { EventStreams } from "../subscriptions/event-streams.js";

@@ -1,6 +1,6 @@
-import { GraphQLError } from "graphql";
 import type { ColumnMeta } from "../../../orm/meta.js";
 import type { ConditionNode } from "../../../orm/nodes.js";
+import { GraphQLError } from "../graphql-js.js";
 
 /** The comparisons of a filter by type, with the lookup of each. */
 const lookups: Readonly<Record<string, string>> = {

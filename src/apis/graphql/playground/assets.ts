@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { packageFolder } from "../../../internal/package-folder.js";
+import { missingFile, readOnce } from "../../../internal/page-files.js";
 
 /** The files of the page, each with the export of the package GraphiQL comes from, and its content type. */
 const files = {
@@ -22,27 +23,20 @@ export interface PlaygroundAsset {
   readonly type: string;
 }
 
-const loaded = new Map<PlaygroundFile, Promise<PlaygroundAsset>>();
-
-/** A file of the page; read once, when first asked for. */
-export function loadPlaygroundAsset(name: PlaygroundFile): Promise<PlaygroundAsset> {
-  let asset = loaded.get(name);
-  if (!asset) {
-    asset = read(name);
-    loaded.set(name, asset);
-    asset.catch(() => loaded.delete(name));
-  }
-  return asset;
-}
-
-/** The copy that is published with this package; when run from its sources, the package itself. */
-async function read(name: PlaygroundFile): Promise<PlaygroundAsset> {
+/** A file of the page: the copy that is published with this package; when run from its sources, the package itself. */
+export const loadPlaygroundAsset = readOnce(async (name: PlaygroundFile): Promise<PlaygroundAsset> => {
   const [member, type] = files[name];
-  try {
-    return { body: await readFile(join(packageFolder(), "dist", "graphql", "assets", name), "utf8"), type };
-  } catch {
-    const main = createRequire(import.meta.url).resolve("@graphql-yoga/render-graphiql");
-    const module = pathToFileURL(join(dirname(dirname(main)), "esm", "graphiql.js")).href;
-    return { body: ((await import(module)) as Record<string, string>)[member]!, type };
+  const copy = join(packageFolder(), "dist", "graphql", "assets", name);
+  const body = await readFile(copy, "utf8").catch(() => fromPackage(member));
+  return { body, type };
+
+  async function fromPackage(member: string): Promise<string> {
+    try {
+      const main = createRequire(import.meta.url).resolve("@graphql-yoga/render-graphiql");
+      const module = pathToFileURL(join(dirname(dirname(main)), "esm", "graphiql.js")).href;
+      return ((await import(module)) as Record<string, string>)[member]!;
+    } catch (error) {
+      throw missingFile(name, error);
+    }
   }
-}
+});

@@ -1,9 +1,9 @@
-import { GraphQLError } from "graphql";
 import type { Request } from "../../../http/request.js";
 import { Response } from "../../../http/response.js";
 import type { SseEvent } from "../../../http/sse.js";
 import { GraphqlContext } from "../context.js";
 import type { TextResult } from "../execute/compile.js";
+import { GraphQLError } from "../graphql-js.js";
 import type { Operations, PreparedOperation } from "../operations.js";
 import { EventSource } from "./event-source.js";
 import type { SubscriptionCount } from "./subscription-count.js";

@@ -1,3 +1,4 @@
+import { notInstalled } from "../../../internal/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*
@@ -68,6 +69,6 @@ export async function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib):
 }
 
 async function importAmqplib(): Promise<Amqplib> {
-  const { connect } = await import("amqplib");
+  const { connect } = await import("amqplib").catch(notInstalled);
   return { connect: connect as unknown as Amqplib["connect"] };
 }

@@ -1,3 +1,4 @@
+import { notInstalled } from "../../../internal/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*
@@ -95,7 +96,7 @@ export async function loadKafka(load: () => Promise<KafkaLibrary> = importKafka)
 }
 
 async function importKafka(): Promise<KafkaLibrary> {
-  const library = await import("@platformatic/kafka");
+  const library = await import("@platformatic/kafka").catch(notInstalled);
   await addZstd(library.compressionsAlgorithms as unknown as Compressions);
   return library as unknown as KafkaLibrary;
 }

@@ -1,3 +1,4 @@
+import { notInstalled } from "../../../internal/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*
@@ -97,7 +98,7 @@ export async function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Prom
 }
 
 async function importSqs(): Promise<SqsLibrary> {
-  const sdk = await import("@aws-sdk/client-sqs");
+  const sdk = await import("@aws-sdk/client-sqs").catch(notInstalled);
   const commands = {
     GetQueueUrl: sdk.GetQueueUrlCommand,
     CreateQueue: sdk.CreateQueueCommand,

@@ -1,0 +1,54 @@
+/*
+ * The package graphql. It is imported here alone, and in a way whose failure is handled, so that a bundler accepts
+ * applications without it.
+ */
+
+import { notInstalled } from "../../internal/not-installed.js";
+
+const graphql = await import("graphql").catch(notInstalled);
+
+export const {
+  buildASTSchema,
+  createSourceEventStream,
+  defaultTypeResolver,
+  getArgumentValues,
+  getDirectiveValues,
+  getNamedType,
+  getNullableType,
+  getVariableValues,
+  GraphQLBoolean,
+  GraphQLEnumType,
+  GraphQLError,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLIncludeDirective,
+  GraphQLInt,
+  GraphQLSchema,
+  GraphQLSkipDirective,
+  GraphQLString,
+  isAbstractType,
+  isCompositeType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  locatedError,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  SchemaMetaFieldDef,
+  specifiedRules,
+  typeFromAST,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+  validate,
+  validateSchema,
+  valueFromASTUntyped,
+} = graphql;
+
+export const { inspect } = await import("graphql/jsutils/inspect.js").catch(notInstalled);
+
+export type GraphQLEnumType = import("graphql").GraphQLEnumType;
+export type GraphQLError = import("graphql").GraphQLError;
+export type GraphQLSchema = import("graphql").GraphQLSchema;

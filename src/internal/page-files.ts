@@ -1,0 +1,21 @@
+/** Reads files by name, each once, when it is first asked for. A failed read is tried again by the next call. */
+export function readOnce<Name, File>(read: (name: Name) => Promise<File>): (name: Name) => Promise<File> {
+  const files = new Map<Name, Promise<File>>();
+  return (name) => {
+    let file = files.get(name);
+    if (file === undefined) {
+      file = read(name);
+      files.set(name, file);
+      file.catch(() => files.delete(name));
+    }
+    return file;
+  };
+}
+
+/** The error for a file that is served from the package and is not there. */
+export function missingFile(name: string, cause: unknown): Error {
+  return new Error(
+    `${name} is a file of the package stoa and was not found. A bundled application needs the package beside the bundle: node_modules/stoa`,
+    { cause },
+  );
+}
