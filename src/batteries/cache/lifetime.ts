@@ -25,7 +25,7 @@ export function lifetimeOf(response: Response, plan: CachePlan, now: number): Li
   if (never.has(response.status)) return null;
   const fields = relevantFields(response);
   if (fields.forbids) return null;
-  const directives = fields.cacheControl === null ? none : parseCacheControl(fields.cacheControl);
+  const directives = targeted(fields) ?? (fields.cacheControl === null ? none : parseCacheControl(fields.cacheControl));
   if (directives === null || forbidding.some((name) => directives.has(name))) return null;
   const stated = statedLifetime(directives, fields, now);
   if (stated === undefined && !isKept) return null;
@@ -44,11 +44,25 @@ export function lifetimeOf(response: Response, plan: CachePlan, now: number): Li
   return { fresh, initialAge, staleWhileRevalidate, staleIfError, mayBeStale };
 }
 
+/**
+ * The directives of CDN-Cache-Control, which replace those of Cache-Control and Expires for shared caches (RFC 9213);
+ * undefined without one. A field whose lifetime is not a number is ignored as a whole.
+ */
+function targeted(fields: RelevantFields): Directives | undefined {
+  if (fields.cdnCacheControl === null) return undefined;
+  const directives = parseCacheControl(fields.cdnCacheControl);
+  if (directives === null || directives.size === 0) return undefined;
+  for (const name of ["max-age", "s-maxage"]) if (Number.isNaN(deltaOf(directives, name))) return undefined;
+  fields.expires = null;
+  return directives;
+}
+
 const none: Directives = new Map();
 const forbidding = ["no-store", "no-cache", "private"];
 
 interface RelevantFields {
   cacheControl: string | null;
+  cdnCacheControl: string | null;
   expires: string | null;
   date: string | null;
   age: string | null;
@@ -57,19 +71,28 @@ interface RelevantFields {
 }
 
 function relevantFields(response: Response): RelevantFields {
-  const found: RelevantFields = { cacheControl: null, expires: null, date: null, age: null, forbids: false };
+  const found: RelevantFields = {
+    cacheControl: null,
+    cdnCacheControl: null,
+    expires: null,
+    date: null,
+    age: null,
+    forbids: false,
+  };
   const fields = response.fields ?? [];
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!;
     const value = fields[i + 1]!;
     if (isSameName(name, "Cache-Control")) {
       found.cacheControl = found.cacheControl === null ? value : `${found.cacheControl}, ${value}`;
+    } else if (isSameName(name, "CDN-Cache-Control")) {
+      found.cdnCacheControl = found.cdnCacheControl === null ? value : `${found.cdnCacheControl}, ${value}`;
     } else if (isSameName(name, "Set-Cookie") || isSameName(name, "Content-Range")) found.forbids = true;
     else if (isSameName(name, "Vary")) found.forbids ||= value.split(",").some((item) => item.trim() === "*");
     // RFC 9111 section 5.3: several dates are none, and a response without a valid one has expired.
     else if (isSameName(name, "Expires")) found.expires = found.expires === null ? value : "";
     else if (isSameName(name, "Date")) found.date = value;
-    else if (isSameName(name, "Age")) found.age = value;
+    else if (isSameName(name, "Age")) found.age ??= value;
   }
   return found;
 }
@@ -83,9 +106,13 @@ function statedLifetime(directives: Directives, { expires, date }: RelevantField
   return end === undefined ? 0 : Math.max(0, end - ((date === null ? undefined : parseHttpDate(date)) ?? now));
 }
 
-/** RFC 9111 section 4.2.3: a response that was fetched elsewhere may have an age already. */
+/**
+ * RFC 9111 section 4.2.3: a response that was fetched elsewhere may have an age already. Of several ages the first counts
+ * (section 5.1); one that is no number is ignored.
+ */
 function ageOf({ age, date }: RelevantFields, now: number): number {
-  const stated = age !== null && /^\d+$/.test(age) ? Number(age) * 1000 : 0;
+  const first = age?.split(",", 1)[0]!.trim() ?? "";
+  const stated = /^\d+$/.test(first) ? Number(first) * 1000 : 0;
   const made = date === null ? undefined : parseHttpDate(date);
   return Math.max(stated, made === undefined ? 0 : now - made);
 }

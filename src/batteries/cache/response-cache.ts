@@ -5,29 +5,24 @@ import { discardBody, Response } from "../../http/response.js";
 import { addVary, setField } from "../../http/response-fields.js";
 import type { Logger } from "../../internal/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
-import { onBehalfOf } from "../request-context/request-context.js";
 import { boundedText } from "./bounded-text.js";
 import { bodyDigest, cacheKey, ownerOf } from "./cache-key.js";
-import { detachedRequest } from "./detached-request.js";
+import { asksForPart, isPersonal, isPlain, isRead } from "./cacheable-request.js";
+import { cutToRange } from "./cut-to-range.js";
 import { answerFrom, type CacheStatus, entryOf, isUnchanged } from "./entry.js";
 import { ExcludedPaths } from "./excluded-paths.js";
 import { type Flight, Flights, type Landing } from "./flights.js";
 import { changedAddresses, isSafe } from "./invalidation.js";
 import { matchesVary } from "./memory-store.js";
 import { type CacheOptions, type CachePlan, cachePlan } from "./options.js";
+import { type CachedRoute, Refresher } from "./refresher.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
+import { StoreCalls } from "./store-calls.js";
 import { servesOnError, usability } from "./usability.js";
 import { beginValidation, confirms, renewed } from "./validation.js";
 
 type Answer = Response | Promise<Response>;
-
-interface CachedRoute {
-  readonly next: Run;
-  readonly plan: CachePlan;
-  /** Milliseconds for a new response that no client waits for; 0 for no limit. */
-  readonly timeout: number;
-}
 
 /** One request that looks for a response. */
 interface Search {
@@ -42,8 +37,6 @@ interface Search {
 }
 
 const maxPassing = 1000;
-/** Responses that are made at the same time to replace stale ones. */
-const maxRefreshes = 100;
 /** Bytes of the responses kept in this process. */
 export const defaultMaxSize = 67_108_864;
 
@@ -54,12 +47,11 @@ export class ResponseCache {
   readonly #methods: ReadonlySet<string>;
   readonly #excluded: ExcludedPaths;
   readonly #requestTimeout: number;
-  readonly #logger: Logger;
+  readonly #calls: StoreCalls;
   readonly #flights = new Flights();
+  readonly #refresher: Refresher;
   /** Keys whose last response could not be stored: requests for them do not wait for each other. */
   readonly #passing = new Set<string>();
-  #refreshes = 0;
-  #complainedAt = Number.NEGATIVE_INFINITY;
 
   /** `general` are the settings for all routes; null if only some are cached. */
   constructor(store: CacheStore, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
@@ -68,7 +60,8 @@ export class ResponseCache {
     this.#methods = new Set((general?.methods ?? ["GET", "HEAD"]).map((method) => method.toUpperCase()));
     this.#excluded = new ExcludedPaths(general?.excludePaths ?? []);
     this.#requestTimeout = requestTimeout;
-    this.#logger = logger;
+    this.#calls = new StoreCalls(logger);
+    this.#refresher = new Refresher(store, this.#flights, this.#calls);
   }
 
   forRoute(info: RouteInfo): Middleware | null {
@@ -128,9 +121,8 @@ export class ResponseCache {
     if (!this.#methods.has(request.method)) return false;
     if (source.body !== null && (isPlain(request.method) || !isRead(request))) return false;
     if (plan.credentials === "bypass" && isPersonal(request)) return false;
-    // RFC 9111 section 4.3.2: these are for the handler. So are ranges.
-    if (source.header("range") !== undefined || source.header("if-match") !== undefined) return false;
-    if (source.header("if-unmodified-since") !== undefined) return false;
+    // RFC 9111 section 4.3.2: these are for the handler.
+    if (source.header("if-match") !== undefined || source.header("if-unmodified-since") !== undefined) return false;
     return this.#excluded.isEmpty || !this.#excluded.has(request.path);
   }
 
@@ -152,12 +144,13 @@ export class ResponseCache {
   }
 
   #use(search: Search, entry: CacheEntry | undefined): Answer {
+    if (asksForPart(search.request)) return this.#usePart(search, entry);
     if (entry !== undefined) {
       switch (usability(entry, search.control, cacheTime())) {
         case "fresh":
           return answerFrom(search.request, entry, "HIT");
         case "revalidate":
-          this.#refreshLater(search, entry);
+          this.#refresher.later(search, entry);
           return answerFrom(search.request, entry, "STALE");
         case "stale":
           return answerFrom(search.request, entry, "STALE");
@@ -166,6 +159,14 @@ export class ResponseCache {
     }
     if (search.control.onlyIfCached) return notCached();
     return this.#make(search, search.key);
+  }
+
+  /** A part of an entry that is fresh. Otherwise the handler runs: its response may be a part, which is not stored. */
+  #usePart({ route, request, control }: Search, entry: CacheEntry | undefined): Answer {
+    if (entry === undefined || usability(entry, control, cacheTime()) !== "fresh") {
+      return control.onlyIfCached ? notCached() : this.#bypass(route, request);
+    }
+    return cutToRange(request, answerFrom(request, entry, "HIT"), entry);
   }
 
   /** Runs the handler, or waits for the response that another request makes. */
@@ -254,7 +255,7 @@ export class ResponseCache {
       }
       return labelled(response, "MISS");
     };
-    const kept = this.#try(() => this.#store.put(ticket, key, entry), false);
+    const kept = this.#calls.try(() => this.#store.put(ticket, key, entry), false);
     return kept instanceof Promise ? kept.then(settle) : settle(kept);
   }
 
@@ -262,46 +263,7 @@ export class ResponseCache {
   #supersede({ key, stale }: Pick<Search, "key" | "stale">): void {
     if (this.#passing.size >= maxPassing) this.#passing.clear();
     this.#passing.add(key);
-    if (stale !== undefined) void this.#try(() => this.#store.remove(key), undefined);
-  }
-
-  /** Makes a new response in place of a stale one that has just been sent. */
-  #refreshLater(search: Search, entry: CacheEntry): void {
-    const { key, route, request } = search;
-    if (this.#flights.has(key) || this.#refreshes >= maxRefreshes) return;
-    this.#refreshes++;
-    const flight = this.#flights.begin(key);
-    const copy = detachedRequest(request);
-    const timer =
-      route.timeout > 0 ? setTimeout(() => copy.abort(httpError("GATEWAY_TIMEOUT")), route.timeout).unref() : undefined;
-    copy.onAbort(() => this.#flights.end(flight, "again"));
-    setImmediate(async () => {
-      try {
-        this.#flights.end(flight, await this.#refresh(route, copy, key, entry));
-      } catch (error) {
-        this.#complain(error);
-        this.#flights.end(flight, "alone");
-      }
-      this.#refreshes--;
-      clearTimeout(timer);
-      copy.finish();
-    });
-  }
-
-  async #refresh({ next, plan }: CachedRoute, request: Request, key: string, stale: CacheEntry): Promise<Landing> {
-    const ticket = await this.#store.begin();
-    const validation = beginValidation(request, stale);
-    const made = await onBehalfOf(request, () => next(request));
-    validation?.end();
-    const response = validation !== null && confirms(made, validation) ? renewed(stale, made) : made;
-    for (const name of plan.vary) addVary(response, name);
-    const entry = request.personal ? null : entryOf(request, response, plan, key);
-    if (entry !== null) {
-      return (await this.#store.put(ticket, key, entry)) ? { entry, status: "HIT" } : "again";
-    }
-    discardBody(response);
-    if (response.status < 500) await this.#store.remove(key);
-    return "alone";
+    if (stale !== undefined) void this.#calls.try(() => this.#store.remove(key), undefined);
   }
 
   /** Runs a request that may change something: the responses of its address are dropped if it did not fail. */
@@ -309,7 +271,7 @@ export class ResponseCache {
     const forget = (response: Response): Answer => {
       const tags = changedAddresses(request, response);
       if (tags.length === 0) return response;
-      const done = this.#try(() => this.#store.invalidate(tags), 0);
+      const done = this.#calls.try(() => this.#store.invalidate(tags), 0);
       return done instanceof Promise ? done.then(() => response) : response;
     };
     const answer = next(request);
@@ -324,50 +286,9 @@ export class ResponseCache {
   }
 
   #withoutStore(search: Search, error: unknown): Answer {
-    this.#complain(error);
+    this.#calls.complain(error);
     return this.#bypass(search.route, search.request);
   }
-
-  /** The result of a store; `otherwise` if it fails. */
-  #try<T>(call: () => T | Promise<T>, otherwise: T): T | Promise<T> {
-    const failed = (error: unknown): T => {
-      this.#complain(error);
-      return otherwise;
-    };
-    try {
-      const result = call();
-      return result instanceof Promise ? result.catch(failed) : result;
-    } catch (error) {
-      return failed(error);
-    }
-  }
-
-  #complain(error: unknown): void {
-    const now = performance.now();
-    if (now - this.#complainedAt < 10_000) return;
-    this.#complainedAt = now;
-    this.#logger.error("the store of the response cache failed: handlers run for each request", { error });
-  }
-}
-
-/** Methods whose requests have no body that matters. */
-function isPlain(method: string): boolean {
-  return method === "GET" || method === "HEAD";
-}
-
-/** True if the whole body has been read: not in a route with `stream: true`. */
-function isRead(request: Request): boolean {
-  return request.bytesRead !== null || (request.source.body?.received ?? null) !== null;
-}
-
-/** True if a request carries credentials or has been authenticated. */
-function isPersonal(request: Request): boolean {
-  if (request.personal) return true;
-  const { source } = request;
-  if (source.header("authorization") !== undefined || source.header("cookie") !== undefined) return true;
-  if (!request.hasContext) return false;
-  const { user, jwt_claims, api_key_name } = request.context;
-  return (user ?? jwt_claims ?? api_key_name) !== undefined;
 }
 
 function labelled(response: Response, status: CacheStatus): Response {

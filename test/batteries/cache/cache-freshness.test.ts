@@ -46,6 +46,13 @@ describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () =
     ["two that agree", { "Cache-Control": "max-age=10, max-age=10" }, 9],
     ["more than anybody can count", { "Cache-Control": "max-age=99999999999999999999" }, 100_000],
     ["the age that it had already", { "Cache-Control": "max-age=60", Age: "40" }, 10],
+    ["the first of several ages", { "Cache-Control": "max-age=60", Age: "40, 59" }, 10],
+    ["an age that is no number, which is ignored", { "Cache-Control": "max-age=60", Age: "forty" }, 59],
+    ["a lifetime for shared caches (RFC 9213)", { "Cache-Control": "no-store", "CDN-Cache-Control": "max-age=10" }, 9],
+    ["a lifetime for shared caches before Expires", { "CDN-Cache-Control": "public", Expires: "0" }, 299],
+    ["shared caches forbidden to store", { "Cache-Control": "max-age=60", "CDN-Cache-Control": "no-store" }, -1],
+    ["an invalid field for shared caches", { "Cache-Control": "max-age=10", "CDN-Cache-Control": "max-age=x" }, 9],
+    ["an empty field for shared caches", { "Cache-Control": "max-age=10", "CDN-Cache-Control": "" }, 9],
     ["the date that it had already", { "Cache-Control": "max-age=60", Date: "Mon, 31 Dec 2029 23:59:20 GMT" }, 10],
     ["no-transform and others that say nothing of it", { "Cache-Control": "no-transform, immutable, ext=1" }, 299],
   ])("The lifetime of a response in the cache follows its headers: %s", async (_name, headers, seconds) => {

@@ -168,7 +168,6 @@ describe("responses and headers that are never cached", () => {
 describe("requests that bypass the cache", () => {
   it.each([
     ["no-store", { "cache-control": "No-Store" }],
-    ["a range", { range: "bytes=0-1" }],
     ["If-Match", { "if-match": '"x"' }],
     ["If-Unmodified-Since", { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" }],
   ])("A request with %s bypasses the cache", async (_name, headers) => {
@@ -177,6 +176,15 @@ describe("requests that bypass the cache", () => {
     expect(await ask(app, "/a", headers)).toBe("BYPASS /a 1");
     expect(await ask(app, "/a")).toBe("MISS /a 2");
     expect(await ask(app, "/a", headers)).toBe("BYPASS /a 3");
+  });
+
+  it("A range of a response that is not stored comes from the handler, and is not stored", async () => {
+    const { app } = new CountedApp().page("/a");
+    app.enableCaching();
+    expect(await ask(app, "/a", { range: "bytes=0-1" })).toBe("BYPASS /a 1");
+    expect(await ask(app, "/a", { range: "bytes=0-1" })).toBe("BYPASS /a 2");
+    const only = await app.request("/a", { headers: { range: "bytes=0-1", "cache-control": "only-if-cached" } });
+    expect(only.status).toBe(504);
   });
 
   it("A request with a body bypasses the cache", async () => {
@@ -620,5 +628,51 @@ describe("a dynamic route", () => {
     counted.app.enableCaching();
     expect(await ask(counted.app, "/account/x.css", { cookie: "sid=alice" })).toBe("BYPASS sid=alice 1");
     expect(await ask(counted.app, "/account/x.css")).toBe("MISS undefined 2");
+  });
+});
+
+describe("ranges of a stored response (RFC 9110 section 14)", () => {
+  async function stored(headers: Record<string, string> = {}) {
+    const app = new App().enableCaching();
+    let runs = 0;
+    app.get("/a", () => {
+      runs++;
+      return new Response("häuser", { headers });
+    });
+    await app.request("/a");
+    const part = async (asked: Record<string, string>, method = "GET") => {
+      const response = await app.request("/a", { headers: asked, method });
+      return [response.status, response.headers.get("content-range"), await response.text(), runs];
+    };
+    return part;
+  }
+
+  it("A part is cut out of a stored response by bytes, without the handler", async () => {
+    const part = await stored();
+    expect(await part({ range: "bytes=0-0" })).toEqual([206, "bytes 0-0/7", "h", 1]);
+    expect(await part({ range: "bytes=1-2" })).toEqual([206, "bytes 1-2/7", "ä", 1]);
+    expect(await part({ range: "bytes=-3" })).toEqual([206, "bytes 4-6/7", "ser", 1]);
+    expect(await part({ range: "bytes=3-999" })).toEqual([206, "bytes 3-6/7", "user", 1]);
+  });
+
+  it("A range beyond the end of a stored response is 416 with its size", async () => {
+    const part = await stored();
+    const [status, range] = await part({ range: "bytes=7-" });
+    expect([status, range]).toEqual([416, "bytes */7"]);
+  });
+
+  it("A range that is none, several ranges and ranges of HEAD get the whole", async () => {
+    const part = await stored();
+    for (const range of ["lines=0-1", "bytes=2-1", "bytes=0-0,2-2"])
+      expect(await part({ range })).toEqual([200, null, "häuser", 1]);
+    expect(await part({ range: "bytes=0-0" }, "HEAD")).toEqual([200, null, "", 1]);
+  });
+
+  it("A part is sent only if If-Range names the stored response by a strong tag", async () => {
+    const part = await stored({ ETag: '"1"' });
+    expect(await part({ range: "bytes=0-0", "if-range": '"1"' })).toEqual([206, "bytes 0-0/7", "h", 1]);
+    expect(await part({ range: "bytes=0-0", "if-range": '"2"' })).toEqual([200, null, "häuser", 1]);
+    const weak = await stored({ ETag: 'W/"1"' });
+    expect(await weak({ range: "bytes=0-0", "if-range": 'W/"1"' })).toEqual([200, null, "häuser", 1]);
   });
 });
