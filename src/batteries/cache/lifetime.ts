@@ -111,7 +111,7 @@ function statedLifetime(directives: Directives, { expires, date }: RelevantField
  * (section 5.1); one that is no number is ignored.
  */
 function ageOf({ age, date }: RelevantFields, now: number): number {
-  const first = age?.split(",", 1)[0]!.trim() ?? "";
+  const [first = ""] = (age ?? "").split(",", 1).map((text) => text.trim());
   const stated = /^\d+$/.test(first) ? Number(first) * 1000 : 0;
   const made = date === null ? undefined : parseHttpDate(date);
   return Math.max(stated, made === undefined ? 0 : now - made);
