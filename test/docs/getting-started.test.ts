@@ -1,0 +1,80 @@
+import { execFile, spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureBuilt } from "../../scripts/setup.mjs";
+import { codeBlocks } from "./code-in-markdown.js";
+
+const root = join(import.meta.dirname, "../..");
+const execute = promisify(execFile);
+let folder: string;
+
+/** The files of the page, which it names in their first line. */
+beforeAll(async () => {
+  await ensureBuilt();
+  folder = await mkdtemp(join(tmpdir(), "stoa-started-"));
+  const page = await readFile(join(root, "docs/getting-started.md"), "utf8");
+  for (const block of [...codeBlocks(page, "ts"), ...codeBlocks(page, "json")]) {
+    const [first, ...lines] = block.split("\n");
+    const path = join(folder, first!.replace("// ", ""));
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, lines.join("\n"));
+  }
+  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const modules = join(folder, "node_modules");
+  await mkdir(join(modules, "@types"), { recursive: true });
+  for (const path of ["package.json", "dist"])
+    await cp(join(root, path), join(modules, "stoa", path), { recursive: true });
+  for (const name of ["zod", "ws", "@types/node", "undici-types"])
+    await symlink(join(root, "node_modules", name), join(modules, name));
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const run = (...args: string[]) => execute(process.execPath, args, { cwd: folder });
+
+describe("the page for getting started", { timeout: 120_000 }, () => {
+  it("The application of the page compiles, its tests pass, and it serves in production", async () => {
+    const complaint = await run(join(root, "node_modules/typescript/bin/tsc")).then(
+      () => "",
+      (error: { stdout: string }) => error.stdout,
+    );
+    expect(complaint).toBe("");
+    const { stdout } = await run("--test", "dist/app.test.js");
+    expect(stdout).toMatch(/pass 2/);
+
+    const env = { ...process.env, NODE_ENV: "", STOA_ENV: "", STOA_WORKERS: "1" };
+    const server = spawn(process.execPath, ["dist/main.js", "--env", "production", "--port", "0"], {
+      cwd: folder,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let text = "";
+        const read = (chunk: Buffer): void => {
+          text += chunk;
+          const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
+          if (found !== undefined) resolve(found);
+        };
+        server.stdout.on("data", read);
+        server.stderr.on("data", read);
+        server.on("exit", () => reject(new Error(text)));
+      });
+      const headers = { "content-type": "application/json" };
+      const added = await fetch(`${url}/notes`, { method: "POST", headers, body: '{"text": "buy oranges"}' });
+      expect([added.status, await added.json()]).toEqual([201, { id: 1, text: "buy oranges" }]);
+      expect(await (await fetch(`${url}/notes/1`)).json()).toEqual({ id: 1, text: "buy oranges" });
+      expect((await fetch(`${url}/notes/x`)).status).toBe(422);
+      expect((await fetch(`${url}/notes/2`)).status).toBe(404);
+      for (const path of ["/docs", "/health", "/health/ready", "/health/live"])
+        expect((await fetch(url + path)).status, path).toBe(200);
+      const ended = new Promise((resolve) => server.on("exit", resolve));
+      server.kill("SIGTERM");
+      expect(await ended).toBe(0);
+    } finally {
+      server.kill("SIGKILL");
+    }
+  });
+});
