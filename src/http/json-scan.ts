@@ -1,161 +1,174 @@
-/**
- * Checks of JSON text that would cost more on the parsed value: to list the properties of an object with 200,000 keys
- * takes as long as to parse it. Each is one pass over the text.
- */
+import { runEnd, stringEnd, wordsOf } from "./byte-runs.js";
+import { isDigit, numberEnd } from "./json-number.js";
 
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 const colon = 0x3a;
+const blank = 0x20;
+const blanks = 0x20202020;
 
-/** True if objects and arrays are nested deeper than `limit`. The text need not be valid. */
-export function scanDepth(text: string, limit: number): boolean {
+/** Kinds of bytes: the first one of a string, a number, an indent or a word, and the brackets. */
+const stringKind = 1;
+const numberKind = 2;
+const blankKind = 3;
+const openKind = 4;
+const closeKind = 5;
+const trueOrNullKind = 6;
+const falseKind = 7;
+const kinds = new Uint8Array(256);
+for (const [kind, characters] of [
+  [stringKind, '"'],
+  [numberKind, "0123456789"],
+  [blankKind, " "],
+  [openKind, "[{"],
+  [closeKind, "]}"],
+  [trueOrNullKind, "tn"],
+  [falseKind, "f"],
+] as const) {
+  for (const character of characters) kinds[character.charCodeAt(0)] = kind;
+}
+
+/** Kinds of bytes behind a digit: 0 for a digit, and others. */
+const numberGoesOn = 1;
+const isComma = 2;
+const isOther = 3;
+const afterDigit = new Uint8Array(256).fill(isOther);
+for (const character of "0123456789") afterDigit[character.charCodeAt(0)] = 0;
+for (const character of ".eE") afterDigit[character.charCodeAt(0)] = numberGoesOn;
+afterDigit[0x2c] = isComma;
+
+/**
+ * A part of a document that is refused.
+ * - `depth`: objects and arrays are nested deeper than allowed.
+ * - `key`: a key would reach a prototype when the object is copied or merged: `__proto__`, or `prototype` directly below
+ *   `constructor`.
+ * - `number`: a number is too large for JavaScript. JSON.parse makes it Infinity, which would be stored or sent as null.
+ */
+export type Forbidden = "depth" | "key" | "number";
+
+/** The deepest nesting of a JSON document that is accepted. */
+export const maxJsonDepth = 128;
+
+/** By depth: 1 for the object that is the value of a `constructor`. A level is set before it is read. */
+const inConstructor = new Uint8Array(maxJsonDepth + 1);
+
+/**
+ * Finds a forbidden part of a document in one pass: nesting before keys, and keys before numbers. On the parsed value it
+ * would cost more: to list the properties of an object with 200,000 keys takes as long as to parse it. The document must be
+ * UTF-8. In one that is not valid a forbidden part can be missed.
+ */
+export function findForbidden(bytes: Uint8Array): Forbidden | null {
+  const view = wordsOf(bytes);
+  const { length } = bytes;
+  let ofConstructor = 0;
   let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) i = stringEnd(text, i + 1);
-    else if (code === openBrace || code === openBracket) {
-      if (++depth > limit) return true;
-    } else if (code === closeBrace || code === closeBracket) depth--;
+  let found: Forbidden | null = null;
+  for (let i = 0; i < length; i++) {
+    const kind = kinds[bytes[i]!];
+    if (kind === 0) continue;
+    if (kind === stringKind) {
+      let end = i + 1;
+      for (const far = Math.min(i + 16, length); end < far; end++) {
+        const byte = bytes[end];
+        if (byte === quote || byte === backslash) break;
+      }
+      if (bytes[end] !== quote) end = stringEnd(view, end);
+      if (end - i > protoKey.length && end - i <= longestKey + 1) {
+        const key = reservedKey(bytes, i + 1, end);
+        if (key !== null) {
+          const next = skipBlank(bytes, end + 1);
+          // Without a colon it is no key.
+          if (bytes[next] === colon) {
+            if (key === protoKey || (key === prototypeKey && inConstructor[depth] === 1)) found = "key";
+            if (key === constructorKey && bytes[skipBlank(bytes, next + 1)] === openBrace) ofConstructor = 1;
+          }
+        }
+      }
+      i = end;
+    } else if (kind === numberKind) {
+      // Most numbers end here: they are integers of few digits.
+      const far = i + 8;
+      let next = 0;
+      let end = i;
+      do next = ++end < length ? afterDigit[bytes[end]!]! : numberGoesOn;
+      while (next === 0 && end < far);
+      if (next <= numberGoesOn) {
+        end = numberEnd(view, i, end);
+        if (end < 0) found ??= "number";
+        end = Math.abs(end);
+        next = 0;
+      }
+      // A comma needs no look.
+      i = next === isComma ? end : end - 1;
+    } else if (kind === blankKind) {
+      if (bytes[i + 1] === blank) i = runEnd(view, i + 1, -1, blanks) - 1;
+    } else if (kind === openKind) {
+      if (++depth > maxJsonDepth) return "depth";
+      inConstructor[depth] = ofConstructor;
+      ofConstructor = 0;
+    } else if (kind === closeKind) depth--;
+    else i += kind === falseKind ? 4 : 3;
   }
-  return false;
+  return found;
 }
 
-/**
- * Finds the forbidden parts of a valid document: a key that would reach a prototype when the object is copied or merged
- * (`__proto__`, or `prototype` directly below `constructor`), or a number that is too large for JavaScript.
- */
-export function findForbidden(text: string): "key" | "number" | null {
-  /** By depth: true for the object that is the value of a `constructor`. */
-  const inConstructor: boolean[] = [false];
-  let ofConstructor = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) {
-      const end = stringEnd(text, i + 1);
-      const next = skipBlank(text, end + 1);
-      if (text.charCodeAt(next) === colon) {
-        const key = reservedKey(text, i + 1, end);
-        if (key === "__proto__" || (key === "prototype" && inConstructor[inConstructor.length - 1])) return "key";
-        ofConstructor = key === "constructor" && text.charCodeAt(skipBlank(text, next + 1)) === openBrace;
-        i = next;
-      } else i = end;
-    } else if (code === openBrace || code === openBracket) {
-      inConstructor.push(ofConstructor);
-      ofConstructor = false;
-    } else if (code === closeBrace || code === closeBracket) inConstructor.pop();
-    else if (isDigit(code)) {
-      const end = numberEnd(text, i);
-      if (isTooLarge(text, i, end)) return "number";
-      i = end - 1;
-    }
-  }
-  return null;
-}
-
-/**
- * True for a large document that is mostly a few long strings. Such a document is parsed so fast that a search through the
- * strings would take longer; `findForbidden` hops over them.
- */
-export function hasLongStrings(text: string): boolean {
-  if (text.length < 4096) return false;
-  const maxQuotes = text.length / 128;
-  let quotes = 0;
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) if (++quotes > maxQuotes) return false;
-  const maxOutside = text.length / 8;
-  let outside = 0;
-  for (let at = 0; at < text.length; ) {
-    const start = text.indexOf('"', at);
-    outside += (start === -1 ? text.length : start) - at;
-    if (outside > maxOutside) return false;
-    if (start === -1) break;
-    at = stringEnd(text, start + 1) + 1;
-  }
-  return true;
-}
-
-/** The position of the quotation mark that ends a string, or the end of the text. `start` is behind the first one. */
-function stringEnd(text: string, start: number): number {
-  for (let i = start; ; ) {
-    for (const near = Math.min(i + 32, text.length); i < near; i++) {
-      const code = text.charCodeAt(i);
-      if (code === quote) return i;
-      if (code === backslash) i++;
-    }
-    if (i >= text.length) return text.length;
-    // A long string: hopping from one quotation mark to the next is faster.
-    const found = text.indexOf('"', i);
-    if (found === -1) return text.length;
-    let escapes = found;
-    while (escapes > i && text.charCodeAt(escapes - 1) === backslash) escapes--;
-    if ((found - escapes) % 2 === 0) return found;
-    i = found + 1;
-  }
-}
-
-function skipBlank(text: string, start: number): number {
+function skipBlank(bytes: Uint8Array, start: number): number {
   let i = start;
-  while (i < text.length && text.charCodeAt(i) <= 0x20) i++;
+  while (i < bytes.length && bytes[i]! <= blank) i++;
   return i;
 }
 
-const reservedKeys = ["__proto__", "constructor", "prototype"] as const;
+const protoKey = Buffer.from("__proto__");
+const constructorKey = Buffer.from("constructor");
+const prototypeKey = Buffer.from("prototype");
 /** All characters of the longest one as escapes, `\u0063` each. */
-const longestKey = 6 * "constructor".length;
+const longestKey = 6 * constructorKey.length;
 
-function reservedKey(text: string, start: number, end: number): string | null {
-  const length = end - start;
-  if (length < 9 || length > longestKey) return null;
-  for (const key of reservedKeys) if (isKey(key, text, start, end)) return key;
+/** The reserved key between two positions, or null. Most others differ in the first character or in the length. */
+function reservedKey(bytes: Uint8Array, start: number, end: number): Buffer | null {
+  const first = bytes[start];
+  if (first === backslash) return escapedKey(bytes, start, end);
+  const key =
+    first === protoKey[0]
+      ? protoKey
+      : first === prototypeKey[0]
+        ? prototypeKey
+        : first === constructorKey[0]
+          ? constructorKey
+          : null;
+  if (key === null || end - start < key.length) return null;
+  return isKey(key, bytes, start, end) ? key : null;
+}
+
+function escapedKey(bytes: Uint8Array, start: number, end: number): Buffer | null {
+  for (const key of [protoKey, constructorKey, prototypeKey]) if (isKey(key, bytes, start, end)) return key;
   return null;
 }
 
-/** True if the string between the two positions, with its escapes, is the key. Most differ in the first character. */
-function isKey(key: string, text: string, start: number, end: number): boolean {
+/** True if the string between the two positions, with its escapes, is the key. */
+function isKey(key: Buffer, bytes: Uint8Array, start: number, end: number): boolean {
   let at = start;
   for (let i = 0; i < key.length; i++) {
     if (at >= end) return false;
-    let code = text.charCodeAt(at++);
+    let code = bytes[at++]!;
     if (code === backslash) {
-      code = Number.parseInt(text.slice(at + 1, at + 5), 16);
+      code = codeOfEscape(bytes, at);
       at += 5;
     }
-    if (code !== key.charCodeAt(i)) return false;
+    if (code !== key[i]) return false;
   }
   return at === end;
 }
 
-function numberEnd(text: string, start: number): number {
-  let i = start + 1;
-  for (; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (isDigit(code)) continue;
-    // ".", "e", "E", "+" and "-".
-    if (code !== 0x2e && code !== 0x65 && code !== 0x45 && code !== 0x2b && code !== 0x2d) break;
+/** The character of an escape `\u0063`; `start` is behind the backslash. None of the other escapes is a letter of a key. */
+function codeOfEscape(bytes: Uint8Array, start: number): number {
+  if (bytes[start] !== 0x75) return -1;
+  let code = 0;
+  for (let i = start + 1; i < start + 5; i++) {
+    const digit = bytes[i]!;
+    // Letters as in lower case: "a" has the value 10.
+    code = code * 16 + (isDigit(digit) ? digit - 0x30 : (digit | 0x20) - 0x57);
   }
-  return i;
-}
-
-/** True for a number that JSON.parse turns into Infinity, such as 1e999: it would then be stored or sent as null. */
-function isTooLarge(text: string, start: number, end: number): boolean {
-  let exponent = 0;
-  let i = end - 1;
-  for (let unit = 1; i > start && unit < 1e6 && isDigit(text.charCodeAt(i)); i--, unit *= 10) {
-    exponent += (text.charCodeAt(i) - 0x30) * unit;
-  }
-  const mark = text.charCodeAt(i);
-  // "." and "-" begin no exponent that makes a number larger; a number of a few digits has none.
-  if (mark === 0x2e || mark === 0x2d || (i === start && isDigit(mark))) exponent = 0;
-  // The largest has 309 digits before its point, the exponent included: a number that cannot have them need not be read.
-  if (end - start + exponent < 309) return false;
-  const number = text.slice(start, end);
-  if (number.length < 309 && !number.includes("e") && !number.includes("E")) return false;
-  return !Number.isFinite(Number(number));
-}
-
-export function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+  return code;
 }

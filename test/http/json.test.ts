@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { isJsonType, maxJsonDepth, parseJson, pollutes } from "../../src/http/json.js";
+import { isJsonType, parseJson } from "../../src/http/json.js";
+import { findForbidden, maxJsonDepth } from "../../src/http/json-scan.js";
 import fc from "../support/properties.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -344,6 +345,74 @@ describe("the checks of a JSON body", () => {
     );
   });
 
+  it("The checks of a JSON body agree with a walk of the value at any place in memory and in a long body", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "\\", '"', "é", "[", "1", "\n", "\u0001"), maxLength: 60 });
+    const { document } = fc.letrec<{ document: unknown }>((tie) => ({
+      document: fc.oneof(
+        { maxDepth: 3 },
+        fc.oneof(text, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger(), fc.boolean()),
+        fc.constantFrom<unknown>("x".repeat(600), "\\".repeat(300), `${"y".repeat(30)}"`, null),
+        fc.array(tie("document"), { maxLength: 4 }),
+        fc.dictionary(fc.oneof(text, fc.constantFrom("__proto__", "constructor", "prototype")), tie("document"), {
+          maxKeys: 4,
+          noNullPrototype: true,
+        }),
+      ),
+    }));
+    fc.assert(
+      fc.property(document, fc.integer({ min: 0, max: 3 }), fc.constantFrom(0, 1, 8), (value, offset, indent) => {
+        const sent = bytes(JSON.stringify([value, "z".repeat(512)], null, indent));
+        const placed = new Uint8Array(sent.length + 8).subarray(offset, offset + sent.length);
+        placed.set(sent);
+        expect(findForbidden(placed)).toBe(pollutes(value) ? "key" : null);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("A JSON number is out of range exactly if JSON.parse makes it infinite", () => {
+    const limit = (2n ** 1024n - 2n ** 970n).toString();
+    const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), maxLength: 30 });
+    const filler = fc.constantFrom("", "0".repeat(300), "9".repeat(200), "0".repeat(500), limit.slice(1));
+    const integer = fc.oneof(
+      fc.constant("0"),
+      fc
+        .tuple(fc.constantFrom("1", "2", "9", "17976931348623157", limit, limit.slice(0, 308)), digits, filler)
+        .map((all) => all.join("")),
+    );
+    const fraction = fc.oneof(
+      fc.constant(""),
+      fc.tuple(filler, digits).map((all) => `.${all.join("")}5`),
+    );
+    const exponent = fc.oneof(
+      fc.constant(""),
+      fc
+        .tuple(
+          fc.constantFrom("e", "E", "e+", "e-"),
+          fc.constantFrom("", "0", "0".repeat(400)),
+          fc.integer({ min: 0, max: 900 }),
+        )
+        .map((all) => all.join("")),
+      fc.constantFrom(`e-${"9".repeat(400)}`, `e${"9".repeat(400)}`, "e308", "e309", "e307", "e-1"),
+    );
+    const sign = fc.constantFrom("", "-");
+    const padding = fc.constantFrom("", "x".repeat(600));
+    fc.assert(
+      fc.property(sign, integer, fraction, exponent, padding, (...[minus, whole, part, power, padded]) => {
+        const number = minus + whole + part + power;
+        const found = Number.isFinite(JSON.parse(number)) ? null : "number";
+        expect([number, findForbidden(bytes(number))]).toEqual([number, found]);
+        expect([number, findForbidden(bytes(`["${padded}",${number},1]`))]).toEqual([number, found]);
+      }),
+      { numRuns: 5000 },
+    );
+    for (const place of [0, 1, 100, 307, 308]) {
+      const below = (BigInt(limit) - 10n ** BigInt(308 - place)).toString();
+      expect(findForbidden(bytes(below))).toBeNull();
+    }
+    expect(findForbidden(bytes(limit))).toBe("number");
+  });
+
   it("The checks of a JSON body take no quadratic time", () => {
     // Quadratic, each of these takes minutes.
     for (const unit of ['"\\\\\\""', '{"a":"[{\\""}', "1e100", '{"constructor":{"a":1}}', `"${"x".repeat(40)}\\""`]) {
@@ -356,3 +425,15 @@ describe("the checks of a JSON body", () => {
     expect(Object.keys(parseJson(bytes(`{${keys.join(",")}}`)) as object)).toHaveLength(100_000);
   });
 });
+
+/** True if an object has a key that would reach a prototype when it is copied or merged. */
+function pollutes(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(pollutes);
+  if (Object.hasOwn(value, "__proto__")) return true;
+  if (Object.hasOwn(value, "constructor")) {
+    const inner: unknown = value.constructor;
+    if (typeof inner === "object" && inner !== null && Object.hasOwn(inner, "prototype")) return true;
+  }
+  return Object.values(value).some(pollutes);
+}

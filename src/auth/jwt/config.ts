@@ -32,6 +32,11 @@ export interface JwtOptions extends KeySources {
   readonly refreshLimit?: number;
   /** Seconds that a token must be old to be refreshed (429). Default 0. */
   readonly refreshAge?: number;
+  /**
+   * Seconds after a refresh in which the same token can be refreshed again; 0 makes each second refresh end the whole
+   * family of tokens. Default 10.
+   */
+  readonly refreshGrace?: number;
   /** Tokens that one subject can refresh within `expiration` seconds, in each process (429). Default 100. */
   readonly maxRefreshes?: number;
   /** The number of verified tokens that are cached; 0 disables the cache. Default 1000. */
@@ -87,6 +92,10 @@ class BaseJwtConfig {
     return this.#given.refreshAge ?? 0;
   }
 
+  get refreshGrace(): number {
+    return this.#given.refreshGrace ?? 10;
+  }
+
   get maxRefreshes(): number {
     return this.#given.maxRefreshes ?? 100;
   }
@@ -106,8 +115,12 @@ export class JwtConfig extends BaseJwtConfig {
   }
 }
 export interface JwtConfig
-  extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit" | "refreshAge" | "maxRefreshes", never> {}
-addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit", "refreshAge", "maxRefreshes"]);
+  extends SnakeMembers<
+    BaseJwtConfig,
+    "keyId" | "refreshLimit" | "refreshAge" | "refreshGrace" | "maxRefreshes",
+    never
+  > {}
+addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit", "refreshAge", "refreshGrace", "maxRefreshes"]);
 
 /** A `typ` in the form used for comparison: RFC 7515 section 4.1.9 allows "application/" to be omitted. */
 export function mediaType(typ: string): string {
@@ -148,6 +161,7 @@ const checks: Checks<JwtOptions> = {
   type: is.text,
   refreshLimit: is.integer(1),
   refreshAge: is.number(0),
+  refreshGrace: is.number(0, 60),
   maxRefreshes: is.integer(1),
   cache: is.integer(0, 1_000_000),
   revocations: (value) =>

@@ -1,4 +1,4 @@
-import { httpError } from "../../errors/http-error.js";
+import { HttpError, httpError } from "../../errors/http-error.js";
 import { Request } from "../../http/request.js";
 import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
@@ -12,6 +12,7 @@ import { bearerToken } from "./bearer.js";
 import { isTimely, type JwtClaims } from "./claims.js";
 import { JwtConfig, type JwtOptions } from "./config.js";
 import { TokenReader } from "./read-token.js";
+import { RefreshGrace } from "./refresh-grace.js";
 import { RefreshQuota } from "./refresh-quota.js";
 import { MemoryRevocations, type RevocationStore } from "./revocations.js";
 import type { VerifiedToken } from "./verified-token.js";
@@ -32,6 +33,7 @@ class BaseJwtAuth extends SchemeAuth {
   readonly #reader: TokenReader;
   readonly #header: string;
   readonly #quota: RefreshQuota;
+  readonly #grace: RefreshGrace;
 
   constructor(config: JwtConfig | EitherSpelling<JwtOptions>) {
     super();
@@ -39,6 +41,7 @@ class BaseJwtAuth extends SchemeAuth {
     this.#reader = new TokenReader(this.#config);
     this.#header = headerOf(this.#config);
     this.#quota = new RefreshQuota(this.#config.maxRefreshes, this.#config.expiration);
+    this.#grace = new RefreshGrace(this.#config.refreshGrace);
     this.revocations = this.#config.revocations ?? new MemoryRevocations();
   }
 
@@ -97,34 +100,54 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   /**
-   * A new token in place of a valid one, which is revoked: it can be refreshed once. If it is used for that again, it was
-   * stolen or its successor was, so all its descendants end. `orig_iat` carries the time of the first token, so that
-   * nobody refreshes for ever, and `token_family` the id of the first token. Throws 429 for a token that is too young, and for a
-   * subject with too many refreshes.
+   * A new token in place of a valid one, which is revoked. Within `refreshGrace` seconds it can be refreshed again, so that a
+   * client can repeat a request that failed. Later that is reuse: the token was stolen or its successor was, so all its
+   * descendants end. `orig_iat` carries the time of the first token, so that nobody refreshes for ever, and `token_family`
+   * the id of the first token. Throws 429 for a token that is too young, and for a subject with too many refreshes.
    */
   async refresh(given: string | Request): Promise<string> {
     const token = tokenOf(given);
     const verified = await this.#read(token);
     const { claims, times, id } = verified;
     const now = Date.now() / 1000;
-    if ((await this.#asked(() => this.revocations.has(id))) !== false) {
+    const used = (await this.#asked(() => this.revocations.has(id))) !== false;
+    if (used && (await this.#asked(() => this.#grace.covers(this.revocations, id, now))) !== true) {
       await this.#endFamily(verified, now);
       throw invalid();
     }
-    unlessRevoked(verified, await this.#familyEnded(verified));
+    unlessRevoked(
+      verified,
+      await (used ? this.#asked(() => this.revocations.has(familyId(verified))) : this.#familyEnded(verified)),
+    );
     const { iat, exp, jti, nbf, ...kept } = claims;
     const began = Number(claims["orig_iat"] ?? iat ?? now);
     // Not `>=`, which is false for NaN.
     if (!(now < began + this.#config.refreshLimit)) throw invalid();
     const tooYoung = Math.ceil(times.iat + this.#config.refreshAge - now);
     if (tooYoung > 0) throw tooManyRequests(tooYoung);
-    const wait = this.#quota.take(claims.sub ?? familyOf(verified), now);
+    const subject = claims.sub ?? familyOf(verified);
+    const wait = this.#quota.take(subject, now);
     if (wait > 0) throw tooManyRequests(wait);
     const next = this.createToken({ ...kept, orig_iat: began, [familyClaim]: familyOf(verified) });
-    // Of two that refresh the same token at once one wins.
-    if (!(await this.#asked(() => this.revocations.add(id, times.exp + this.#config.leeway)))) throw invalid();
+    try {
+      if (!used) await this.#replace(verified, now);
+    } catch (error) {
+      // The request can be repeated as often as the store fails.
+      if (isUnavailable(error)) this.#quota.giveBack(subject);
+      throw error;
+    }
     this.#reader.forget(token);
     return next;
+  }
+
+  /** Revokes a token that is refreshed. Of two that refresh it at the same moment one wins, unless there is a grace. */
+  async #replace(token: VerifiedToken, now: number): Promise<void> {
+    const isLenient = this.#grace.seconds > 0;
+    if (isLenient) await this.#asked(() => this.#grace.begin(this.revocations, token.id, now));
+    const isFirst = await this.#asked(() => this.revocations.add(token.id, token.times.exp + this.#config.leeway));
+    if (isFirst || isLenient) return;
+    await this.#endFamily(token, now);
+    throw invalid();
   }
 
   /** Makes a token worthless before it expires. Throws 401 for what is not a token of ours. */
@@ -134,7 +157,11 @@ class BaseJwtAuth extends SchemeAuth {
     if (verified === null) throw invalid();
     const until = verified.times.exp + this.#config.leeway;
     this.#reader.forget(token);
-    if (until > Date.now() / 1000) await this.#asked(() => this.revocations.add(verified.id, until));
+    const now = Date.now() / 1000;
+    if (until <= now) return;
+    const isFirst = await this.#asked(() => this.revocations.add(verified.id, until));
+    // It has been refreshed: whoever has its successor is logged out too.
+    if (!isFirst) await this.#endFamily(verified, now);
   }
 
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {
@@ -227,6 +254,10 @@ function familyId(token: VerifiedToken): string {
 function tooManyRequests(seconds: number): Error {
   const headers = { "Retry-After": String(seconds) };
   return httpError("TOO_MANY_REQUESTS", undefined, { headers, extensions: { retry_after: seconds } });
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof HttpError && error.status === 503;
 }
 
 function unavailable(cause: unknown): never {

@@ -28,4 +28,10 @@ export class RefreshQuota {
     known.count++;
     return 0;
   }
+
+  /** Takes back one refresh that failed. */
+  giveBack(subject: string): void {
+    const known = this.#counts.get(subject);
+    if (known !== undefined && known.count > 0) known.count--;
+  }
 }

@@ -31,6 +31,8 @@ export interface RoomClient {
   deliver(delivery: Delivery): void;
   /** Messages that the client has not seen are no longer kept. */
   missed(): void;
+  /** Null if the client can take more; otherwise resolves when it can, or when it has ended. */
+  drained(): Promise<void> | null;
 }
 
 export interface BufferLimits {
@@ -48,6 +50,7 @@ export class ClientBuffer<Item> {
   readonly #limits: BufferLimits;
   readonly #items: Waiting<Item>[] = [];
   #size = 0;
+  #draining: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
 
   constructor(limits: BufferLimits) {
     this.#limits = limits;
@@ -70,12 +73,37 @@ export class ClientBuffer<Item> {
   shift(): Item | undefined {
     const first = this.#items.shift();
     if (first !== undefined) this.#size -= first.size;
+    this.#settle();
     return first?.item;
   }
 
   clear(): void {
     this.#items.length = 0;
     this.#size = 0;
+    this.#settle();
+  }
+
+  /** Null if at least half of the buffer is free; otherwise resolves as soon as it is. */
+  drained(): Promise<void> | null {
+    if (this.#isRoomy) return null;
+    if (this.#draining === null) {
+      let resolve = (): void => {};
+      const promise = new Promise<void>((resolved) => {
+        resolve = resolved;
+      });
+      this.#draining = { promise, resolve };
+    }
+    return this.#draining.promise;
+  }
+
+  get #isRoomy(): boolean {
+    return this.#size <= this.#limits.maxBuffered / 2;
+  }
+
+  #settle(): void {
+    if (this.#draining === null || !this.#isRoomy) return;
+    this.#draining.resolve();
+    this.#draining = null;
   }
 }
 

@@ -3,12 +3,16 @@ import type { RoomStore, StoredMessage } from "./store.js";
 
 interface Member {
   readonly client: RoomClient;
-  /** Messages that came while the history was read; null when it was. */
+  /** Messages that came while the client took the history; null when it has all of it. */
   backlog: Delivery[] | null;
+  /** True if there were too many of them. They are fetched from the store. */
+  isBehind: boolean;
 }
 
 /** Messages that are held back while others are fetched. A store that is so slow loses the oldest. */
 const maxHeld = 10_000;
+/** Messages that are held back for one client. */
+const maxBacklog = 100;
 
 /** The clients of this process in one room. */
 export class LocalRoom {
@@ -31,18 +35,39 @@ export class LocalRoom {
     return this.#members.size === 0;
   }
 
-  /** Adds a client, which first gets the messages after an id. Null for none of them. */
+  /**
+   * Adds a client, which first gets the messages after an id, as fast as it takes them. Null for none of them. Resolves when
+   * it has them or has left.
+   */
   async join(id: string, client: RoomClient, after: number | null): Promise<void> {
-    const member: Member = { client, backlog: after === null ? null : [] };
+    const member: Member = { client, backlog: after === null ? null : [], isBehind: false };
     this.#members.set(id, member);
     if (this.watching !== undefined) await this.watching;
-    if (after === null) return;
-    const { messages, isIncomplete } = await this.#store.since(this.name, after);
-    if (isIncomplete) client.missed();
-    for (const message of messages) client.deliver(new Delivery(this.name, message));
-    const last = messages.at(-1)?.id ?? 0;
-    for (const delivery of member.backlog ?? []) if (delivery.id > last) client.deliver(delivery);
-    member.backlog = null;
+    let last = 0;
+    const deliver = async (delivery: Delivery): Promise<void> => {
+      const draining = client.drained();
+      if (draining !== null) await draining;
+      // One that is already gone drops it.
+      client.deliver(delivery);
+      last = delivery.id;
+    };
+    while (member.backlog !== null && this.#members.get(id) === member) {
+      member.backlog = [];
+      member.isBehind = false;
+      const { messages, isIncomplete } = await this.#store.since(this.name, last === 0 ? after! : last);
+      if (isIncomplete) client.missed();
+      for (const message of messages) {
+        if (this.#members.get(id) !== member) return;
+        await deliver(new Delivery(this.name, message));
+      }
+      // The list grows meanwhile.
+      for (let i = 0; i < member.backlog.length; i++) {
+        if (this.#members.get(id) !== member) return;
+        if (member.backlog[i]!.id > last) await deliver(member.backlog[i]!);
+      }
+      // In the turn in which the list had no more: the next message is delivered by `hear`.
+      if (!member.isBehind) member.backlog = null;
+    }
   }
 
   leave(id: string): void {
@@ -58,9 +83,13 @@ export class LocalRoom {
     if (message.id <= this.#lastId) return;
     this.#lastId = message.id;
     const delivery = new Delivery(this.name, message);
-    for (const { client, backlog } of this.#members.values()) {
-      if (backlog === null) client.deliver(delivery);
-      else if (backlog.push(delivery) > maxHeld) backlog.shift();
+    for (const member of this.#members.values()) {
+      if (member.backlog === null) member.client.deliver(delivery);
+      else if (member.isBehind) continue;
+      else if (member.backlog.push(delivery) > maxBacklog) {
+        member.backlog.length = 0;
+        member.isBehind = true;
+      }
     }
   }
 

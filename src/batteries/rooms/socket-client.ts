@@ -30,6 +30,10 @@ export class SocketOutput {
     } else if (!this.#isPumping) void this.#pump();
   }
 
+  drained(): Promise<void> | null {
+    return this.#buffer.drained();
+  }
+
   /** One message at a time, when the system has taken the one before. */
   async #pump(): Promise<void> {
     this.#isPumping = true;
@@ -61,5 +65,9 @@ export class SocketClient implements RoomClient {
 
   missed(): void {
     if (this.#hasEnvelope) this.#output.send(JSON.stringify({ room: this.#room, gap: true }));
+  }
+
+  drained(): Promise<void> | null {
+    return this.#output.drained();
   }
 }

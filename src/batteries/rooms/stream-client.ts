@@ -28,6 +28,10 @@ export class StreamClient implements RoomClient, AsyncIterableIterator<SseEvent>
     this.#push({ event: "gap", data: "" }, 0);
   }
 
+  drained(): Promise<void> | null {
+    return this.#buffer.drained();
+  }
+
   next(): Promise<IteratorResult<SseEvent>> {
     const event = this.#buffer.shift();
     if (event !== undefined) return Promise.resolve({ done: false, value: event });

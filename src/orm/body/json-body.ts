@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { isDeeperThan, maxJsonDepth, mayOverflow, mayPollute, pollutes } from "../../http/json.js";
+import { findForbidden } from "../../http/json-scan.js";
 import { utf8Of } from "../../internal/encoding.js";
 import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
 import type { BodyTraits } from "./refusal.js";
@@ -14,26 +14,30 @@ export interface JsonBody extends BodyTraits {
 export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | undefined {
   if (!isUtf8(bytes)) return undefined;
   const text = utf8Of(bytes);
-  if (isDeeperThan(text, maxJsonDepth)) return undefined;
+  const found = findForbidden(bytes);
+  if (found === "depth" || found === "key") return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (mayPollute(text) && pollutes(value)) return undefined;
   // Half a surrogate pair is not a character, and PostgreSQL does not store it.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value)) return undefined;
   return {
     value,
     exact: exactly && mayLoseDigits(text) ? parseExactly(text) : value,
     nulls: text.includes("\\u0000"),
-    overflow: mayOverflow(text),
+    overflow: found === "number",
   };
 }
 
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isWellFormed(value[i])) return false;
+    return true;
+  }
   return Object.entries(value).every(([key, item]) => key.isWellFormed() && isWellFormed(item));
 }

@@ -33,6 +33,18 @@ async function present(app: App, room: string, count: number): Promise<void> {
 }
 
 describe("a room", () => {
+  it("A room sends an event stream all that it missed in one response, however much more than maxBuffered it is", async () => {
+    const { app, url } = await started({ history: 500, maxBuffered: 2000 });
+    const ids: string[] = [];
+    for (let i = 0; i < 500; i++) ids.push(await app.rooms("lobby").send(`${i} ${"x".repeat(1000)}`));
+    const events = await Events.open(`${url}/events/lobby`, ids[0]);
+    expect((await events.take(499)).map((data) => Number.parseInt(data, 10))).toEqual(
+      ids.slice(1).map((_, i) => i + 1),
+    );
+    await app.rooms("lobby").send("and on");
+    expect(await events.take(1)).toEqual(["and on"]);
+  });
+
   it("A room sends a message to its WebSockets and event streams, and to no other room", async () => {
     const { app, server, url } = await started();
     const [lobby, other] = await Promise.all([

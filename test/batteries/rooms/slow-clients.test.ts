@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Delivery } from "../../../src/batteries/rooms/client.js";
-import { SocketOutput } from "../../../src/batteries/rooms/socket-client.js";
+import { LocalRoom } from "../../../src/batteries/rooms/local-room.js";
+import { MemoryRoomStore } from "../../../src/batteries/rooms/memory-store.js";
+import { SocketClient, SocketOutput } from "../../../src/batteries/rooms/socket-client.js";
 import { StreamClient } from "../../../src/batteries/rooms/stream-client.js";
 
 /** A WebSocket whose peer takes messages when it is told to. */
@@ -82,5 +84,80 @@ describe("an event stream that is slow", () => {
     const ids = [];
     for (let i = 0; i < 5; i++) ids.push((await stream.next()).value?.id);
     expect(ids).toEqual([16, 17, 18, 19, 20]);
+  });
+});
+
+describe("a client that comes back", () => {
+  /** A room with so many messages of 100 characters. */
+  function fullRoom(count: number, history = 10_000): { room: LocalRoom; send: () => number; ids: number[] } {
+    const store = new MemoryRoomStore();
+    const rooms: LocalRoom[] = [];
+    store.open(
+      { history, keepMs: 60_000, maxRooms: 10 },
+      { message: (_, message) => rooms[0]?.hear(message), gap: () => {} },
+    );
+    const send = (): number => store.send("lobby", `"${"x".repeat(100)}"`);
+    const ids = Array.from({ length: count }, send);
+    rooms.push(new LocalRoom("lobby", store));
+    return { room: rooms[0]!, send, ids };
+  }
+
+  it("An event stream gets all that it missed in one connection, as fast as it reads", async () => {
+    const { room, send, ids } = fullRoom(1000);
+    const stream = new StreamClient({ maxBuffered: 1000, onSlow: "disconnect" }, () => {});
+    const joined = room.join("a", stream, ids[0]!);
+    const seen: unknown[] = [];
+    for (let i = 0; i < 999; i++) seen.push((await stream.next()).value?.id);
+    await joined;
+    expect(seen).toEqual(ids.slice(1));
+    const last = send();
+    expect((await stream.next()).value?.id).toBe(last);
+  });
+
+  it("An event stream gets the messages that are sent while it takes what it missed, each once and in order", async () => {
+    const { room, send, ids } = fullRoom(300);
+    const stream = new StreamClient({ maxBuffered: 1000, onSlow: "disconnect" }, () => {});
+    const joined = room.join("a", stream, ids[0]!);
+    const seen: unknown[] = [];
+    const sent = [...ids.slice(1)];
+    while (seen.length < sent.length) {
+      seen.push((await stream.next()).value?.id);
+      // Faster than it reads, and far more than are held back for one client.
+      if (sent.length < 1500) for (let i = 0; i < 3; i++) sent.push(send());
+    }
+    await joined;
+    expect(seen).toEqual(sent);
+  });
+
+  it("An event stream is told of messages that were dropped while it took the others", async () => {
+    const { room, send, ids } = fullRoom(50, 50);
+    const stream = new StreamClient({ maxBuffered: 1000, onSlow: "disconnect" }, () => {});
+    void room.join("a", stream, ids[0]!);
+    await stream.next();
+    for (let i = 0; i < 1000; i++) send();
+    const events: (string | undefined)[] = [];
+    while (!events.includes("gap")) events.push((await stream.next()).value?.event as string | undefined);
+    expect(events.length).toBeLessThan(60);
+  });
+
+  it("A WebSocket gets all that it missed in one connection, as fast as it takes it", async () => {
+    const { room, ids } = fullRoom(200);
+    const socket = new SlowSocket();
+    const output = new SocketOutput(socket, { maxBuffered: 1000, onSlow: "disconnect" });
+    const joined = room.join("a", new SocketClient(output, "lobby", true), ids[0]!);
+    for (let i = 0; i < 250; i++) await socket.take();
+    await joined;
+    expect(socket.closedWith).toEqual([]);
+    expect(socket.sent.map((text) => Number(JSON.parse(text).id))).toEqual(ids.slice(1));
+  });
+
+  it("A client that leaves while it takes what it missed gets no more", async () => {
+    const { room, ids } = fullRoom(200);
+    const stream = new StreamClient({ maxBuffered: 1000, onSlow: "disconnect" }, () => room.leave("a"));
+    const joined = room.join("a", stream, ids[0]!);
+    await stream.next();
+    await stream.return();
+    await joined;
+    expect(room.isEmpty).toBe(true);
   });
 });

@@ -99,6 +99,29 @@ describe("several workers without a key-value store", patient, () => {
     expect(await second.take(1)).toEqual(["missed"]);
   });
 
+  it("Of refreshes of one token in several workers at the same moment one wins, and the family ends without a grace", async () => {
+    for (let round = 0; round < 3; round++) {
+      const authorization = `Bearer ${(await machine.get("/login")).text}`;
+      const refreshed = await Promise.all(
+        Array.from({ length: 6 }, () => machine.get("/refresh-once", { authorization })),
+      );
+      const won = refreshed.filter(({ status }) => status === 200);
+      expect([won.length, count(refreshed, 401)]).toEqual([1, 5]);
+      const successor = { authorization: `Bearer ${won[0]!.text}` };
+      expect(count(await machine.fromAll("/me-once", successor), 200)).toBe(0);
+    }
+  });
+
+  it("A token can be refreshed in several workers at the same moment within the grace", async () => {
+    const authorization = `Bearer ${(await machine.get("/login")).text}`;
+    const refreshed = await Promise.all(Array.from({ length: 6 }, () => machine.get("/refresh", { authorization })));
+    expect(count(refreshed, 200)).toBe(6);
+    expect(count(await machine.fromAll("/me", { authorization }), 200)).toBe(0);
+    for (const { text } of refreshed) {
+      expect((await machine.get("/me", { authorization: `Bearer ${text}` })).status).toBe(200);
+    }
+  });
+
   it("All workers refuse a revoked token", async () => {
     for (let round = 0; round < 5; round++) {
       const authorization = `Bearer ${(await machine.get("/login")).text}`;

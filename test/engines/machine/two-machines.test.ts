@@ -44,6 +44,31 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     await until(async () => (await seen(one)) && (await seen(two)));
   });
 
+  it("Of refreshes of one token in several machines at the same moment one wins, and the family ends without a grace", async () => {
+    for (let round = 0; round < 3; round++) {
+      const authorization = `Bearer ${(await one.get("/login")).text}`;
+      const refreshed = await Promise.all(
+        Array.from({ length: 6 }, (_, i) => (i % 2 ? one : two).get("/refresh-once", { authorization })),
+      );
+      const won = refreshed.filter(({ status }) => status === 200);
+      expect([won.length, count(refreshed, 401)]).toEqual([1, 5]);
+      const successor = { authorization: `Bearer ${won[0]!.text}` };
+      expect(count(await two.fromAll("/me-once", successor), 200)).toBe(0);
+    }
+  });
+
+  it("A token can be refreshed in several machines at the same moment within the grace", async () => {
+    const authorization = `Bearer ${(await one.get("/login")).text}`;
+    const refreshed = await Promise.all(
+      Array.from({ length: 6 }, (_, i) => (i % 2 ? one : two).get("/refresh", { authorization })),
+    );
+    expect(count(refreshed, 200)).toBe(6);
+    expect(count(await one.fromAll("/me", { authorization }), 200)).toBe(0);
+    for (const { text } of refreshed) {
+      expect((await two.get("/me", { authorization: `Bearer ${text}` })).status).toBe(200);
+    }
+  });
+
   it("Both machines refuse a revoked token", async () => {
     for (let round = 0; round < 3; round++) {
       const authorization = `Bearer ${(await one.get("/login")).text}`;

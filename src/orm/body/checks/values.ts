@@ -17,6 +17,10 @@ function unstorable(value: unknown, body: BodyTraits): Refusal | undefined {
  */
 function some(value: unknown, test: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return test(value);
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (some(value[i], test)) return true;
+    return false;
+  }
   return Object.entries(value).some(([key, item]) => test(key) || some(item, test));
 }
 
