@@ -1,3 +1,4 @@
+import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readOptions } from "../../internal/options.js";
 
 /** The options of HTTP/2. */
@@ -24,6 +25,9 @@ export interface Http2Fields {
   readonly maxSessionMemory: number;
 }
 
+/** The options of HTTP/2 as they are given, each in either spelling. */
+export type Http2Options = EitherSpelling<{ readonly [K in keyof Http2Fields]?: Http2Fields[K] | null | undefined }>;
+
 export const defaultHttp2: Http2Fields = {
   maxConcurrentStreams: 128,
   streamWindow: 256 * 1024,
@@ -46,9 +50,21 @@ const checks: Checks<Http2Fields> = {
   maxSessionMemory: is.integer(1, 4096),
 };
 
-/** `true` or an object of options; null for `false`. */
-export function readHttp2(given: unknown): Http2Fields | null {
-  if (given === false) return null;
-  if (given === true) return defaultHttp2;
-  return { ...defaultHttp2, ...readOptions<Http2Fields>("http2", given, checks) };
+/** Checks the options; nothing is filled in yet. */
+export function readHttp2(given: unknown): Partial<Http2Fields> {
+  return readOptions<Http2Fields>("http2", given, checks);
+}
+
+/**
+ * Command line over options over environment. A switch leaves the options as they are. Null if HTTP/2 is off, which is the
+ * default.
+ */
+export function planHttp2(
+  commandLine: unknown,
+  options: boolean | Partial<Http2Fields> | undefined,
+  environment: unknown,
+): Http2Fields | null {
+  const isOn = commandLine ?? (options === undefined ? environment : options !== false);
+  if (isOn !== true) return null;
+  return typeof options === "object" ? { ...defaultHttp2, ...options } : defaultHttp2;
 }
