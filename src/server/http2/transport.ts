@@ -56,8 +56,7 @@ class Http2Transport implements Transport, ConnectionHost {
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    // The limit on connections is one for both protocols, and so is that on the memory for bodies.
-    this.#http1 = createNetTransport(dispatch, { ...options, maxConnections: 0, bodyMemory: this.bodyMemory });
+    this.#http1 = createNetTransport(dispatch, { ...options, outer: this });
     this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
   }
 
@@ -99,17 +98,15 @@ class Http2Transport implements Transport, ConnectionHost {
     this.#draining = true;
     this.#server?.close();
     for (const connection of this.#open) connection.announceEnd();
+    void this.#http1.drain();
     const grace = setTimeout(() => {
       for (const socket of this.#unknown.keys()) socket.destroy();
       for (const connection of this.#open) connection.close();
-      // Connections that were accepted just now have had the time to say what they speak.
-      http1 ??= this.#http1.drain();
     }, firstRequestGrace);
     grace.unref();
-    let http1 = this.#unknown.size === 0 ? this.#http1.drain() : null;
     while (this.#unknown.size > 0 || this.#open.size > 0) await this.#change();
-    http1 ??= this.#http1.drain();
-    await http1;
+    // Once more: a connection that was accepted just now may have turned out to speak HTTP/1.1.
+    await this.#http1.drain();
     clearTimeout(grace);
     this.clock.stop();
   }
