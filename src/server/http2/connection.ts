@@ -237,7 +237,8 @@ export class Http2Connection implements ExchangeOwner {
 
   #calmDown(reason: Http2Abuse): void {
     this.#host.abused(reason);
-    this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+    // Node ignores the code where there is no error.
+    this.#session.destroy(new Error(reason), NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 
