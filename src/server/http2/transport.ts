@@ -34,6 +34,7 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly limits: TransportOptions;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
+  draining = false;
   /** Serves the connections that speak HTTP/1.1. */
   readonly #http1: Transport;
   /** Makes sessions of connections; never listens itself. */
@@ -44,7 +45,6 @@ class Http2Transport implements Transport, ConnectionHost {
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Socket>();
   #server: Server | null = null;
-  #draining = false;
   #lastTick = performance.now();
   #whenChanged: (() => void) | null = null;
 
@@ -82,7 +82,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   accept(socket: Duplex): void {
     const { maxConnections } = this.limits;
-    if (this.#draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+    if (this.draining || (maxConnections > 0 && this.connections >= maxConnections)) {
       socket.on("error", ignore);
       socket.destroy();
       return;
@@ -95,13 +95,13 @@ class Http2Transport implements Transport, ConnectionHost {
   }
 
   async drain(): Promise<void> {
-    this.#draining = true;
+    this.draining = true;
     this.#server?.close();
-    for (const connection of this.#open) connection.announceEnd();
+    for (const connection of this.#open) connection.drain(false);
     void this.#http1.drain();
     const grace = setTimeout(() => {
       for (const socket of this.#unknown.keys()) socket.destroy();
-      for (const connection of this.#open) connection.close();
+      for (const connection of this.#open) connection.drain();
     }, firstRequestGrace);
     grace.unref();
     while (this.#unknown.size > 0 || this.#open.size > 0) await this.#change();
@@ -112,7 +112,7 @@ class Http2Transport implements Transport, ConnectionHost {
   }
 
   destroy(): void {
-    this.#draining = true;
+    this.draining = true;
     this.#server?.close();
     this.#http1.destroy();
     for (const connection of this.#open) connection.destroy();
@@ -157,7 +157,6 @@ class Http2Transport implements Transport, ConnectionHost {
   #acceptHttp2(socket: Duplex): void {
     this.#sessions.once("session", (session: ServerHttp2Session) => {
       this.#open.add(new Http2Connection(this, session, socket));
-      if (this.#draining) session.goaway();
     });
     this.#sessions.emit("connection", socket);
   }

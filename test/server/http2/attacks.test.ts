@@ -15,6 +15,7 @@ import {
   GOAWAY,
   get,
   HEADERS,
+  INTERNAL_ERROR,
   PING,
   PRIORITY,
   RST_STREAM,
@@ -226,8 +227,8 @@ describe("a client that does not take its responses", () => {
     });
     const client = await FrameClient.open(address, [[4, 0]]);
     client.send(get(1), get(3), get(5));
-    expect(await client.ended(1)).toBe(CANCEL);
-    expect(await client.ended(5)).toBe(CANCEL);
+    expect(await client.ended(1)).toBe(INTERNAL_ERROR);
+    expect(await client.ended(5)).toBe(INTERNAL_ERROR);
     client.send(get(7, "/none"));
     expect(await client.ended(7)).toBe(0);
   });
@@ -246,7 +247,7 @@ describe("a client that does not take its responses", () => {
     const client = await FrameClient.open(address, [[4, 0]]);
     client.send(get(1));
     const drip = setInterval(() => client.send(frame(WINDOW_UPDATE, 0, 1, uint32(1))), 20);
-    expect(await client.ended(1)).toBe(CANCEL);
+    expect(await client.ended(1)).toBe(INTERNAL_ERROR);
     clearInterval(drip);
   });
 

@@ -19,7 +19,7 @@ export const END_HEADERS = 4;
 
 export const ENHANCE_YOUR_CALM = 11;
 export const CANCEL = 8;
-export const REFUSED_STREAM = 7;
+export const INTERNAL_ERROR = 2;
 
 export const preface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
