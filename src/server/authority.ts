@@ -10,9 +10,14 @@ const absoluteTarget = /^(https?):\/\/([^/?]+)(.*)$/is;
 export function originForm(target: string, host: string | undefined): string | null {
   const [, scheme, authority, rest] = absoluteTarget.exec(target) ?? [];
   if (scheme === undefined || authority === undefined || rest === undefined || host === undefined) return null;
-  const port = defaultPorts[scheme.toLowerCase()]!;
-  if (withoutPort(authority, port) !== withoutPort(host, port)) return null;
+  if (!isSameAuthority(authority, host, scheme)) return null;
   return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/** True if both name the same host and port. `scheme` is http or https. */
+export function isSameAuthority(one: string, other: string, scheme: string): boolean {
+  const port = defaultPorts[scheme.toLowerCase()]!;
+  return withoutPort(one, port) === withoutPort(other, port);
 }
 
 /** The authority in lower case, without this port or an empty one. */

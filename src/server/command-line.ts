@@ -1,6 +1,7 @@
 import { type Check, is } from "../internal/options.js";
 import { closest } from "../internal/suggest.js";
 import { ValueError } from "../internal/value-error.js";
+import type { Http2Options } from "./http2/fields.js";
 
 /** The options that the command line and the environment can steer. */
 export interface Steering {
@@ -11,6 +12,8 @@ export interface Steering {
   readonly reload: boolean;
   readonly workers: number;
   readonly logs: boolean;
+  /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. */
+  readonly http2: boolean | Http2Options;
 }
 
 export const steeringChecks: { readonly [K in keyof Steering]: Check } = {
@@ -21,6 +24,7 @@ export const steeringChecks: { readonly [K in keyof Steering]: Check } = {
   reload: is.boolean,
   workers: is.integer(1, 1024),
   logs: is.boolean,
+  http2: is.either(is.boolean, is.object),
 };
 
 export interface CommandLine {
@@ -38,7 +42,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   for (let i = 0; i < args.length; i++) {
     const argument = args[i]!;
     if (argument === "--") break;
-    const [, negation, name, attached] = /^--(no-)?([a-z]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    const [, negation, name, attached] = /^--(no-)?([a-z]+2?)(?:=(.*))?$/s.exec(argument) ?? [];
     if (name === undefined) continue;
     if (name === "help" && !negation && attached === undefined) help = true;
     else if (isSwitch(name)) options[name] = switchValue(argument, attached) !== Boolean(negation);
@@ -56,7 +60,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { options, help, doubts };
 }
 
-const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "help"];
+const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "http2", "help"];
 
 /** A value given as text, for one of the options that take one; an error names `source`. */
 export function readText(source: string, name: keyof Steering, text: string): string | number {
@@ -81,11 +85,12 @@ export const usage = `Arguments of the server:
   --reload             restart when a source file changes
   --workers NUMBER     processes that serve (one per CPU in production, else 1)
   --no-logs, --logs    request logging (on in debug mode)
+  --http2, --no-http2  HTTP/2 beside HTTP/1.1 on the same port (off)
   --help               show this text
 `;
 
-function isSwitch(name: string): name is "debug" | "reload" | "logs" {
-  return name === "debug" || name === "reload" || name === "logs";
+function isSwitch(name: string): name is "debug" | "reload" | "logs" | "http2" {
+  return name === "debug" || name === "reload" || name === "logs" || name === "http2";
 }
 
 function isSetting(name: string): name is "host" | "port" | "env" | "workers" {

@@ -20,7 +20,7 @@ export function readEnvironment(variables: Environment): Partial<Steering> {
     const text = variables[variable];
     if (text && !isServiceLink(text)) options[name] = readText(variable, name, text);
   }
-  for (const name of ["debug", "reload", "logs"] as const) {
+  for (const name of ["debug", "reload", "logs", "http2"] as const) {
     const variable = `STOA_${name.toUpperCase()}`;
     const text = variables[variable];
     if (!text) continue;

@@ -40,6 +40,11 @@ export class Refusals {
     });
   }
 
+  /** Counts a connection that was ended because its client abuses HTTP/2. There are few codes. */
+  addConnection(code: string): void {
+    this.#note(code, "a connection was ended because its client abuses HTTP/2", {});
+  }
+
   #note(code: string, text: string, fields: Readonly<Record<string, unknown>>): void {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
     const now = this.#now();

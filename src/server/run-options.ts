@@ -3,6 +3,7 @@ import { nodeOs } from "../internal/node-modules.js";
 import { type Checks, is, isPlainObject, readOptions } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { type Steering, steeringChecks } from "./command-line.js";
+import { type Http2Fields, planHttp2, readHttp2 } from "./http2/fields.js";
 import type { RunSettings } from "./run-target.js";
 import { readTls, type TlsFields } from "./tls/fields.js";
 import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";
@@ -45,6 +46,7 @@ export interface RunPlan {
   readonly reload: boolean;
   readonly transport: "net" | "node";
   readonly tls: TlsFields | null;
+  readonly http2: Http2Fields | null;
   readonly limits: ServerLimits;
   readonly shutdownTimeout: number;
   readonly stuckTimeout: number;
@@ -57,7 +59,11 @@ export function readRunOptions(options: RunOptions | undefined): Partial<RunFiel
   if (!isPlainObject(options)) return readOptions("run()", options, checks);
   const given = Object.entries(options).filter(([, value]) => value !== null);
   const fields = readOptions<RunFields>("run()", Object.fromEntries(given), checks);
-  return fields.tls === undefined ? fields : { ...fields, tls: readTls(fields.tls) };
+  return {
+    ...fields,
+    ...(fields.tls !== undefined && { tls: readTls(fields.tls) }),
+    ...(typeof fields.http2 === "object" && { http2: readHttp2(fields.http2) }),
+  };
 }
 
 /** Command line over options over environment over the contract's defaults. */
@@ -77,6 +83,10 @@ export function planRun(
     ? (given.workers ?? (env === "production" && !debug ? nodeOs().availableParallelism() : 1))
     : 1;
   const host = given.host ?? "127.0.0.1";
+  const http2 = planHttp2(commandLine.http2, options.http2 as boolean | Partial<Http2Fields>, environment.http2);
+  if (http2 !== null && given.transport === "node") {
+    throw new ValueError('http2 cannot be used with `transport: "node"`, which speaks HTTP/1.1 only');
+  }
   const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
   return {
     settings: {
@@ -96,6 +106,7 @@ export function planRun(
     reload,
     transport: given.transport ?? "net",
     tls: given.tls ?? null,
+    http2,
     limits: limitsOf(given),
     shutdownTimeout: given.shutdownTimeout ?? 10,
     stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),

@@ -1,3 +1,4 @@
+import { http2Streams } from "./http2/streams.js";
 import { createNetTransport } from "./net/transport.js";
 import { handshakeFailed, Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
@@ -19,7 +20,7 @@ export interface Service {
 /** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
   const keeper = plan.tls && new (await import("./tls/keeper.js")).TlsKeeper(plan.tls, target.logger);
-  const createTransport = plan.transport === "node" ? await loadNodeTransport() : createNetTransport;
+  const createTransport = await transportOf(plan);
   target.configure(plan.settings);
   await target.start();
   const refusals = new Refusals(target);
@@ -36,6 +37,11 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
       refusals.add(error);
       target.refused?.(error.code);
     },
+    onAbuse: (code) => {
+      refusals.addConnection(code);
+      target.refused?.(code);
+    },
+    ...(plan.http2 !== null && { http2: plan.http2, http2Streams: http2Streams(target) }),
   });
   try {
     const address = await transport.listen(plan.address);
@@ -56,8 +62,9 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   }
 }
 
-async function loadNodeTransport(): Promise<TransportFactory> {
-  return (await import("./node/transport.js")).createNodeTransport;
+async function transportOf(plan: RunPlan): Promise<TransportFactory> {
+  if (plan.http2 !== null) return (await import("./http2/transport.js")).createHttp2Transport;
+  return plan.transport === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }
 
 async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {

@@ -3,6 +3,9 @@ import type { TlsOptions, Server as TlsServer } from "node:tls";
 import type { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
+import type { BodyMemory } from "./body/body-memory.js";
+import type { Http2Fields } from "./http2/fields.js";
+import type { Http2StreamHandlers } from "./http2/streams.js";
 
 /**
  * The application, as a transport sees it. The response comes at once if nothing had to wait. The function never throws
@@ -59,6 +62,14 @@ export interface TransportOptions extends ServerLimits {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called for each request that is refused before the application sees it, or in place of its response. */
   readonly onRefusal?: ((error: HttpError) => void) | undefined;
+  /** Called with a code for each connection that is ended because its client abuses HTTP/2. */
+  readonly onAbuse?: ((code: string) => void) | undefined;
+  /** The options of HTTP/2. */
+  readonly http2?: Http2Fields | undefined;
+  /** Handles streams of HTTP/2 that belong to another protocol. */
+  readonly http2Streams?: Http2StreamHandlers | undefined;
+  /** The memory for bodies that two transports have in common. Default: one of its own, of `maxBodyMemory`. */
+  readonly bodyMemory?: BodyMemory | undefined;
 }
 
 export interface ListenAddress {

@@ -47,7 +47,7 @@ class NetTransport implements Transport, ConnectionHost {
     this.dispatch = dispatch;
     this.#options = options;
     this.parser = new HeadParser(options);
-    this.bodyMemory = new BodyMemory(options.maxBodyMemory);
+    this.bodyMemory = options.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
   }

@@ -1,0 +1,251 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Duplex } from "node:stream";
+import { type HttpError, httpError } from "../../errors/http-error.js";
+import { clientCertificateOf } from "../../http/client-certificate.js";
+import type { BodyMemory } from "../body/body-memory.js";
+import type { Clock } from "../clock.js";
+import type { Deadlines } from "../net/deadlines.js";
+import type { Dispatch } from "../transport.js";
+import { abuseOf, type Http2Abuse } from "./abuse.js";
+import { Budget } from "./budget.js";
+import { checkRequest, type HeadLimits } from "./checks.js";
+import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
+import type { Http2Fields } from "./fields.js";
+import { HeadWatch } from "./head-watch.js";
+import type { Http2Peer } from "./source.js";
+import type { Http2StreamHandlers } from "./streams.js";
+import { TakenStream } from "./taken-stream.js";
+import { TrafficWatch } from "./traffic-watch.js";
+
+/** The parts that the connections of one server share. */
+export interface ConnectionHost {
+  readonly dispatch: Dispatch;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly bodyMemory: BodyMemory;
+  readonly limits: HeadLimits;
+  readonly fields: Http2Fields;
+  readonly handlers: Http2StreamHandlers | null;
+  report(error: unknown): void;
+  refused(error: HttpError): void;
+  /** A connection is ended because of what its client does. */
+  abused(reason: Http2Abuse): void;
+  /** The socket of the connection is closed. */
+  left(connection: Http2Connection): void;
+}
+
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+const largestStreamId = 2 ** 31 - 1;
+/** Beyond this id a connection takes its last streams: the client then opens another one before it has no ids left. */
+const lastStreamId = largestStreamId - 2 * 1024;
+
+/** One client's connection that speaks HTTP/2: its streams, their deadlines, and the limits on what the client sends. */
+export class Http2Connection implements ExchangeOwner {
+  readonly peer: Http2Peer;
+  readonly socket: Duplex;
+  readonly #host: ConnectionHost;
+  readonly #session: ServerHttp2Session;
+  readonly #streams = new Set<Http2Exchange | TakenStream>();
+  readonly #resets: Budget;
+  readonly #control: Budget;
+  readonly #traffic: TrafficWatch;
+  readonly #heads: HeadWatch;
+  /** Handlers that have not responded, those of cancelled streams included. */
+  #running = 0;
+  /** Streams that other protocols have taken. */
+  #taken = 0;
+  /** The client has sent its settings: it speaks HTTP/2. */
+  #ready = false;
+  /** The tick since which there is no stream. */
+  #idleSince: number;
+  #closingSince: number | null = null;
+
+  constructor(host: ConnectionHost, session: ServerHttp2Session, socket: Duplex) {
+    const { maxResets, maxControlFrames, connectionWindow } = host.fields;
+    this.#host = host;
+    this.#session = session;
+    this.socket = socket;
+    this.peer = {
+      remoteAddress: (socket as { remoteAddress?: string }).remoteAddress ?? "",
+      secure: (socket as { encrypted?: boolean }).encrypted === true,
+      socket,
+    };
+    this.#resets = new Budget(maxResets);
+    this.#control = new Budget(maxControlFrames);
+    this.#traffic = new TrafficWatch(socket);
+    this.#heads = new HeadWatch(session);
+    this.#idleSince = host.clock.tick;
+    session.setLocalWindowSize(connectionWindow);
+    // The declarations of Node lack the last argument.
+    const opened = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: string[] = []): void =>
+      this.#opened(stream, headers, flags, raw);
+    session.on("stream", opened);
+    const control = (): void => this.#spend(this.#control, "HTTP2_CONTROL_FLOOD");
+    session.on("ping", control);
+    session.on("priority", control);
+    session.on("remoteSettings", () => {
+      this.#ready = true;
+      control();
+    });
+    session.on("error", (error) => {
+      const reason = abuseOf(error);
+      if (reason !== undefined) host.abused(reason);
+    });
+    socket.on("error", ignore);
+    socket.on("close", () => host.left(this));
+  }
+
+  get dispatch(): Dispatch {
+    return this.#host.dispatch;
+  }
+
+  get bodyMemory(): BodyMemory {
+    return this.#host.bodyMemory;
+  }
+
+  // Called by the server.
+
+  /** Called at every tick, with the seconds since the last one. */
+  checkDeadlines(seconds: number): void {
+    const { clock, deadlines } = this.#host;
+    if (this.#session.destroyed || (this.#session.closed && this.#streams.size === 0)) {
+      this.#closingSince ??= clock.tick;
+      if (clock.tick - this.#closingSince > deadlines.linger) this.socket.destroy();
+      return;
+    }
+    this.#resets.refill(seconds);
+    this.#control.refill(seconds);
+    const quiet = this.#traffic.look(seconds, this.#taken > 0);
+    if (this.#traffic.isFlood) {
+      this.#calmDown("HTTP2_FRAME_FLOOD");
+      return;
+    }
+    for (const stream of this.#streams) {
+      if (!stream.checkDeadlines(deadlines, quiet)) {
+        this.destroy();
+        return;
+      }
+    }
+    const waited = clock.tick - this.#idleSince;
+    if (!this.#ready && waited > deadlines.head) this.destroy();
+    else if (this.#heads.isLate(deadlines.head)) this.#late();
+    else if (this.#streams.size === 0 && waited > deadlines.keepAlive) this.close();
+  }
+
+  /** The server drains: the client learns that it should open no further streams. Those on their way are still served. */
+  announceEnd(): void {
+    if (!this.#session.destroyed && !this.#session.closed) this.#session.goaway(NGHTTP2_NO_ERROR, largestStreamId);
+  }
+
+  /** Takes no further streams, and ends with the last one that is open. */
+  close(): void {
+    if (!this.#session.destroyed) this.#session.close();
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+    this.socket.destroy();
+  }
+
+  // Called by exchanges.
+
+  report(error: unknown): void {
+    this.#host.report(error);
+  }
+
+  refused(error: HttpError): void {
+    this.#host.refused(error);
+  }
+
+  received(bytes: number): void {
+    this.#traffic.used(bytes);
+  }
+
+  settled(): void {
+    this.#running--;
+  }
+
+  makeLast(): void {
+    this.close();
+  }
+
+  over(stream: Http2Exchange | TakenStream, broken: boolean): void {
+    this.#streams.delete(stream);
+    if (stream instanceof TakenStream) this.#taken--;
+    if (this.#streams.size === 0) this.#idleSince = this.#host.clock.tick;
+    if (broken) this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
+  }
+
+  #opened(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+    const { limits, fields, handlers } = this.#host;
+    const id = stream.id ?? 0;
+    this.#heads.completed(id);
+    this.#traffic.used(sizeOf(raw));
+    if (id > lastStreamId) this.close();
+    // The client has cancelled it in the same packet: no handler starts.
+    if (stream.destroyed || stream.closed) {
+      stream.on("error", ignore);
+      this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
+      return;
+    }
+    // Handlers of cancelled streams may still run: a client that cancels cannot have more of them than one that waits.
+    if (this.#running >= fields.maxConcurrentStreams) {
+      stream.on("error", ignore);
+      stream.close(NGHTTP2_REFUSED_STREAM);
+      this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
+      return;
+    }
+    try {
+      if (handlers?.offer(stream, headers, () => ({ ...this.#streamPeer(), rawHeaders: raw })) === true) {
+        this.#taken++;
+        this.#streams.add(new TakenStream(this, stream));
+        return;
+      }
+    } catch (error) {
+      this.report(error);
+      stream.on("error", ignore);
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      return;
+    }
+    const exchange = new Http2Exchange(this, stream);
+    this.#streams.add(exchange);
+    const head = checkRequest(headers, raw, limits);
+    if (typeof head === "string") {
+      exchange.refuse(httpError(head));
+      return;
+    }
+    const length = Number(headers["content-length"] ?? -1);
+    const hasBody = (flags & NGHTTP2_FLAG_END_STREAM) === 0;
+    this.#running++;
+    exchange.run(head, raw, hasBody ? length : null, headers.expect !== undefined);
+  }
+
+  #streamPeer() {
+    const { remoteAddress, secure, socket } = this.peer;
+    return { remoteAddress, secure, clientCertificate: clientCertificateOf(socket) };
+  }
+
+  #spend(budget: Budget, reason: Http2Abuse): void {
+    if (!budget.spend() && !this.#session.destroyed) this.#calmDown(reason);
+  }
+
+  /** A head is not complete in time. No response can be given to it. */
+  #late(): void {
+    this.refused(httpError("REQUEST_TIMEOUT"));
+    this.destroy();
+  }
+
+  #calmDown(reason: Http2Abuse): void {
+    this.#host.abused(reason);
+    this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}
+
+/** The bytes that a head would take uncompressed, with its frame. */
+function sizeOf(raw: readonly string[]): number {
+  let size = 64;
+  for (const text of raw) size += text.length + 2;
+  return size;
+}
+
+function ignore(): void {}

@@ -1,0 +1,293 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
+import { failureResponse } from "../../error-pages/failure.js";
+import { problemResponse } from "../../error-pages/problem.js";
+import { type HttpError, httpError } from "../../errors/http-error.js";
+import { reportBrokenBody } from "../../http/aborted.js";
+import { Request } from "../../http/request.js";
+import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import { isBodiless } from "../../http/status.js";
+import { isPromise } from "../../internal/is-promise.js";
+import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
+import type { BodyMemory } from "../body/body-memory.js";
+import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import { clientLeft } from "../client-left.js";
+import type { Deadlines } from "../net/deadlines.js";
+import type { Dispatch } from "../transport.js";
+import { responseFields } from "./response-fields.js";
+import { type Http2Peer, Http2RequestSource, type Http2Target } from "./source.js";
+import { StreamWatch } from "./stream-watch.js";
+
+/** The connection, as far as an exchange uses it. */
+export interface ExchangeOwner {
+  readonly dispatch: Dispatch;
+  readonly bodyMemory: BodyMemory;
+  readonly peer: Http2Peer;
+  report(error: unknown): void;
+  /** A request is refused by the transport itself. */
+  refused(error: HttpError): void;
+  /** Bytes of a body have arrived. */
+  received(bytes: number): void;
+  /** The application has responded: the handler is over. */
+  settled(): void;
+  /** The stream is closed. `broken` is true if the client has cancelled it, or has sent what is not valid on it. */
+  over(exchange: Http2Exchange, broken: boolean): void;
+  /** No further stream is taken from this connection. */
+  makeLast(): void;
+}
+
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+/** The rest of an unwanted body, up to which it is read and dropped. */
+const maxDiscard = 64 * 1024;
+/** A larger body is sent in slices: only they show that the client takes it. */
+const maxWhole = 64 * 1024;
+
+/** One request of HTTP/2 and its response. */
+export class Http2Exchange implements BodyHost, SenderHost {
+  readonly stream: ServerHttp2Stream;
+  readonly #owner: ExchangeOwner;
+  readonly #watch: StreamWatch;
+  #body: BodyBuffer | null = null;
+  #request: Request | null = null;
+  #awaitsContinue = false;
+  #responded = false;
+  #settled = true;
+  #over = false;
+  /** We have closed the stream before its end. */
+  #cut = false;
+  #sender: BodySender | null = null;
+  #paused = false;
+  /** The bytes that had arrived when the body last made progress. */
+  #seen = 0;
+  #quietTicks = 0;
+  /** Ticks since a handler began to read the body. */
+  #readTicks = 0;
+
+  constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
+    this.#owner = owner;
+    this.stream = stream;
+    this.#watch = new StreamWatch(stream);
+    stream.on("error", ignore);
+    stream.on("close", () => this.#closed());
+  }
+
+  get bodyMemory(): BodyMemory {
+    return this.#owner.bodyMemory;
+  }
+
+  /** True if the body is still arriving. */
+  get receiving(): boolean {
+    return this.#body !== null && !this.#body.complete;
+  }
+
+  /** `length` is the Content-Length; -1 for a body without one, and null for a request without a body. */
+  run(head: Http2Target, raw: readonly string[], length: number | null, expectsContinue: boolean): void {
+    if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
+    this.#awaitsContinue = expectsContinue && length !== null;
+    const request = new Request(new Http2RequestSource(this.#owner.peer, head, raw, this.#body));
+    this.#request = request;
+    this.#settled = false;
+    try {
+      const result = this.#owner.dispatch(request);
+      if (isPromise<Response>(result)) {
+        result.then(
+          (response) => this.#settle(response),
+          (error: unknown) => this.#fail(error),
+        );
+      } else {
+        this.#settle(result);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Responds with an error of the transport's own; a response of the application is ignored. */
+  refuse(error: HttpError): void {
+    this.#owner.refused(error);
+    this.respond(problemResponse(error));
+    this.#request?.abort(error);
+  }
+
+  /** Closes the stream before its end. */
+  cut(code: number = NGHTTP2_CANCEL): void {
+    this.#cut = true;
+    this.stream.close(code);
+  }
+
+  /** Called at every tick: false if the client does not even let the stream be closed. */
+  checkDeadlines(deadlines: Deadlines, quiet: boolean): boolean {
+    if (this.#cut) return ++this.#quietTicks <= deadlines.linger;
+    const ended = this.stream.writableEnded && !this.receiving;
+    if (this.#watch.isStalled(deadlines.write, ended, quiet)) {
+      this.#quietTicks = 0;
+      this.cut();
+    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(deadlines)) {
+      this.#quietTicks = 0;
+      if (this.#responded) this.cut(NGHTTP2_NO_ERROR);
+      else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
+    }
+    return true;
+  }
+
+  bodyWanted(): void {
+    this.#readTicks = 0;
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    if (!this.#responded && !this.stream.closed) this.stream.additionalHeaders({ ":status": 100 });
+  }
+
+  bodyDrained(): void {
+    if (!this.#paused || this.#body?.full) return;
+    this.#paused = false;
+    this.stream.resume();
+  }
+
+  bodySent(): void {
+    this.#sender = null;
+    this.#end();
+  }
+
+  bodyFailed(error: unknown): void {
+    this.#sender = null;
+    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
+    this.cut(NGHTTP2_INTERNAL_ERROR);
+  }
+
+  respond(response: Response): void {
+    if (this.#responded || this.stream.destroyed || this.stream.closed) {
+      discardBody(response);
+      return;
+    }
+    this.#responded = true;
+    try {
+      this.#send(response);
+    } catch (error) {
+      discardBody(response);
+      this.#owner.report(error);
+      if (this.stream.headersSent) this.cut(NGHTTP2_INTERNAL_ERROR);
+      else this.#send(failureResponse());
+    }
+  }
+
+  #send(response: Response): void {
+    const { stream } = this;
+    const { body, status } = response;
+    if (status < 200) throw new Error(`status ${status} cannot end an exchange`);
+    const isHead = this.#request?.method === "HEAD";
+    const { headers, length, close } = responseFields(response);
+    const size = isBodiless(status) ? (status === 304 ? length : -1) : sizeOf(body, isHead, length);
+    if (size >= 0) headers["content-length"] = size;
+    if (isHead || isBodiless(status) || body === null || size === 0) {
+      stream.respond(headers, { endStream: true });
+      discardBody(response);
+      this.#end(false);
+    } else if (typeof body === "string" || body instanceof Uint8Array) {
+      stream.respond(headers);
+      if (size > maxWhole) this.#sendInParts(new LargeBodySender(stream, this, "", body, body.length === size));
+      else this.#end(true, body);
+    } else {
+      // A stream that is in use already throws here, before the head is sent: another response can still be sent.
+      const framing = length === -1 ? "close" : "length";
+      const sender = new StreamSender(stream, this, "", body as BodyStream, framing, length);
+      stream.respond(headers);
+      this.#sendInParts(sender);
+    }
+    if (close) this.#owner.makeLast();
+  }
+
+  #sendInParts(sender: BodySender): void {
+    this.#sender = sender;
+    this.stream.on("drain", () => {
+      this.#watch.progressed();
+      this.#sender?.drained();
+    });
+    sender.start();
+  }
+
+  /** Ends the response. The rest of a body that is not read is dropped if it is short, else the client is told to stop. */
+  #end(open = true, last?: string | Uint8Array): void {
+    const { stream } = this;
+    const body = this.#body;
+    if (open) {
+      if (last === undefined) stream.end();
+      else stream.end(last);
+    }
+    if (body === null || body.complete) return;
+    const isLong = body.left > maxDiscard || this.#awaitsContinue;
+    body.drop();
+    // RFC 9113 section 8.1: after the whole response, without an error.
+    if (isLong) this.cut(NGHTTP2_NO_ERROR);
+  }
+
+  #listen(body: BodyBuffer): void {
+    const { stream } = this;
+    this.#body = body;
+    stream.on("data", (piece: Buffer) => {
+      this.#owner.received(piece.length);
+      body.add(piece);
+      if (!body.full) return;
+      this.#paused = true;
+      stream.pause();
+    });
+    stream.on("end", () => {
+      // The stream ends in this way too when the client has cancelled it.
+      if (stream.aborted || stream.rstCode !== NGHTTP2_NO_ERROR) this.#lost();
+      else body.finish();
+    });
+    stream.on("aborted", () => this.#lost());
+  }
+
+  #lost(): void {
+    if (this.receiving) this.#body?.fail(httpError("INCOMPLETE_BODY"));
+    if (!this.#cut) this.#request?.abort(clientLeft());
+  }
+
+  /** The rest of the body cannot be had: a handler that reads it gets the error, else the request is refused here. */
+  #bodyBroken(error: HttpError): void {
+    this.#body?.fail(error);
+    if (!this.#responded && !this.#body?.engaged) this.refuse(error);
+  }
+
+  #closed(): void {
+    const { stream } = this;
+    const complete = this.#responded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR;
+    this.#over = true;
+    this.#owner.over(this, !complete && !this.#cut);
+    if (!complete) {
+      this.#responded = true;
+      this.#sender?.cancel();
+      if (this.receiving) this.#body?.fail(httpError("INCOMPLETE_BODY"));
+      this.#request?.abort(clientLeft());
+    }
+    if (this.#settled) this.#request?.finish();
+  }
+
+  #fail(error: unknown): void {
+    this.#owner.report(error);
+    this.#settle(failureResponse());
+  }
+
+  #settle(response: Response): void {
+    this.#settled = true;
+    this.#owner.settled();
+    this.respond(response);
+    if (this.#over) this.#request?.finish();
+  }
+
+  #isLate(deadlines: Deadlines): boolean {
+    const body = this.#body!;
+    if (body.isBuffered && ++this.#readTicks > deadlines.bodyTotal) return true;
+    if (body.arrived - this.#seen < bodyProgress) return ++this.#quietTicks > deadlines.body;
+    this.#seen = body.arrived;
+    this.#quietTicks = 0;
+    return false;
+  }
+}
+
+function sizeOf(body: Response["body"], isHead: boolean, declared: number): number {
+  if (body === null) return isHead && declared !== -1 ? declared : 0;
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : declared;
+}
+
+function ignore(): void {}

@@ -1,0 +1,79 @@
+import { type ClientCertificate, clientCertificateOf } from "../../http/client-certificate.js";
+import type { IncomingBody, RequestSource } from "../../http/source.js";
+
+/** The connection of a stream, as far as a request needs to know it. */
+export interface Http2Peer {
+  readonly remoteAddress: string;
+  readonly secure: boolean;
+  readonly socket: object;
+}
+
+/** The parts of a request that its pseudo-header fields name. */
+export interface Http2Target {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly authority: string;
+}
+
+/** A request of HTTP/2. Its fields read as those of HTTP/1.1 do: `:authority` is the Host field. */
+export class Http2RequestSource implements RequestSource {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly body: IncomingBody | null;
+  readonly wantsWebSocket = false;
+  readonly #peer: Http2Peer;
+  readonly #authority: string;
+  readonly #raw: readonly string[];
+  #lines: string[] | null = null;
+
+  /** `raw`: names and values in turn, with the pseudo-header fields. */
+  constructor(peer: Http2Peer, head: Http2Target, raw: readonly string[], body: IncomingBody | null) {
+    const { target } = head;
+    this.method = head.method;
+    const mark = target.indexOf("?");
+    this.path = mark === -1 ? target : target.slice(0, mark);
+    this.search = mark === -1 ? "" : target.slice(mark);
+    this.body = body;
+    this.#peer = peer;
+    this.#authority = head.authority;
+    this.#raw = raw;
+  }
+
+  get remoteAddress(): string {
+    return this.#peer.remoteAddress;
+  }
+
+  get secure(): boolean {
+    return this.#peer.secure;
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return clientCertificateOf(this.#peer.socket);
+  }
+
+  // Names are in lower case: nghttp2 refuses others.
+  header(name: string): string | undefined {
+    if (name === "host") return this.#authority;
+    const lines = this.#raw;
+    let found: string | undefined;
+    for (let i = 0; i < lines.length; i += 2) {
+      if (lines[i] !== name) continue;
+      // RFC 9113 section 8.2.3: a client may send each cookie as a field of its own.
+      found = found === undefined ? lines[i + 1]! : `${found}${name === "cookie" ? "; " : ", "}${lines[i + 1]}`;
+    }
+    return found;
+  }
+
+  headerLines(): readonly string[] {
+    if (this.#lines !== null) return this.#lines;
+    const lines = ["host", this.#authority];
+    const raw = this.#raw;
+    for (let i = 0; i < raw.length; i += 2) {
+      const name = raw[i]!;
+      if (name.charCodeAt(0) !== 0x3a && name !== "host") lines.push(name, raw[i + 1]!);
+    }
+    return (this.#lines = lines);
+  }
+}

@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { ClientCertificate } from "../../http/client-certificate.js";
+
+/** The connection of a stream, and the header fields as they were received. */
+export interface Http2StreamPeer {
+  /** Names and values in turn, pseudo-header fields included. */
+  readonly rawHeaders: readonly string[];
+  /** The peer's address; empty where there is none. */
+  readonly remoteAddress: string;
+  /** True if the connection is encrypted. */
+  readonly secure: boolean;
+  /** The certificate of the client, if it has one. */
+  readonly clientCertificate: ClientCertificate | null;
+}
+
+/**
+ * Handles a stream of HTTP/2 in place of the application: another protocol on the same port, such as gRPC. Returns true if
+ * it has taken the stream. It then responds, ends and resets the stream itself. Returns false to leave the stream, with
+ * nothing done to it, to the next handler and at last to the application.
+ */
+export type Http2StreamHandler = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  peer: Http2StreamPeer,
+) => boolean;
+
+/** The handlers that an application has for streams of another protocol. */
+export class Http2StreamHandlers {
+  readonly #handlers: Http2StreamHandler[] = [];
+
+  add(handler: Http2StreamHandler): void {
+    this.#handlers.push(handler);
+  }
+
+  /** Offers a stream to each handler in turn: true if one has taken it. */
+  offer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: () => Http2StreamPeer): boolean {
+    if (this.#handlers.length === 0 || !isOffered(headers)) return false;
+    const given = peer();
+    return this.#handlers.some((handler) => handler(stream, headers, given));
+  }
+}
+
+/** Other content types are not offered: an ordinary request costs one comparison. */
+function isOffered(headers: IncomingHttpHeaders): boolean {
+  return headers["content-type"]?.startsWith("application/grpc") === true;
+}
+
+const handlersOf = new WeakMap<object, Http2StreamHandlers>();
+
+/**
+ * The handlers of one application. `application` is its host: the object that features get and that the server runs.
+ * Handlers can be added until the server listens, and later too.
+ */
+export function http2Streams(application: object): Http2StreamHandlers {
+  let handlers = handlersOf.get(application);
+  if (handlers === undefined) handlersOf.set(application, (handlers = new Http2StreamHandlers()));
+  return handlers;
+}

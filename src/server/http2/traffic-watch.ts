@@ -1,0 +1,60 @@
+/** The part of a socket that counts its bytes. */
+export interface CountedSocket {
+  readonly bytesRead?: number;
+  readonly bytesWritten?: number;
+}
+
+/** Bytes that belong to no request: so many at once, and so many more each second. */
+const maxOverhead = 1024 * 1024;
+const overheadPerSecond = 256 * 1024;
+/** A client that receives so many bytes may send one of overhead, for the frames that open its window. */
+const writtenPerOverhead = 32;
+/** Bytes that count as progress of the connection: a client that opens its window by a byte makes none. */
+const progress = 1024;
+
+/**
+ * Compares the bytes that a client has sent with those that were of use: heads and bodies. The rest are frames that Node
+ * does not show: WINDOW_UPDATE, PRIORITY, frames of unknown types, and the heads of tiny DATA frames.
+ */
+export class TrafficWatch {
+  readonly #socket: CountedSocket;
+  #left = maxOverhead;
+  #read: number;
+  #used = 0;
+  #written = 0;
+  #writtenBefore = 0;
+
+  constructor(socket: object) {
+    this.#socket = socket as CountedSocket;
+    this.#read = this.#socket.bytesRead ?? 0;
+  }
+
+  get isFlood(): boolean {
+    return this.#left < 0;
+  }
+
+  /** Bytes of use have arrived. */
+  used(bytes: number): void {
+    this.#used += bytes;
+  }
+
+  /**
+   * Called at every tick. Returns true if the connection has sent next to nothing. `unknown` is true if some streams belong
+   * to another protocol: the bytes of use are not known then.
+   */
+  look(seconds: number, unknown: boolean): boolean {
+    const { bytesRead = 0, bytesWritten = 0 } = this.#socket;
+    const written = bytesWritten - this.#written;
+    this.#written = bytesWritten;
+    const overhead = Math.max(0, bytesRead - this.#read - this.#used);
+    this.#read = bytesRead;
+    this.#used = 0;
+    if (!unknown) this.#left -= overhead;
+    if (this.#left >= 0) {
+      this.#left = Math.min(maxOverhead, this.#left + overheadPerSecond * seconds + written / writtenPerOverhead);
+    }
+    if (bytesWritten - this.#writtenBefore < progress) return true;
+    this.#writtenBefore = bytesWritten;
+    return false;
+  }
+}

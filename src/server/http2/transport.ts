@@ -1,0 +1,242 @@
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { HttpError } from "../../errors/http-error.js";
+import { BodyMemory } from "../body/body-memory.js";
+import { Clock } from "../clock.js";
+import { type Deadlines, deadlinesOf } from "../net/deadlines.js";
+import { createNetTransport } from "../net/transport.js";
+import {
+  type Dispatch,
+  firstRequestGrace,
+  type ListenAddress,
+  type Transport,
+  type TransportFactory,
+  type TransportOptions,
+} from "../transport.js";
+import type { Http2Abuse } from "./abuse.js";
+import { type ConnectionHost, Http2Connection } from "./connection.js";
+import { defaultHttp2, type Http2Fields } from "./fields.js";
+import { sniff } from "./sniff.js";
+import type { Http2StreamHandlers } from "./streams.js";
+
+/** HTTP/2 on node:http2, and HTTP/1.1 of our own on the same port: chosen by ALPN with TLS, by the first bytes without. */
+export const createHttp2Transport: TransportFactory = (dispatch, options) => new Http2Transport(dispatch, options);
+
+const backlog = 1024;
+
+class Http2Transport implements Transport, ConnectionHost {
+  readonly dispatch: Dispatch;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly bodyMemory: BodyMemory;
+  readonly limits: TransportOptions;
+  readonly fields: Http2Fields;
+  readonly handlers: Http2StreamHandlers | null;
+  /** Serves the connections that speak HTTP/1.1. */
+  readonly #http1: Transport;
+  /** Makes sessions of connections; never listens itself. */
+  readonly #sessions: Http2Server;
+  readonly #open = new Set<Http2Connection>();
+  /** Connections whose protocol is not known yet, and the tick of their beginning. */
+  readonly #unknown = new Map<Duplex, number>();
+  /** Sockets below TLS, so that handshakes under way can be ended too. */
+  readonly #raw = new Set<Socket>();
+  #server: Server | null = null;
+  #draining = false;
+  #lastTick = performance.now();
+  #whenChanged: (() => void) | null = null;
+
+  constructor(dispatch: Dispatch, options: TransportOptions) {
+    this.dispatch = dispatch;
+    this.limits = options;
+    this.fields = options.http2 ?? defaultHttp2;
+    this.handlers = options.http2Streams ?? null;
+    this.bodyMemory = new BodyMemory(options.maxBodyMemory);
+    this.clock = new Clock(options, () => this.#sweep());
+    this.deadlines = deadlinesOf(this.clock, options);
+    // The limit on connections is one for both protocols, and so is that on the memory for bodies.
+    this.#http1 = createNetTransport(dispatch, { ...options, maxConnections: 0, bodyMemory: this.bodyMemory });
+    this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
+  }
+
+  get connections(): number {
+    return this.#http1.connections + this.#open.size + this.#unknown.size;
+  }
+
+  async listen(address: ListenAddress): Promise<ListenAddress> {
+    const server = this.limits.tls === null ? this.#plainServer() : await this.#tlsServer(this.limits.tls);
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
+      server.listen({ ...target, backlog }, () => {
+        server.off("error", reject);
+        // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
+        server.on("error", (error) => this.report(error));
+        const bound = server.address();
+        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
+      });
+    });
+  }
+
+  accept(socket: Duplex): void {
+    const { maxConnections } = this.limits;
+    if (this.#draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+      socket.on("error", ignore);
+      socket.destroy();
+      return;
+    }
+    this.clock.start();
+    const { encrypted, alpnProtocol } = socket as Partial<TLSSocket>;
+    if (encrypted !== true) this.#sniff(socket);
+    else if (alpnProtocol === "h2") this.#acceptHttp2(socket);
+    else this.#http1.accept(socket);
+  }
+
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#server?.close();
+    for (const connection of this.#open) connection.announceEnd();
+    const grace = setTimeout(() => {
+      for (const socket of this.#unknown.keys()) socket.destroy();
+      for (const connection of this.#open) connection.close();
+      // Connections that were accepted just now have had the time to say what they speak.
+      http1 ??= this.#http1.drain();
+    }, firstRequestGrace);
+    grace.unref();
+    let http1 = this.#unknown.size === 0 ? this.#http1.drain() : null;
+    while (this.#unknown.size > 0 || this.#open.size > 0) await this.#change();
+    http1 ??= this.#http1.drain();
+    await http1;
+    clearTimeout(grace);
+    this.clock.stop();
+  }
+
+  destroy(): void {
+    this.#draining = true;
+    this.#server?.close();
+    this.#http1.destroy();
+    for (const connection of this.#open) connection.destroy();
+    for (const socket of this.#unknown.keys()) socket.destroy();
+    for (const socket of this.#raw) socket.destroy();
+    this.clock.stop();
+  }
+
+  report(error: unknown): void {
+    this.limits.onError?.(error);
+  }
+
+  refused(error: HttpError): void {
+    this.limits.onRefusal?.(error);
+  }
+
+  abused(reason: Http2Abuse): void {
+    this.limits.onAbuse?.(reason);
+  }
+
+  left(connection: Http2Connection): void {
+    this.#open.delete(connection);
+    this.#whenChanged?.();
+  }
+
+  #sniff(socket: Duplex): void {
+    this.#unknown.set(socket, this.clock.tick);
+    socket.on("error", ignore);
+    const forget = (): void => {
+      this.#unknown.delete(socket);
+      this.#whenChanged?.();
+    };
+    socket.on("close", forget);
+    sniff(socket, (isHttp2) => {
+      socket.off("close", forget);
+      if (isHttp2) this.#acceptHttp2(socket);
+      else this.#http1.accept(socket);
+      forget();
+    });
+  }
+
+  #acceptHttp2(socket: Duplex): void {
+    this.#sessions.once("session", (session: ServerHttp2Session) => {
+      this.#open.add(new Http2Connection(this, session, socket));
+      if (this.#draining) session.goaway();
+    });
+    this.#sessions.emit("connection", socket);
+  }
+
+  #plainServer(): Server {
+    return createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.accept(socket));
+  }
+
+  async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
+    const { createServer: createTlsServer } = await import("node:tls");
+    const server = createTlsServer(
+      {
+        handshakeTimeout: this.limits.headTimeout * 1000,
+        ...tls,
+        ALPNProtocols: ["h2", "http/1.1"],
+        noDelay: true,
+        allowHalfOpen: true,
+      } as typeof tls,
+      (socket) => this.accept(socket),
+    );
+    server.on("tlsClientError", (error, socket) => {
+      socket.destroy();
+      this.limits.onHandshakeError?.(error);
+    });
+    server.on("connection", (socket: Socket) => {
+      // A handshake under way counts as a connection.
+      const { maxConnections } = this.limits;
+      if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
+      this.#raw.add(socket);
+      socket.on("error", ignore);
+      socket.on("close", () => this.#raw.delete(socket));
+    });
+    this.limits.onSecureServer?.(server);
+    return server;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    // Time in which the event loop was blocked gives nothing back.
+    const seconds = Math.min(1, (now - this.#lastTick) / 1000);
+    this.#lastTick = now;
+    for (const [socket, since] of this.#unknown) {
+      if (this.clock.tick - since > this.deadlines.head) socket.destroy();
+    }
+    for (const connection of this.#open) {
+      try {
+        connection.checkDeadlines(seconds);
+      } catch (error) {
+        this.report(error);
+        connection.destroy();
+      }
+    }
+  }
+
+  /** Resolves when a connection has been closed, or its protocol is known. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenChanged = resolve;
+    });
+  }
+}
+
+function sessionOptions(options: TransportOptions, fields: Http2Fields) {
+  return {
+    // Beyond our own limits, which give 431: what goes beyond these is refused without a response.
+    maxHeaderListPairs: 2 * options.maxHeaders + 8,
+    maxSessionMemory: fields.maxSessionMemory,
+    maxSessionInvalidFrames: fields.maxInvalidFrames,
+    maxSessionRejectedStreams: fields.maxResets,
+    settings: {
+      enablePush: false,
+      maxConcurrentStreams: fields.maxConcurrentStreams,
+      initialWindowSize: fields.streamWindow,
+      maxHeaderListSize: 2 * options.maxHeadSize,
+    },
+  };
+}
+
+function ignore(): void {}
