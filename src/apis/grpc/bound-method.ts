@@ -1,6 +1,6 @@
 import type { Codec } from "./codec/codec.js";
+import type { MethodKind } from "./descriptors.js";
 import type { GrpcCall } from "./grpc-call.js";
-import type { MethodKind } from "./service-types.js";
 
 /** A method of a service that is served. */
 export interface BoundMethod {

@@ -5,14 +5,9 @@ import type { EitherSpelling } from "../../internal/names.js";
 import type { ChannelOptions } from "./client/channel-options.js";
 import type { GrpcChannel } from "./client/grpc-channel.js";
 import { GrpcConfig, type GrpcOptions } from "./config.js";
+import type { ServiceLike } from "./descriptors.js";
 import { GrpcHandle, type GrpcState } from "./grpc-handle.js";
-import type {
-  GrpcHandlers,
-  GrpcServiceOptions,
-  LooseHandlers,
-  LooseServiceOptions,
-  ServiceLike,
-} from "./service-types.js";
+import type { GrpcHandlers, GrpcServiceOptions, LooseHandlers, LooseServiceOptions } from "./service-types.js";
 
 /** The application itself. Named by a member of it: the type of the application is not known here. */
 interface Chained {

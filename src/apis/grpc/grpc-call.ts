@@ -1,6 +1,6 @@
 import type { Request } from "../../http/request.js";
+import type { MethodKind } from "./descriptors.js";
 import { Metadata, readMetadata } from "./metadata.js";
-import type { MethodKind } from "./service-types.js";
 
 /** The protocols that reach a handler. */
 export type GrpcProtocol = "grpc" | "grpc-web" | "connect";

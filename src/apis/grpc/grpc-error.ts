@@ -1,8 +1,8 @@
 import { HttpError } from "../../errors/http-error.js";
 import { ValueError } from "../../internal/value-error.js";
-import { type GrpcStatusCode, type GrpcStatusName, GrpcStatus, httpStatusOf, statusName } from "./status.js";
+import type { MessageInput, MessageLike } from "./descriptors.js";
 import { Metadata, type MetadataInit } from "./metadata.js";
-import type { MessageInput, MessageLike } from "./service-types.js";
+import { GrpcStatus, type GrpcStatusCode, type GrpcStatusName, httpStatusOf, statusName } from "./status.js";
 
 /** A message that explains an error: a descriptor with its value, or the bytes of a message with the URL of its type. */
 export type GrpcErrorDetail =
@@ -30,7 +30,10 @@ export class GrpcError extends HttpError {
   constructor(code: GrpcStatusName | GrpcStatusCode, message?: string, init: GrpcErrorInit = {}) {
     const number = numberOf(code);
     const name = statusName(number);
-    super(httpStatusOf(number), message ?? name, { code: name, ...(init.cause !== undefined && { cause: init.cause }) });
+    super(httpStatusOf(number), message ?? name, {
+      code: name,
+      ...(init.cause !== undefined && { cause: init.cause }),
+    });
     this.grpcCode = number;
     this.details = init.details ?? [];
     this.metadata = init.metadata instanceof Metadata ? init.metadata : new Metadata(init.metadata);

@@ -36,7 +36,8 @@ export class GrpcHandle {
 
   add(given: readonly unknown[]): void {
     const service = readService(given);
-    if (this.#services.has(service.name)) throw new ValueError(`the gRPC service ${service.name} has been added already`);
+    if (this.#services.has(service.name))
+      throw new ValueError(`the gRPC service ${service.name} has been added already`);
     this.#services.set(service.name, service);
   }
 

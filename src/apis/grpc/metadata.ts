@@ -104,8 +104,10 @@ export class Metadata implements Iterable<[name: string, value: MetadataValue]> 
 
 /** Names that belong to HTTP or to gRPC itself. */
 const reserved: ReadonlySet<string> = new Set(
-  ("connection host te content-type content-length content-encoding accept-encoding transfer-encoding keep-alive " +
-    "proxy-connection upgrade trailer accept").split(" "),
+  (
+    "connection host te content-type content-length content-encoding accept-encoding transfer-encoding keep-alive " +
+    "proxy-connection upgrade trailer accept"
+  ).split(" "),
 );
 
 /** True for a header that is no metadata of the application. */
@@ -131,9 +133,12 @@ function checked(given: string, value: MetadataValue): [string, MetadataValue] {
     if (value instanceof Uint8Array) return [name, value];
     throw new ValueError(`the metadata '${name}' takes bytes: its name ends in '-bin'`);
   }
-  if (typeof value !== "string") throw new ValueError(`the metadata '${name}' takes text: its name does not end in '-bin'`);
+  if (typeof value !== "string")
+    throw new ValueError(`the metadata '${name}' takes text: its name does not end in '-bin'`);
   if (!textForm.test(value)) {
-    throw new ValueError(`the value of metadata '${name}' holds a character that cannot be sent; use a name with '-bin'`);
+    throw new ValueError(
+      `the value of metadata '${name}' holds a character that cannot be sent; use a name with '-bin'`,
+    );
   }
   return [name, value];
 }

@@ -11,7 +11,10 @@ export interface PackedDetail {
 export function packDetail(detail: GrpcErrorDetail): PackedDetail {
   if ("typeUrl" in detail) return detail;
   const schema = detail.schema as unknown as DescMessage;
-  return { typeUrl: `type.googleapis.com/${schema.typeName}`, value: toBinary(schema, create(schema, detail.value)) };
+  return {
+    typeUrl: `type.googleapis.com/${schema.typeName}`,
+    value: toBinary(schema, create(schema, detail.value as Record<string, unknown>)),
+  };
 }
 
 /** The bytes of a `google.rpc.Status`, which is sent as `grpc-status-details-bin`. */

@@ -45,7 +45,8 @@ export class Exchange {
   /** The only message of a request that is no stream. */
   async single(): Promise<unknown> {
     const frame = await this.incoming.next();
-    if (frame === null) throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and none was sent`);
+    if (frame === null)
+      throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and none was sent`);
     const message = await this.decode(frame);
     if ((await this.incoming.next()) !== null) {
       throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and more were sent`);
@@ -112,7 +113,9 @@ export class Exchange {
       return Buffer.concat([noPrefix, Buffer.from(output.toJson(message))]);
     } catch (error) {
       // A mistake of the handler, which its log names.
-      throw new TypeError(`the handler of ${path} returned no ${output.typeName}: ${messageOf(error)}`, { cause: error });
+      throw new TypeError(`the handler of ${path} returned no ${output.typeName}: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -122,7 +125,9 @@ export class Exchange {
       return this.wire.json ? input.fromJson(textOf(data)) : input.decode(data);
     } catch (error) {
       if (error instanceof GrpcError) throw error;
-      throw new GrpcError("INVALID_ARGUMENT", `the message is no ${input.typeName}: ${messageOf(error)}`, { cause: error });
+      throw new GrpcError("INVALID_ARGUMENT", `the message is no ${input.typeName}: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
   }
 }
@@ -152,4 +157,3 @@ function abortError(reason: unknown): unknown {
 function deadlineExceeded(): GrpcError {
   return new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed");
 }
-

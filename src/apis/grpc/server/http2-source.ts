@@ -1,57 +1,54 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { TLSSocket } from "node:tls";
-import type { IncomingBody, RequestSource } from "../../../http/source.js";
+import type { IncomingHttpHeaders } from "node:http2";
+import type { ClientCertificate } from "../../../http/client-certificate.js";
+import type { RequestSource } from "../../../http/source.js";
+import type { Http2StreamPeer } from "../../../server/http2/streams.js";
 import type { Exchange } from "./exchange.js";
 
-/** A stream of HTTP/2 as the source of a request. */
+/** A stream of HTTP/2 as the source of a request. The messages in it belong to the call. */
 export class Http2Source implements RequestSource {
-  readonly method: string;
+  readonly method = "POST";
   readonly path: string;
   readonly search: string;
   readonly wantsWebSocket = false;
-  readonly body: IncomingBody | null;
-  readonly #stream: ServerHttp2Stream;
+  readonly body = null;
   readonly #headers: IncomingHttpHeaders;
-  readonly #raw: readonly string[];
+  readonly #peer: Http2StreamPeer;
   /** The call of the request. */
   exchange: Exchange | null = null;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    raw: readonly string[],
-    body: IncomingBody | null = null,
-  ) {
-    this.method = headers[":method"] ?? "";
+  constructor(headers: IncomingHttpHeaders, peer: Http2StreamPeer) {
     const target = headers[":path"] ?? "/";
     const query = target.indexOf("?");
     this.path = query === -1 ? target : target.slice(0, query);
     this.search = query === -1 ? "" : target.slice(query);
-    this.#stream = stream;
     this.#headers = headers;
-    this.#raw = raw;
-    this.body = body;
+    this.#peer = peer;
   }
 
   get remoteAddress(): string {
-    return this.#stream.session?.socket?.remoteAddress ?? "";
+    return this.#peer.remoteAddress;
   }
 
   get secure(): boolean {
-    return (this.#stream.session?.socket as TLSSocket | undefined)?.encrypted === true;
+    return this.#peer.secure;
+  }
+
+  get clientCertificate(): ClientCertificate | null {
+    return this.#peer.clientCertificate;
   }
 
   header(name: string): string | undefined {
-    const value = this.#headers[name === "host" ? ":authority" : name] ?? (name === "host" ? this.#headers.host : undefined);
+    const value = this.#headers[name === "host" ? ":authority" : name];
     return typeof value === "object" ? value.join(", ") : value;
   }
 
   headerLines(): readonly string[] {
     const lines: string[] = [];
-    for (let i = 0; i < this.#raw.length; i += 2) {
-      const name = this.#raw[i]!;
-      if (name === ":authority") lines.push("host", this.#raw[i + 1]!);
-      else if (!name.startsWith(":")) lines.push(name, this.#raw[i + 1]!);
+    const raw = this.#peer.rawHeaders;
+    for (let i = 0; i < raw.length; i += 2) {
+      const name = raw[i]!;
+      if (name === ":authority") lines.push("host", raw[i + 1]!);
+      else if (!name.startsWith(":")) lines.push(name, raw[i + 1]!);
     }
     return lines;
   }

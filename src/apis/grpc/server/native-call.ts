@@ -2,9 +2,9 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "nod
 import { isAbortOf } from "../../../http/aborted.js";
 import type { Request } from "../../../http/request.js";
 import { discardBody, type Response, stopIterator } from "../../../http/response.js";
-import { base64 } from "../metadata.js";
 import { encodeStatus } from "../codec/status-message.js";
 import type { Metadata } from "../metadata.js";
+import { base64 } from "../metadata.js";
 import { encodeGrpcMessage } from "../wire/grpc-message.js";
 import type { Exchange } from "./exchange.js";
 import { type Outcome, outcomeOfError, outcomeOfResponse, success } from "./outcome.js";

@@ -26,7 +26,12 @@ export function outcomeOfError(error: unknown, mask: boolean): Outcome {
   if (isInstance(error, HttpError)) {
     const code = codeOfHttp(error.status);
     const hidden = mask && error.status >= 500 && code === GrpcStatus.INTERNAL;
-    return { code, message: hidden ? "internal error" : error.message || statusName(code), details: [], metadata: null };
+    return {
+      code,
+      message: hidden ? "internal error" : error.message || statusName(code),
+      details: [],
+      metadata: null,
+    };
   }
   const message = mask ? "internal error" : messageOf(error);
   return { code: GrpcStatus.INTERNAL, message, details: [], metadata: null };

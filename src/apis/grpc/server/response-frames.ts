@@ -48,7 +48,10 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
       return Promise.resolve(headersOnly);
     }
     return new Promise((resolve, reject) => {
-      const wake = { resolve: (piece: Piece) => settle(() => resolve(piece)), reject: (e: unknown) => settle(() => reject(e)) };
+      const wake = {
+        resolve: (piece: Piece) => settle(() => resolve(piece)),
+        reject: (e: unknown) => settle(() => reject(e)),
+      };
       const settle = (tell: () => void): void => {
         if (this.#wake === wake) this.#wake = null;
         tell();

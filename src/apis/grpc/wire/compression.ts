@@ -1,4 +1,14 @@
-import { constants, deflate, gunzip, gzip, inflate, gunzipSync, inflateSync, type InputType, type ZlibOptions } from "node:zlib";
+import {
+  constants,
+  deflate,
+  gunzip,
+  gunzipSync,
+  gzip,
+  type InputType,
+  inflate,
+  inflateSync,
+  type ZlibOptions,
+} from "node:zlib";
 import { GrpcError } from "../grpc-error.js";
 import { tooLarge } from "./frames.js";
 

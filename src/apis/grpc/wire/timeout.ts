@@ -10,7 +10,8 @@ export function readGrpcTimeout(text: string | undefined): number | null {
   if (text === undefined) return null;
   const unit = units[text.charAt(text.length - 1)];
   const digits = text.slice(0, -1);
-  if (unit === undefined || !/^\d{1,8}$/.test(digits)) throw new GrpcError("INTERNAL", "the header grpc-timeout is malformed");
+  if (unit === undefined || !/^\d{1,8}$/.test(digits))
+    throw new GrpcError("INTERNAL", "the header grpc-timeout is malformed");
   return Math.min(Number(digits) * unit, longest);
 }
 
