@@ -20,6 +20,7 @@ export class Exchange {
   replied = false;
   /** Called with the error of the call when it is aborted: its deadline has passed, or the client is gone. */
   onAbort: ((error: unknown) => void) | null = null;
+  #streamed: Response | null = null;
   readonly #timer: NodeJS.Timeout | null;
 
   constructor(request: Request, method: BoundMethod, wire: Wire, incoming: Incoming) {
@@ -97,8 +98,17 @@ export class Exchange {
     const response = new Response(sent, 200, wire.type);
     if (encoded) response.addField(encodingField(wire), encoding!);
     if (wire.protocol !== "connect") response.addField("grpc-accept-encoding", acceptedEncodings);
-    this.addMetadata(response);
+    // The handler of a stream runs later, and so does what it sets.
+    if (body instanceof Uint8Array) this.addMetadata(response);
+    else this.#streamed = response;
     return response;
+  }
+
+  /** The first message of a stream is there: headers that the handler has set go with it. */
+  beginStream(): void {
+    const response = this.#streamed;
+    this.#streamed = null;
+    if (response !== null) this.addMetadata(response);
   }
 
   addMetadata(response: Response): void {

@@ -2,6 +2,10 @@ import { isPromise } from "../../../internal/is-promise.js";
 import type { Exchange } from "./exchange.js";
 
 type Piece = IteratorResult<Uint8Array>;
+interface Wake {
+  readonly resolve: (piece: Piece) => void;
+  readonly reject: (error: unknown) => void;
+}
 type Source = AsyncIterator<unknown> | Iterator<unknown>;
 
 const end: Piece = { done: true, value: undefined };
@@ -20,7 +24,7 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
   /** The frame that the handler makes now; it is kept if the headers went first. */
   #frame: Promise<Piece> | null = null;
   #headersDue = false;
-  #wake: { readonly resolve: (piece: Piece) => void; readonly reject: (error: unknown) => void } | null = null;
+  #wake: Wake | null = null;
 
   constructor(exchange: Exchange, start: () => Promise<unknown>) {
     this.#exchange = exchange;
@@ -45,16 +49,20 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
     if (this.#done) return Promise.resolve(end);
     if (this.#headersDue) {
       this.#headersDue = false;
+      this.#exchange.beginStream();
       return Promise.resolve(headersOnly);
     }
     return new Promise((resolve, reject) => {
-      const wake = {
-        resolve: (piece: Piece) => settle(() => resolve(piece)),
-        reject: (e: unknown) => settle(() => reject(e)),
-      };
-      const settle = (tell: () => void): void => {
-        if (this.#wake === wake) this.#wake = null;
-        tell();
+      const wake: Wake = {
+        resolve: (piece) => {
+          this.#exchange.beginStream();
+          if (this.#wake === wake) this.#wake = null;
+          resolve(piece);
+        },
+        reject: (error) => {
+          if (this.#wake === wake) this.#wake = null;
+          reject(error);
+        },
       };
       this.#wake = wake;
       const frame = (this.#frame ??= this.#make());
