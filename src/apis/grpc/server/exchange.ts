@@ -20,7 +20,6 @@ export class Exchange {
   replied = false;
   /** Called with the error of the call when it is aborted: its deadline has passed, or the client is gone. */
   onAbort: ((error: unknown) => void) | null = null;
-  #streamed: Response | null = null;
   readonly #timer: NodeJS.Timeout | null;
 
   constructor(request: Request, method: BoundMethod, wire: Wire, incoming: Incoming) {
@@ -98,19 +97,10 @@ export class Exchange {
     const response = new Response(sent, 200, wire.type);
     if (encoded) response.addField(encodingField(wire), encoding!);
     if (wire.protocol !== "connect") response.addField("grpc-accept-encoding", acceptedEncodings);
-    // The handler of a stream runs later, and so does what it sets.
-    if (body instanceof Uint8Array) this.addMetadata(response);
-    else this.#streamed = response;
     return response;
   }
 
-  /** The first message of a stream is there: headers that the handler has set go with it. */
-  beginStream(): void {
-    const response = this.#streamed;
-    this.#streamed = null;
-    if (response !== null) this.addMetadata(response);
-  }
-
+  /** Adds the headers that the handler has set. Those of a stream are known with its first message. */
   addMetadata(response: Response): void {
     const own = this.call.ownHeaders;
     if (own !== null) for (const [name, value] of own.wire()) response.addField(name, value);

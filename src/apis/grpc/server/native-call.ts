@@ -37,6 +37,7 @@ export class NativeCall {
       this.refuse(outcomeOfResponse(this.#request, response, this.#mask), response.fields);
       return;
     }
+    exchange.addMetadata(response);
     const headers = fieldsOf(response.fields);
     headers[":status"] = 200;
     headers["content-type"] = exchange.wire.type;

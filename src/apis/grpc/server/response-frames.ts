@@ -49,13 +49,11 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
     if (this.#done) return Promise.resolve(end);
     if (this.#headersDue) {
       this.#headersDue = false;
-      this.#exchange.beginStream();
       return Promise.resolve(headersOnly);
     }
     return new Promise((resolve, reject) => {
       const wake: Wake = {
         resolve: (piece) => {
-          this.#exchange.beginStream();
           if (this.#wake === wake) this.#wake = null;
           resolve(piece);
         },

@@ -15,6 +15,7 @@ export function webResponse(exchange: Exchange, response: Response, mask: boolea
     discardBody(response);
     return failed(exchange, response, outcomeOfResponse(request, response, mask));
   }
+  exchange.addMetadata(response);
   const { body } = response;
   if (!wire.enveloped) return withTrailerFields(exchange, response);
   if (body instanceof Uint8Array) {
