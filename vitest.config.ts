@@ -23,7 +23,7 @@ export default defineConfig({
       { find: /^stoa$/, replacement: source("index.ts") },
       { find: /^stoa\/messaging$/, replacement: source("engines/messaging/index.ts") },
       { find: /^stoa\/migrations$/, replacement: source("migrations/index.ts") },
-      { find: /^stoa\/graphql$/, replacement: source("apis/graphql/index.ts") },
+      { find: /^stoa\/(graphql|grpc)$/, replacement: source("apis/$1/index.ts") },
       { find: /^stoa\/(events|saga|jobs|cqrs)$/, replacement: source("patterns/$1/index.ts") },
       { find: /^stoa\/(.+)$/, replacement: source("$1/index.ts") },
     ],

@@ -41,6 +41,7 @@ const faces = new Set([
   "testing/index.ts",
   "engines/messaging/index.ts",
   "apis/graphql/index.ts",
+  "apis/grpc/index.ts",
   "patterns/events/index.ts",
   "patterns/cqrs/index.ts",
   "patterns/jobs/index.ts",

@@ -1,7 +1,7 @@
 export { GraphQLConfig, type GraphqlOptions } from "./apis/graphql/config.js";
+export { GrpcConfig, type GrpcOptions } from "./apis/grpc/config.js";
 export { App, type AppState } from "./app/app.js";
 export type { LifecycleEvent } from "./app/lifecycle.js";
-export { GrpcConfig } from "./app/planned.js";
 export { AnyAuth } from "./auth/any-auth.js";
 export { ApiKeyAuth, type ApiKeyAuthOptions, type ApiKeys } from "./auth/api-key-auth.js";
 export { Auth, SchemeAuth, type SecurityScheme } from "./auth/auth.js";

@@ -1,4 +1,5 @@
 import { graphqlFeature } from "../apis/graphql/feature.js";
+import { grpcFeature } from "../apis/grpc/feature.js";
 import { bodyLimitFeature } from "../batteries/body-limit/feature.js";
 import { cachingFeature } from "../batteries/cache/feature.js";
 import { circuitBreakerFeature } from "../batteries/circuit-breaker/feature.js";
@@ -35,7 +36,6 @@ import { cqrsFeature } from "../patterns/cqrs/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
 import { sagaFeature } from "../patterns/saga/feature.js";
-import { plannedFeatures } from "./planned.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
@@ -78,7 +78,7 @@ export const features = [
   webSocketsFeature,
   roomsFeature,
   graphqlFeature,
+  grpcFeature,
   livePageFeature,
   openapiFeature,
-  plannedFeatures,
 ] as const;

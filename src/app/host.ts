@@ -3,7 +3,7 @@ import { Container } from "../di/container.js";
 import type { Inject } from "../di/depends.js";
 import type { ListedRoute } from "../error-pages/not-found-page.js";
 import type { Feature, OpenHost } from "../feature/feature.js";
-import type { HostRoute, HostSocketRoute, Phase } from "../feature/host.js";
+import type { HostPipeline, HostRoute, HostSocketRoute, Phase } from "../feature/host.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
@@ -45,6 +45,8 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   tracer: Tracer | null = null;
   #table = new RouteTable<AppRoute>();
   readonly #routes: AppRoute[] = [];
+  /** Routes without a path. */
+  readonly #pipelines: AppRoute[] = [];
   readonly #features: Middleware[] = [];
   readonly #links: (readonly [label: string, path: string])[] = [];
   readonly #refusedListeners: ((code: string) => void)[] = [];
@@ -105,9 +107,21 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     this.#features.push(middleware);
   }
 
-  route({ path, handler, method = "GET", options = {}, internal = false }: HostRoute): void {
-    const whole = { hidden: true, ...options };
-    this.accept([{ methods: [method], path, websocket: false, options: whole, handler, scopes: [], internal }]);
+  route(route: HostRoute): void {
+    this.accept([hostRoute(route)]);
+  }
+
+  pipeline(given: HostRoute): HostPipeline {
+    this.#assertNotCompiled(`the route ${given.path}`);
+    const route = appRoute(hostRoute(given));
+    this.#pipelines.push(route);
+    return {
+      dispatch: (request) => {
+        request.host = this;
+        request.pattern = route.pattern.text;
+        return route.run(request);
+      },
+    };
   }
 
   websocket({ path, handler, options = {} }: HostSocketRoute): void {
@@ -231,7 +245,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       websocket: (route: RouteDefinition) =>
         websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, openSockets(this)),
     };
-    compileRoutes(this.#routes, parts);
+    compileRoutes([...this.#routes, ...this.#pipelines], parts);
     this.#unrouted = compileUnrouted(parts);
     this.#compiled = true;
   }
@@ -267,6 +281,11 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   #assertNotCompiled(what: string): void {
     if (this.#compiled) throw new ValueError(`${what} comes too late: the application has been started`);
   }
+}
+
+function hostRoute({ path, handler, method = "GET", options = {}, internal = false }: HostRoute): RouteDefinition {
+  const whole = { hidden: true, ...options };
+  return { methods: [method], path, websocket: false, options: whole, handler, scopes: [], internal };
 }
 
 /** An IPv4 client of a server that listens on IPv6 comes as `::ffff:192.0.2.1`. */

@@ -2,6 +2,7 @@ import type { Container } from "../di/container.js";
 import type { Inject } from "../di/depends.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
+import type { Response } from "../http/response.js";
 import type { Logger } from "../internal/logger.js";
 import type { Tracer } from "../internal/tracer.js";
 import type { Step } from "../pipeline/endpoint.js";
@@ -45,6 +46,11 @@ export interface Host extends StoreSource {
   use(middleware: Middleware): void;
   /** Adds a route of the framework. Possible until all features are prepared. */
   route(route: HostRoute): void;
+  /**
+   * Makes the pipeline of a route that no path of the HTTP server leads to: for calls that arrive at another server. The
+   * middleware, guards and options of the application apply to it as to any route. Possible until all features are prepared.
+   */
+  pipeline(route: HostRoute): HostPipeline;
   /** Adds a WebSocket route of the framework. Possible until all features are prepared. */
   websocket(route: HostSocketRoute): void;
   /** Provides dependencies by their names. An unknown name is an error that names the owner. */
@@ -64,10 +70,16 @@ export interface HostRoute {
   readonly path: string;
   /** Default GET. */
   readonly method?: "GET" | "POST";
-  readonly handler: (request: Request) => unknown;
+  readonly handler: (request: Request, injected: Record<string, unknown>) => unknown;
   readonly options?: RouteDefinition["options"];
   /** True for a route of operators: neither the application's middleware and guards nor limits apply to it. */
   readonly internal?: boolean;
+}
+
+/** The pipeline of a route that has no path. */
+export interface HostPipeline {
+  /** Handles one request; never throws, never rejects. To be called once the application has been started. */
+  dispatch(request: Request): Response | Promise<Response>;
 }
 
 /** A WebSocket route that a feature adds. */

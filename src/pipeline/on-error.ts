@@ -15,8 +15,13 @@ export interface ErrorSettings {
   readonly logger: Logger;
 }
 
-/** A circuit is logged when it opens, not for every request that it refuses. An unknown method is the client's doing. */
-const unlogged: ReadonlySet<string | undefined> = new Set(["CIRCUIT_OPEN", "NOT_IMPLEMENTED"]);
+/** A circuit is logged when it opens, not for every request that it refuses. An unknown method and a deadline of gRPC are the client's doing. */
+const unlogged: ReadonlySet<string | undefined> = new Set([
+  "CIRCUIT_OPEN",
+  "NOT_IMPLEMENTED",
+  "UNIMPLEMENTED",
+  "DEADLINE_EXCEEDED",
+]);
 
 /**
  * The only place where a thrown value becomes a response: by a registered handler, else by the table of errors. The

@@ -1,0 +1,74 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { ValueError } from "../../../internal/value-error.js";
+import { codecOf } from "../codec/codecs.js";
+import { StructCodec } from "../codec/struct-codec.js";
+import type { MethodKind, ServiceLike } from "../descriptors.js";
+import { loadProto } from "../proto/load.js";
+import type { CalledMethod } from "./called-method.js";
+import type { ChannelSettings } from "./channel-options.js";
+import type { CallOptions, LooseClientOptions, Outgoing } from "./client-types.js";
+import { Connection } from "./connection.js";
+import { runCall } from "./run-call.js";
+
+/** The part of a channel that needs node:http2 and @bufbuild/protobuf. */
+export class Caller {
+  readonly #settings: ChannelSettings;
+  readonly #connection: Connection;
+  /** Descriptors of `.proto` files, by their text or path. */
+  readonly #files = new Map<string, ReturnType<typeof loadProto>>();
+  readonly #methods = new WeakMap<object, Map<string, CalledMethod>>();
+  readonly #struct = new StructCodec();
+
+  constructor(settings: ChannelSettings) {
+    this.#settings = settings;
+    this.#connection = new Connection(settings);
+  }
+
+  method(service: ServiceLike | string, options: LooseClientOptions, name: string, kind: MethodKind): CalledMethod {
+    if (typeof service !== "string") return this.#described(service as unknown as DescService, name, kind);
+    if (options.proto === undefined) {
+      const codec = this.#struct;
+      return { service, name, kind, input: codec, output: codec, idempotent: false };
+    }
+    const { protoPath = [] } = options;
+    const key = String(options.proto);
+    let file = this.#files.get(key);
+    if (file === undefined) {
+      file = loadProto(options.proto, typeof protoPath === "string" ? [protoPath] : protoPath);
+      this.#files.set(key, file);
+    }
+    const found = file.services.find(({ typeName }) => typeName === service);
+    if (found === undefined) throw new ValueError(`the .proto file has no service ${service}`);
+    return this.#described(found, name, kind);
+  }
+
+  call(method: CalledMethod, messages: Outgoing<unknown>, options: CallOptions): AsyncIterator<unknown> {
+    return runCall({ method, messages, options, settings: this.#settings, connection: this.#connection });
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #described(service: DescService, name: string, kind: MethodKind): CalledMethod {
+    const known = this.#methods.get(service) ?? new Map<string, CalledMethod>();
+    this.#methods.set(service, known);
+    let method = known.get(name);
+    if (method === undefined) known.set(name, (method = described(service, name)));
+    if (method.kind === kind) return method;
+    throw new ValueError(`the method ${name} of ${service.typeName} is ${method.kind}, not ${kind}`);
+  }
+}
+
+function described(service: DescService, name: string): CalledMethod {
+  const found = service.methods.find((method: DescMethod) => method.name === name || method.localName === name);
+  if (found === undefined) throw new ValueError(`the service ${service.typeName} has no method ${name}`);
+  return {
+    service: service.typeName,
+    name: found.name,
+    kind: found.methodKind,
+    input: codecOf(found.input),
+    output: codecOf(found.output),
+    idempotent: found.idempotency !== 0,
+  };
+}

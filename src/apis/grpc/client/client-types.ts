@@ -1,0 +1,55 @@
+import type { GrpcMessage, MessageInput, MessageOf, MethodLike, ServiceLike } from "../descriptors.js";
+import type { Metadata, MetadataInit } from "../metadata.js";
+
+/** The options of one call. */
+export interface CallOptions {
+  /** Metadata in addition to that of the channel. */
+  readonly metadata?: MetadataInit;
+  /** Seconds until the call fails with DEADLINE_EXCEEDED; 0 for no limit. */
+  readonly timeout?: number;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
+  /** True if the call can be repeated: it is, if the server is not available. Default: as the definition says. */
+  readonly idempotent?: boolean;
+  /** Called with the metadata that the server sends before its first message. */
+  readonly onHeaders?: (metadata: Metadata) => void;
+  /** Called with the metadata that the server sends after its last message. */
+  readonly onTrailers?: (metadata: Metadata) => void;
+}
+
+/** Messages for the server: any iterable. */
+export type Outgoing<T> = AsyncIterable<T> | Iterable<T>;
+
+/** A method of a service, as its clients call it. */
+export type ClientMethod<M extends MethodLike> = M["methodKind"] extends "unary"
+  ? (message: MessageInput<M["input"]>, options?: CallOptions) => Promise<MessageOf<M["output"]>>
+  : M["methodKind"] extends "server_streaming"
+    ? (message: MessageInput<M["input"]>, options?: CallOptions) => AsyncIterableIterator<MessageOf<M["output"]>>
+    : M["methodKind"] extends "client_streaming"
+      ? (messages: Outgoing<MessageInput<M["input"]>>, options?: CallOptions) => Promise<MessageOf<M["output"]>>
+      : (
+          messages: Outgoing<MessageInput<M["input"]>>,
+          options?: CallOptions,
+        ) => AsyncIterableIterator<MessageOf<M["output"]>>;
+
+/** A client of a service with a generated descriptor. */
+export type GrpcClient<S extends ServiceLike> = { readonly [K in keyof S["method"]]: ClientMethod<S["method"][K]> };
+
+/** A client of a service given by its name. Its messages are JSON objects, or those of a `.proto` file. */
+export interface LooseClient {
+  unary<T = GrpcMessage>(method: string, message?: object, options?: CallOptions): Promise<T>;
+  serverStreaming<T = GrpcMessage>(method: string, message?: object, options?: CallOptions): AsyncIterableIterator<T>;
+  clientStreaming<T = GrpcMessage>(method: string, messages: Outgoing<object>, options?: CallOptions): Promise<T>;
+  bidiStreaming<T = GrpcMessage>(
+    method: string,
+    messages: Outgoing<object>,
+    options?: CallOptions,
+  ): AsyncIterableIterator<T>;
+}
+
+export interface LooseClientOptions {
+  /** The service's definition: the text of a `.proto` file, its path, or its URL. Without it messages are JSON objects. */
+  readonly proto?: string | URL;
+  /** Folders in which imports of the `.proto` file are looked up. */
+  readonly protoPath?: string | readonly string[];
+}

@@ -1,0 +1,48 @@
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJsonString,
+  type Registry,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
+import { prefixLength } from "../wire/frames.js";
+import type { Codec } from "./codec.js";
+
+/** The codec of any message, by the reflection of @bufbuild/protobuf. */
+export class MessageCodec implements Codec {
+  readonly typeName: string;
+  readonly #type: DescMessage;
+  readonly #registry: Registry | undefined;
+
+  /** `registry` has the types that messages of type `google.protobuf.Any` hold in JSON. */
+  constructor(type: DescMessage, registry?: Registry) {
+    this.typeName = type.typeName;
+    this.#type = type;
+    this.#registry = registry;
+  }
+
+  encode(message: unknown): Buffer {
+    const bytes = toBinary(this.#type, create(this.#type, message as Record<string, unknown>));
+    const frame = Buffer.allocUnsafe(prefixLength + bytes.length);
+    frame.set(bytes, prefixLength);
+    return frame;
+  }
+
+  decode(bytes: Uint8Array): unknown {
+    return fromBinary(this.#type, bytes);
+  }
+
+  toJson(message: unknown): string {
+    return toJsonString(this.#type, create(this.#type, message as Record<string, unknown>), this.#options);
+  }
+
+  fromJson(text: string): unknown {
+    return fromJsonString(this.#type, text, { ignoreUnknownFields: true, ...this.#options });
+  }
+
+  get #options() {
+    return this.#registry === undefined ? {} : { registry: this.#registry };
+  }
+}

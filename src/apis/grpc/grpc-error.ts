@@ -1,0 +1,57 @@
+import { HttpError } from "../../errors/http-error.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { MessageInput, MessageLike } from "./descriptors.js";
+import { Metadata, type MetadataInit } from "./metadata.js";
+import { GrpcStatus, type GrpcStatusCode, type GrpcStatusName, httpStatusOf, statusName } from "./status.js";
+
+/** A message that explains an error: a descriptor with its value, or the bytes of a message with the URL of its type. */
+export type GrpcErrorDetail =
+  | { readonly typeUrl: string; readonly value: Uint8Array }
+  | { readonly schema: MessageLike; readonly value: object };
+
+export interface GrpcErrorInit {
+  /** Messages that explain the error. They are sent as `google.rpc.Status`. */
+  readonly details?: readonly GrpcErrorDetail[];
+  /** Metadata that is sent in the trailers. */
+  readonly metadata?: MetadataInit;
+  readonly cause?: unknown;
+}
+
+/**
+ * An error with a status of gRPC. A handler throws it, and the client gets its code, message, details and metadata. A client
+ * that calls a service gets one for each call that fails.
+ */
+export class GrpcError extends HttpError {
+  /** The number of the status. */
+  readonly grpcCode: GrpcStatusCode;
+  readonly details: readonly GrpcErrorDetail[];
+  readonly metadata: Metadata;
+
+  constructor(code: GrpcStatusName | GrpcStatusCode, message?: string, init: GrpcErrorInit = {}) {
+    const number = numberOf(code);
+    const name = statusName(number);
+    super(httpStatusOf(number), message ?? name, {
+      code: name,
+      ...(init.cause !== undefined && { cause: init.cause }),
+    });
+    this.grpcCode = number;
+    this.details = init.details ?? [];
+    this.metadata = init.metadata instanceof Metadata ? init.metadata : new Metadata(init.metadata);
+  }
+
+  /** The name of the status, such as `NOT_FOUND`. */
+  get statusName(): GrpcStatusName {
+    return statusName(this.grpcCode);
+  }
+}
+
+/** A detail from a generated descriptor: `detail(BadRequestSchema, { fieldViolations: [...] })`. */
+export function grpcDetail<M extends MessageLike>(schema: M, value: MessageInput<M>): GrpcErrorDetail {
+  return { schema, value: value as object };
+}
+
+function numberOf(code: GrpcStatusName | GrpcStatusCode): GrpcStatusCode {
+  const number = typeof code === "string" ? GrpcStatus[code] : code;
+  if (Number.isInteger(number) && number > 0 && number <= 16) return number;
+  throw new ValueError(`${JSON.stringify(code)} is not a status of a failed call`);
+}

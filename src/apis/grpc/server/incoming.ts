@@ -1,0 +1,171 @@
+import type { Readable } from "node:stream";
+import { GrpcError } from "../grpc-error.js";
+import { type Frame, FrameParser } from "../wire/frames.js";
+
+/** The frames of a request, one after the other. */
+export interface Incoming {
+  /** The next frame; null at the end. */
+  next(): Frame | null | Promise<Frame | null>;
+  /** Drops all that still comes. */
+  discard(): void;
+  /** The call is over: `next` throws the error from now on. */
+  fail(error: unknown): void;
+}
+
+/** Bytes and frames that wait for the handler. With more of them the stream is paused, and so is the client. */
+const maxWaitingBytes = 65_536;
+const maxWaitingFrames = 64;
+
+/** Frames that a stream of node:http2 pushes. A handler that does not take them pauses the client. */
+export class PushedFrames implements Incoming {
+  readonly #stream: Readable;
+  readonly #parser: FrameParser;
+  #frames: Frame[] = [];
+  #taken = 0;
+  #bytes = 0;
+  #paused = false;
+  #ended = false;
+  #error: unknown = null;
+  #waiting: { resolve: (frame: Frame | null) => void; reject: (error: unknown) => void } | null = null;
+
+  constructor(stream: Readable, limit: number) {
+    this.#stream = stream;
+    this.#parser = new FrameParser(limit);
+    stream.on("data", (piece: Buffer) => this.#push(piece));
+    stream.on("end", () => this.#end());
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  next(): Frame | null | Promise<Frame | null> {
+    if (this.#taken < this.#frames.length) return this.#take();
+    if (this.#error !== null) return Promise.reject(this.#error);
+    if (this.#ended) return null;
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+
+  fail(error: unknown): void {
+    if (this.#ended || this.#error !== null) return;
+    this.#error = error;
+    this.#waiting?.reject(error);
+    this.#waiting = null;
+  }
+
+  discard(): void {
+    this.#frames = [];
+    this.#taken = 0;
+    this.fail(new GrpcError("CANCELLED", "the call is over"));
+    this.#stream.resume();
+  }
+
+  #take(): Frame {
+    const frame = this.#frames[this.#taken]!;
+    this.#bytes -= frame.data.length;
+    if (++this.#taken === this.#frames.length) {
+      this.#frames.length = 0;
+      this.#taken = 0;
+    }
+    if (this.#paused && this.#bytes < maxWaitingBytes && this.#frames.length - this.#taken < maxWaitingFrames) {
+      this.#paused = false;
+      this.#stream.resume();
+    }
+    return frame;
+  }
+
+  #push(piece: Buffer): void {
+    if (this.#error !== null) return;
+    const before = this.#frames.length;
+    try {
+      this.#parser.push(piece, this.#frames);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    for (let i = before; i < this.#frames.length; i++) this.#bytes += this.#frames[i]!.data.length;
+    if (this.#waiting !== null && this.#frames.length > this.#taken) {
+      const { resolve } = this.#waiting;
+      this.#waiting = null;
+      resolve(this.#take());
+    }
+    const { length } = this.#frames;
+    if (!this.#paused && (this.#bytes >= maxWaitingBytes || length - this.#taken >= maxWaitingFrames)) {
+      this.#paused = true;
+      this.#stream.pause();
+    }
+  }
+
+  #end(): void {
+    if (!this.#parser.idle) {
+      this.fail(new GrpcError("INTERNAL", "the request ends in the middle of a message"));
+      return;
+    }
+    this.#ended = true;
+    this.#waiting?.resolve(null);
+    this.#waiting = null;
+  }
+}
+
+/** Frames that are pulled out of a body, as fast as the handler takes them. */
+export class PulledFrames implements Incoming {
+  readonly #body: AsyncIterator<Uint8Array>;
+  readonly #parser: FrameParser;
+  #frames: Frame[] = [];
+  #ended = false;
+  #failure: unknown = null;
+
+  constructor(body: AsyncIterator<Uint8Array>, limit: number) {
+    this.#body = body;
+    this.#parser = new FrameParser(limit);
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= error;
+    this.discard();
+  }
+
+  async next(): Promise<Frame | null> {
+    while (this.#frames.length === 0) {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#ended) return null;
+      const { done, value } = await this.#body.next();
+      if (done) {
+        this.#ended = true;
+        if (!this.#parser.idle) throw new GrpcError("INTERNAL", "the request ends in the middle of a message");
+      } else {
+        this.#parser.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength), this.#frames);
+      }
+    }
+    return this.#frames.shift()!;
+  }
+
+  discard(): void {
+    this.#frames = [];
+    this.#ended = true;
+    this.#failure ??= new GrpcError("CANCELLED", "the call is over");
+    void Promise.resolve(this.#body.return?.()).catch(() => {});
+  }
+}
+
+/** A message that is known whole: the body of a unary call of Connect. */
+export class SingleFrame implements Incoming {
+  readonly #read: () => Promise<Frame>;
+  #taken = false;
+
+  constructor(read: () => Promise<Frame>) {
+    this.#read = read;
+  }
+
+  next(): null | Promise<Frame> {
+    if (this.#taken) return null;
+    this.#taken = true;
+    return this.#read();
+  }
+
+  discard(): void {}
+
+  fail(): void {}
+}

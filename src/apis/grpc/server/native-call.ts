@@ -1,0 +1,168 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { isAbortOf } from "../../../http/aborted.js";
+import type { Request } from "../../../http/request.js";
+import { discardBody, type Response, stopIterator } from "../../../http/response.js";
+import { encodeStatus } from "../codec/status-message.js";
+import type { Metadata } from "../metadata.js";
+import { base64 } from "../metadata.js";
+import { encodeGrpcMessage } from "../wire/grpc-message.js";
+import type { Exchange } from "./exchange.js";
+import { type Outcome, outcomeOfError, outcomeOfResponse, success } from "./outcome.js";
+
+/** Writes the response of a call of gRPC to its stream. */
+export class NativeCall {
+  readonly #stream: ServerHttp2Stream;
+  readonly #request: Request;
+  readonly #mask: boolean;
+  readonly #exchange: Exchange | null;
+  #outcome: Outcome = success;
+
+  /** `exchange` is null for a call that failed before there was one. */
+  constructor(stream: ServerHttp2Stream, request: Request, exchange: Exchange | null, mask: boolean) {
+    this.#stream = stream;
+    this.#request = request;
+    this.#exchange = exchange;
+    this.#mask = mask;
+  }
+
+  send(response: Response): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) {
+      discardBody(response);
+      return;
+    }
+    const exchange = this.#exchange;
+    if (exchange === null || !exchange.replied || response.status !== 200 || response.type !== exchange.wire.type) {
+      discardBody(response);
+      this.refuse(outcomeOfResponse(this.#request, response, this.#mask), response.fields);
+      return;
+    }
+    exchange.addMetadata(response);
+    const headers = fieldsOf(response.fields);
+    headers[":status"] = 200;
+    headers["content-type"] = exchange.wire.type;
+    stream.respond(headers, { waitForTrailers: true });
+    stream.once("wantTrailers", () => this.#sendTrailers());
+    const { body } = response;
+    if (body instanceof Uint8Array) {
+      stream.end(body);
+      this.#leaveRequest();
+    } else {
+      void this.#pump(body as AsyncIterable<Uint8Array>);
+    }
+  }
+
+  /** Ends the call without a message: headers and trailers in one. */
+  refuse(outcome: Outcome, fields: readonly string[] | null = null): void {
+    const headers = fieldsOf(fields);
+    for (const name of problemFields) delete headers[name];
+    headers[":status"] = 200;
+    headers["content-type"] = this.#exchange?.wire.type ?? "application/grpc";
+    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), { endStream: true });
+    this.#leaveRequest();
+  }
+
+  /** Messages as fast as the client takes them: a full window pauses the handler. */
+  async #pump(body: AsyncIterable<Uint8Array>): Promise<void> {
+    const stream = this.#stream;
+    const iterator = body[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await iterator.next();
+        if (done) break;
+        if (stream.destroyed) {
+          stopIterator(iterator);
+          return;
+        }
+        if (value.length > 0 && !stream.write(value)) await drained(stream);
+      }
+    } catch (error) {
+      this.#outcome = outcomeOfError(error, this.#mask);
+      this.#log(error);
+    }
+    if (stream.destroyed) return;
+    stream.end();
+    this.#leaveRequest();
+  }
+
+  #sendTrailers(): void {
+    try {
+      this.#stream.sendTrailers(this.#trailersOf(this.#outcome));
+    } catch {
+      // The client is gone.
+    }
+  }
+
+  #trailersOf(outcome: Outcome): OutgoingHttpHeaders {
+    const own = this.#exchange?.call.ownTrailers ?? null;
+    if (outcome === success && own === null) return { "grpc-status": "0" };
+    return trailersOf(outcome, own);
+  }
+
+  /** The client may still send: it learns that nobody listens. */
+  #leaveRequest(): void {
+    const stream = this.#stream;
+    if (stream.readableEnded) return;
+    this.#exchange?.incoming.discard();
+    stream.resume();
+    stream.once("finish", () => {
+      if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+  }
+
+  #log(error: unknown): void {
+    const request = this.#request;
+    request.error ??= error;
+    if (isAbortOf(request, error) || this.#outcome.code !== 13) return;
+    request.log.error("a call failed after its first message", { error });
+  }
+}
+
+/** Fields of responses that describe a body or its cache. */
+const problemFields = ["content-length", "content-encoding", "cache-control", "vary", "etag"];
+
+function fieldsOf(fields: readonly string[] | null): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {};
+  if (fields === null) return headers;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!.toLowerCase();
+    if (hopByHop.has(name)) continue;
+    const known = headers[name];
+    if (known === undefined) headers[name] = fields[i + 1]!;
+    else headers[name] = [...(Array.isArray(known) ? known : [String(known)]), fields[i + 1]!];
+  }
+  return headers;
+}
+
+/** HTTP/2 has none of these (RFC 9113 section 8.2.2). */
+const hopByHop: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade"]);
+
+/** The trailers of a call. */
+export function trailersOf(outcome: Outcome, own: Metadata | null): Record<string, string | string[]> {
+  const trailers: Record<string, string | string[]> = { "grpc-status": String(outcome.code) };
+  if (outcome.message !== "") trailers["grpc-message"] = encodeGrpcMessage(outcome.message);
+  if (outcome.details.length > 0) {
+    trailers["grpc-status-details-bin"] = base64(encodeStatus(outcome.code, outcome.message, outcome.details));
+  }
+  for (const metadata of [own, outcome.metadata]) {
+    if (metadata === null) continue;
+    for (const [name, value] of metadata.wire()) {
+      const known = trailers[name];
+      if (known === undefined) trailers[name] = value;
+      else trailers[name] = [...(Array.isArray(known) ? known : [known]), value];
+    }
+  }
+  return trailers;
+}
+
+function drained(stream: ServerHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+  });
+}

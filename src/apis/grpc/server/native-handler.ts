@@ -1,0 +1,63 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { Request } from "../../../http/request.js";
+import { clientLeft } from "../../../server/client-left.js";
+import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/streams.js";
+import { acceptedEncodings } from "../wire/compression.js";
+import { formatOf, readWire, type Wire } from "../wire/wire.js";
+import { Exchange } from "./exchange.js";
+import { Http2Source } from "./http2-source.js";
+import { PushedFrames } from "./incoming.js";
+import { NativeCall } from "./native-call.js";
+import { outcomeOfError } from "./outcome.js";
+import type { ServedMethods } from "./served-method.js";
+import { type SessionSettings, Sessions } from "./sessions.js";
+
+export interface NativeHandlerParts extends SessionSettings {
+  readonly methods: ServedMethods;
+  /** Hides the messages of unexpected errors. */
+  readonly mask: boolean;
+}
+
+/** Takes the streams of HTTP/2 that are calls of gRPC. Those of gRPC-Web are requests for the application. */
+export function nativeHandler(parts: NativeHandlerParts): Http2StreamHandler {
+  const sessions = new Sessions(parts);
+  return (stream, headers, peer) => {
+    if (formatOf(headers["content-type"])?.protocol !== "grpc") return false;
+    if (headers[":method"] !== "POST") return false;
+    if (sessions.admit(stream)) call(parts, sessions, stream, headers, peer);
+    else stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    return true;
+  };
+}
+
+function call(
+  { methods, mask }: NativeHandlerParts,
+  sessions: Sessions,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  peer: Http2StreamPeer,
+): void {
+  const source = new Http2Source(headers, peer);
+  const { method, pipeline } = methods.byPath.get(source.path) ?? methods.unknown;
+  const request = new Request(source);
+  let wire: Wire;
+  try {
+    wire = readWire(source, true);
+  } catch (error) {
+    const fields = ["grpc-accept-encoding", acceptedEncodings];
+    new NativeCall(stream, request, null, mask).refuse(outcomeOfError(error, mask), fields);
+    return;
+  }
+  const exchange = new Exchange(request, method, wire, new PushedFrames(stream, method.maxMessageSize));
+  source.exchange = exchange;
+  sessions.begin(stream, request);
+  stream.once("close", () => {
+    if (!stream.writableFinished) request.abort(clientLeft());
+    exchange.end();
+    request.finish();
+  });
+  const made = new NativeCall(stream, request, exchange, mask);
+  const response = pipeline.dispatch(request);
+  if (response instanceof Promise) void response.then((given) => made.send(given));
+  else made.send(response);
+}

@@ -1,0 +1,67 @@
+import type { Http2Session, ServerHttp2Stream } from "node:http2";
+import type { Request } from "../../../http/request.js";
+
+export interface SessionSettings {
+  /** Seconds between two pings to a client; 0 for none. */
+  readonly keepaliveInterval: number;
+  /** Seconds for the response to a ping. */
+  readonly keepaliveTimeout: number;
+  /** Calls of one connection at once. */
+  readonly maxConcurrentStreams: number;
+}
+
+interface Watched {
+  /** Calls whose handlers run, also of clients that have cancelled them. */
+  running: number;
+}
+
+/** The connections that calls come from. The transport bounds what their clients send; here are the parts of gRPC. */
+export class Sessions {
+  readonly #settings: SessionSettings;
+  readonly #watched = new WeakMap<Http2Session, Watched>();
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
+  }
+
+  /** False if too many handlers run for the connection: a client that cancels cannot have more than one that waits. */
+  admit({ session }: ServerHttp2Stream): boolean {
+    return session !== undefined && this.#of(session).running < this.#settings.maxConcurrentStreams;
+  }
+
+  /** The handler of a call runs until the request is finished. */
+  begin({ session }: ServerHttp2Stream, request: Request): void {
+    const watched = this.#of(session!);
+    watched.running++;
+    request.onFinish(() => {
+      watched.running--;
+    });
+  }
+
+  #of(session: Http2Session): Watched {
+    let watched = this.#watched.get(session);
+    if (watched === undefined) {
+      this.#watched.set(session, (watched = { running: 0 }));
+      if (this.#settings.keepaliveInterval > 0) this.#keepAlive(session);
+    }
+    return watched;
+  }
+
+  /** A client that is gone without a word would keep its calls for ever. */
+  #keepAlive(session: Http2Session): void {
+    const { keepaliveInterval, keepaliveTimeout } = this.#settings;
+    let late: NodeJS.Timeout | undefined;
+    const timer = setInterval(() => {
+      if (late !== undefined) return;
+      const sent = session.ping(() => {
+        clearTimeout(late);
+        late = undefined;
+      });
+      if (sent) late = setTimeout(() => session.destroy(), keepaliveTimeout * 1000).unref();
+    }, keepaliveInterval * 1000).unref();
+    session.once("close", () => {
+      clearInterval(timer);
+      clearTimeout(late);
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import { httpError } from "../../../errors/http-error.js";
+import type { HostRoute } from "../../../feature/host.js";
+import type { Request } from "../../../http/request.js";
+import type { Response } from "../../../http/response.js";
+import type { Middleware } from "../../../pipeline/middleware.js";
+import type { BoundMethod } from "../bound-method.js";
+import { answerCall } from "../server/endpoint.js";
+import type { Exchange } from "../server/exchange.js";
+import { openWeb } from "./web-request.js";
+import { webResponse } from "./web-response.js";
+
+/** The call of a request, or the error that its head gave. */
+const opened = new WeakMap<Request, Exchange | { readonly error: unknown }>();
+
+/**
+ * The route of a method for gRPC-Web and Connect. The outermost middleware turns whatever the pipeline responds into a
+ * response of the protocol, so all middleware inside of it sees statuses of HTTP.
+ */
+export function webRoute(method: BoundMethod, mask: boolean, options: HostRoute["options"]): Omit<HostRoute, "method"> {
+  return {
+    path: method.path,
+    options: { ...options, middleware: [protocol(method, mask)] },
+    handler(request, injected) {
+      const call = opened.get(request);
+      if (call === undefined) throw httpError("NOT_FOUND");
+      if ("error" in call) throw call.error;
+      return answerCall(call, injected);
+    },
+  };
+}
+
+function protocol(method: BoundMethod, mask: boolean): Middleware {
+  return {
+    name: "gRPC-Web and Connect",
+    slot: "request-id",
+    early: true,
+    wrap: (next) => (request) => {
+      const exchange = open(request, method);
+      const response = next(request);
+      if (exchange === null) return response;
+      const finish = (made: Response): Response => webResponse(exchange, made, mask);
+      return response instanceof Promise ? response.then(finish) : finish(response);
+    },
+  };
+}
+
+/** Null if the head is not one of a call: the handler throws its error, inside of all middleware. */
+function open(request: Request, method: BoundMethod): Exchange | null {
+  try {
+    const exchange = openWeb(request, method);
+    opened.set(request, exchange);
+    request.onFinish(() => exchange.end());
+    return exchange;
+  } catch (error) {
+    opened.set(request, { error });
+    return null;
+  }
+}

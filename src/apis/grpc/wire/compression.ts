@@ -1,0 +1,71 @@
+import {
+  constants,
+  deflate,
+  gunzip,
+  gunzipSync,
+  gzip,
+  type InputType,
+  inflate,
+  inflateSync,
+  type ZlibOptions,
+} from "node:zlib";
+import { GrpcError } from "../grpc-error.js";
+import { tooLarge } from "./frames.js";
+
+export type Encoding = "gzip" | "deflate";
+
+/** The encodings that both ends may use, as the headers list them. */
+export const acceptedEncodings = "identity,gzip,deflate";
+
+/** Messages below this size are decompressed at once: the thread pool would take longer. */
+const smallMessage = 4096;
+/** Messages below this size are sent as they are. */
+export const minimumToCompress = 1024;
+
+/** The encoding of a header; null for none. Throws UNIMPLEMENTED for one that is not known. */
+export function readEncoding(header: string | undefined): Encoding | null {
+  if (header === undefined || header === "identity" || header === "") return null;
+  if (header === "gzip" || header === "deflate") return header;
+  throw new GrpcError("UNIMPLEMENTED", `the compression ${JSON.stringify(header.slice(0, 40))} is not supported`);
+}
+
+/** The first encoding of a list that can be used for responses. */
+export function acceptedOf(header: string | undefined): Encoding | null {
+  if (header === undefined) return null;
+  for (const part of header.slice(0, 200).split(",")) {
+    const name = part.trim();
+    if (name === "gzip" || name === "deflate") return name;
+  }
+  return null;
+}
+
+/** Decompresses a message. The output is bounded while it is made, so a small input cannot fill the memory. */
+export function decompress(data: Uint8Array, encoding: Encoding, limit: number): Uint8Array | Promise<Uint8Array> {
+  const options: ZlibOptions = { maxOutputLength: limit };
+  if (data.length <= smallMessage) {
+    try {
+      return encoding === "gzip" ? gunzipSync(data, options) : inflateSync(data, options);
+    } catch (error) {
+      throw refusalOf(error, limit);
+    }
+  }
+  const run: Zlib = encoding === "gzip" ? gunzip : inflate;
+  return new Promise((resolve, reject) => {
+    run(data, options, (error, result) => (error === null ? resolve(result) : reject(refusalOf(error, limit))));
+  });
+}
+
+export function compress(data: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+  const run: Zlib = encoding === "gzip" ? gzip : deflate;
+  return new Promise((resolve, reject) => {
+    run(data, { level: constants.Z_BEST_SPEED }, (error, result) => (error === null ? resolve(result) : reject(error)));
+  });
+}
+
+type Zlib = (data: InputType, options: ZlibOptions, done: (error: Error | null, result: Buffer) => void) => void;
+
+function refusalOf(error: unknown, limit: number): GrpcError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(null, limit);
+  return new GrpcError("INTERNAL", "a compressed message cannot be decompressed", { cause: error });
+}
