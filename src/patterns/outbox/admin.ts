@@ -56,7 +56,7 @@ export class OutboxAdmin {
   failures(): Promise<OutboxFailure[]> {
     return this.#db.fetch<OutboxFailure>(
       `select ${failure} as failure, topic, max(error) as error, count(*)::int as count,
-         (count(*) filter (where state = 'stuck'))::int as stuck, min(failed_at) as first, max(failed_at) as last
+         (count(*) filter (where state = 'stuck'))::int as stuck, max(replays) as replays, min(failed_at) as first, max(failed_at) as last
        from ${this.#storage.table} where state in ('failed', 'stuck') group by 1, 2 order by count(*) desc, 1 limit 1000`,
     );
   }

@@ -1,4 +1,5 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
+import { livePanels } from "../../batteries/live/panels.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { attachOutbox, databaseOf } from "../../engines/db/feature.js";
 import type { BatchEntry, Published, PublishedValue } from "../../engines/messaging/messaging.js";
@@ -92,6 +93,7 @@ export const outboxFeature = feature<OutboxFeature>({
       (state.inbox ??= new PostgresInbox(databaseOf(host, "the option 'inbox'"), state.settings, host.logger));
     // A missing database is an error at the start, before the first message.
     if (definitions.some(({ options }) => options.inbox === true)) databaseOf(host, "the option 'inbox'");
+    livePanels(host).add("messages", async () => (await import("./panel.js")).messagesPanel(messaging, state.engine));
     if (!state.enabled) return;
     const db = databaseOf(host, "enableOutbox()");
     const { OutboxEngine } = await import("./outbox.js");

@@ -36,6 +36,8 @@ export interface OutboxFailure {
   readonly count: number;
   /** Those of them that are tried again only by hand. */
   readonly stuck: number;
+  /** The most times that one of them was retried by hand. */
+  readonly replays: number;
   readonly first: Date;
   readonly last: Date;
 }
