@@ -139,6 +139,24 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     expect(bodies[4]!.toString()).toBe('"ü"');
   });
 
+  it("The trace of the caller is stored with the message and reaches its consumers", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const other = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    const consumer = await app.subscribe("traced", {}, async () => {
+      // Without a tracer a message that is published by a handler belongs to the trace of its message.
+      await app.outbox.publish("traced-on", 1);
+    });
+    await app.outbox.publish("traced", 1, { headers: { traceparent } });
+    await vi.waitFor(() => expect(hub.records("traced-on")[0]?.headers).toMatchObject({ traceparent }), patient);
+    await consumer.close();
+    const span = { headers: () => ({ traceparent: other }), end: vi.fn() };
+    app.messaging.tracer = { start: () => span } as never;
+    await app.outbox.publish("traced-on", 2);
+    app.messaging.tracer = null;
+    await vi.waitFor(() => expect(hub.records("traced-on")[1]?.headers["traceparent"]).toBe(other), patient);
+    expect(span.end).toHaveBeenCalledTimes(1);
+  });
+
   it("A delayed message is published when its time has come, and does not hold up others with its key", async () => {
     await app.database.transaction(async (tx) => {
       await tx.publish("later", "second", { key: "k", delay: 0.3 });
