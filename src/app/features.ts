@@ -35,6 +35,7 @@ import { cloudQueueFeature } from "../engines/messaging/sqs/feature.js";
 import { cqrsFeature } from "../patterns/cqrs/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
+import { outboxFeature } from "../patterns/outbox/feature.js";
 import { sagaFeature } from "../patterns/saga/feature.js";
 
 /**
@@ -52,6 +53,7 @@ export const features = [
   amqpFeature,
   cloudQueueFeature,
   messagingFeature,
+  outboxFeature,
   eventSourcingFeature,
   sagaFeature,
   jobsFeature,

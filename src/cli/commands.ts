@@ -6,4 +6,8 @@ export const commands: CommandTable = {
     summary: "bring the database to the models: make, apply, undo and look at migrations",
     load: async () => (await import("./commands/migrate.js")).migrate,
   },
+  messages: {
+    summary: "look at dead letters and stuck messages of the outbox, send them again or discard them",
+    load: async () => (await import("./commands/messages.js")).messages,
+  },
 };

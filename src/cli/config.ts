@@ -41,6 +41,7 @@ function exists(file: string): Promise<boolean> {
 }
 
 const checks: Checks<StoaConfig> = {
+  app: is.text,
   models: is.either(is.text, is.list(is.text)),
   // Checked by DatabaseConfig, whose messages do not show what was given.
   database: is.anything,

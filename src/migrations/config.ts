@@ -3,6 +3,8 @@ import type { EitherSpelling } from "../internal/names.js";
 
 /** The settings of a project in `stoa.config.ts`. Paths are relative to that file. */
 export interface StoaConfig {
+  /** The module that exports the application: an `App`, or a function that makes one, as `app` or by default. */
+  readonly app?: string;
   /** Modules whose exported models make up the schema. */
   readonly models?: string | readonly string[];
   /** The database: a URL, or the fields of `DatabaseConfig`. */

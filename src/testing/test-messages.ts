@@ -23,8 +23,8 @@ export interface PublishedMessage {
 
 /** The result of a handler. */
 export interface DeliveredResult {
-  /** `done`, or `retry`, `requeue`, `reject`, `dead`: what would become of the message. */
-  readonly result: "done" | "retry" | "requeue" | "reject" | "dead";
+  /** `done`, or `retry`, `requeue`, `reject`, `dead`; behind an inbox also `duplicate` and `busy`. */
+  readonly result: "done" | "retry" | "requeue" | "reject" | "dead" | "duplicate" | "busy";
   /** The error of the handler; undefined without one. */
   readonly error: unknown;
 }

@@ -142,8 +142,11 @@ export interface Queries {
   readonly sql: SqlTag;
 }
 
+/** Members that features add to transactions: see patterns/outbox. */
+export interface TransactionMembers {}
+
 /** An open transaction. Its calls fail once it has ended. */
-export interface Transaction extends Queries {
+export interface Transaction extends Queries, TransactionMembers {
   readonly kind: "transaction";
   /** Runs a function after the outermost commit; never when this transaction or one around it is rolled back. */
   onCommit(hook: () => unknown): void;

@@ -8,6 +8,7 @@ import { engine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
+import type { TransactionOutbox } from "./job-queries.js";
 import { LazyDatabase } from "./lazy-database.js";
 
 export interface DatabaseFeature {
@@ -89,6 +90,11 @@ export const databaseFeature = feature<DatabaseFeature>({
 /** The database of an application, for the features that stand on it; `needs` names their call in the error without one. */
 export function databaseOf(host: Host, needs: string): Database {
   return postgres.of(host, needs);
+}
+
+/** Lets transactions of the application publish messages: `tx.publish()`. */
+export function attachOutbox(host: Host, outbox: TransactionOutbox): Promise<void> {
+  return postgres.of(host, "enableOutbox()").attachOutbox(outbox);
 }
 
 /** The view of the database that a request keeps. */

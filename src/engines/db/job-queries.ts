@@ -1,5 +1,5 @@
 import type { Tracer } from "../../internal/tracer.js";
-import type { DatabaseEngine, QueryOptions, Statement } from "./database.js";
+import type { DatabaseEngine, Queries, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { BaseQueries, readStatement } from "./queries.js";
 import { assertAllowed, longestKept, type Statements } from "./statements.js";
@@ -17,6 +17,14 @@ export interface QueryDefaults {
   meter: QueryMeter | null;
   /** Records every statement as a span, if something exports them. */
   tracer: Tracer | null;
+  /** Stores messages with a transaction, if the outbox is enabled. */
+  outbox: TransactionOutbox | null;
+}
+
+/** Stores messages that are published when the transaction is committed. */
+export interface TransactionOutbox {
+  publish(topic: unknown, value: unknown, options: unknown, within: Queries): Promise<{ readonly id: string }>;
+  publishBatch(topic: unknown, entries: unknown, within: Queries): Promise<{ readonly id: string }[]>;
 }
 
 const noOptions: QueryOptions = {};

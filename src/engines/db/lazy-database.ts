@@ -17,6 +17,7 @@ import type {
   TransactionOptions,
 } from "./database.js";
 import type { QueryMeter, ResultKind } from "./job.js";
+import type { TransactionOutbox } from "./job-queries.js";
 import type { PoolDatabase } from "./pool-database.js";
 import { BaseQueries } from "./queries.js";
 import type { RowSink } from "./wire-row.js";
@@ -64,6 +65,11 @@ export class LazyDatabase extends BaseQueries implements Database {
   /** Records every statement from now on as a span, except those of the framework itself. */
   trace(tracer: Tracer): Promise<void> {
     return this.#call(async (database) => database.trace(tracer));
+  }
+
+  /** Lets transactions publish messages from now on. */
+  attachOutbox(outbox: TransactionOutbox): Promise<void> {
+    return this.#call(async (database) => database.attachOutbox(outbox));
   }
 
   /** @internal */

@@ -21,7 +21,7 @@ import type {
 import type { Engine } from "./engine.js";
 import { OperationalError, ProgrammingError } from "./errors.js";
 import type { Job, QueryMeter } from "./job.js";
-import { JobQueries, type QueryDefaults } from "./job-queries.js";
+import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
 import { Pool } from "./pool.js";
 import { SessionScope } from "./session.js";
@@ -69,6 +69,7 @@ export class PoolDatabase extends JobQueries implements Database {
         pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
         tracer: null,
+        outbox: null,
       },
       listeners: new Listeners(logger),
       running: null,
@@ -165,6 +166,11 @@ export class PoolDatabase extends JobQueries implements Database {
   /** Records every statement from now on as a span, except those of the framework itself. */
   trace(tracer: Tracer): void {
     this.#core.defaults.tracer = tracer;
+  }
+
+  /** Lets transactions publish messages from now on. */
+  attachOutbox(outbox: TransactionOutbox): void {
+    this.#core.defaults.outbox = outbox;
   }
 
   stats(): DatabaseStats {

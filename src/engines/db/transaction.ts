@@ -6,7 +6,7 @@ import type { Connection } from "./connection.js";
 import type { CursorHome } from "./cursor.js";
 import type { Transaction, TransactionOptions } from "./database.js";
 import { DatabaseError, ProgrammingError } from "./errors.js";
-import type { QueryDefaults } from "./job-queries.js";
+import type { QueryDefaults, TransactionOutbox } from "./job-queries.js";
 import { ConnectionScope } from "./scope.js";
 import { cancelledError } from "./waiting-line.js";
 
@@ -48,6 +48,20 @@ export class TransactionScope extends ConnectionScope implements Transaction {
   onCommit(hook: () => unknown): void {
     if (!this.open) throw new ProgrammingError("the transaction has ended");
     this.#hooks.push(hook);
+  }
+
+  /** Stores a message with the transaction. Its type is that of the outbox, which stands above. */
+  async publish(topic: unknown, value: unknown, options?: unknown): Promise<{ readonly id: string }> {
+    return this.#outbox("publish()").publish(topic, value, options, this);
+  }
+
+  async publishBatch(topic: unknown, entries: unknown): Promise<{ readonly id: string }[]> {
+    return this.#outbox("publishBatch()").publishBatch(topic, entries, this);
+  }
+
+  #outbox(call: string): TransactionOutbox {
+    if (this.defaults.outbox === null) throw new ProgrammingError(`${call} of a transaction needs app.enableOutbox()`);
+    return this.defaults.outbox;
   }
 
   async transaction<T>(run: Run<T>, options?: TransactionOptions): Promise<T> {

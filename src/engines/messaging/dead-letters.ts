@@ -34,6 +34,8 @@ export interface DeadLetterGroup {
   readonly reason: string;
   readonly error: string;
   readonly count: number;
+  /** The most times that one of them was sent back. */
+  readonly replays: number;
   readonly first: Date;
   readonly last: Date;
 }
@@ -85,7 +87,8 @@ export class DeadLetters {
       const { failure, reason, error } = letters[0]!;
       const times = letters.map(({ diedAt }) => diedAt.getTime());
       const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
-      return { failure, reason, error, count: letters.length, first, last };
+      const replays = Math.max(...letters.map((letter) => letter.replays));
+      return { failure, reason, error, count: letters.length, replays, first, last };
     });
     return summaries.sort((a, b) => b.count - a.count);
   }

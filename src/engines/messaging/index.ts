@@ -1,3 +1,12 @@
+export type { Outbox } from "../../patterns/outbox/feature.js";
+export type {
+  OutboxFailure,
+  OutboxFilter,
+  OutboxMessage,
+  OutboxState,
+  OutboxStatus,
+} from "../../patterns/outbox/message.js";
+export type { OutboxOptions } from "../../patterns/outbox/options.js";
 /** Messages: topics, the client that publishes and consumes, and the contract of brokers. */
 export { type AmqpBroker, createAmqpBroker } from "./amqp/amqp-broker.js";
 export type {
@@ -13,7 +22,7 @@ export type {
 } from "./broker.js";
 export type { DeadReason } from "./consume/attempt.js";
 export type { Subscription, SubscriptionStats } from "./consume/consumer.js";
-export type { ConsumerOptions, IdempotentOptions, MessageHandler } from "./consume/options.js";
+export type { ConsumerOptions, IdempotentOptions, InboxMessage, MessageHandler } from "./consume/options.js";
 export { type Claim, MemoryProcessedStore, type ProcessedStore } from "./consume/processed.js";
 export type { RetryOptions } from "./consume/retry.js";
 export type { WorkResult } from "./consume/work.js";

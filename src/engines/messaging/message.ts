@@ -1,6 +1,7 @@
 import { parseJson } from "../../http/json.js";
 import type { Logger } from "../../internal/logger.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
+import type { Transaction } from "../db/database.js";
 import type { IncomingRecord } from "./broker.js";
 import { own } from "./headers.js";
 import { decodeValue } from "./values.js";
@@ -19,6 +20,8 @@ export interface MessageParts {
   readonly attempt: number;
   readonly signal: () => AbortSignal;
   readonly log: () => Logger;
+  /** The transaction of the inbox. */
+  readonly tx?: Transaction | undefined;
   /** The value, if it has been decoded and checked. */
   readonly value?: { readonly value: unknown };
 }
@@ -42,6 +45,8 @@ export class Message<Value = unknown> {
   readonly timestamp: Date;
   /** The number of this attempt; 1 for the first. */
   readonly attempt: number;
+  /** With `inbox: true` the transaction that holds the effect of the handler; undefined without. */
+  readonly tx: Transaction | undefined;
   readonly #parts: MessageParts;
   #value: { readonly value: unknown } | undefined;
   #decision: Decision | null = null;
@@ -59,6 +64,7 @@ export class Message<Value = unknown> {
     this.headers = record.headers;
     this.timestamp = new Date(record.timestamp);
     this.attempt = parts.attempt;
+    this.tx = parts.tx;
     this.#parts = parts;
     this.#value = parts.value;
   }

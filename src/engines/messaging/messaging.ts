@@ -4,16 +4,16 @@ import { isPlainObject, show } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
-import type { Outcome } from "./consume/attempt.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, type HandlerHome, handlerRun } from "./consume/handler.js";
+import type { Inbox, InboxOutcome } from "./consume/inbox.js";
 import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
 import type { ProcessedStore } from "./consume/processed.js";
 import type { WorkResult } from "./consume/work.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
 import { outgoing, type PublishOptions } from "./publish/outgoing.js";
-import { Publisher, type PublisherLimits } from "./publish/publisher.js";
+import { Publisher, type PublisherLimits, refuseTooLarge } from "./publish/publisher.js";
 import { asTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
 
@@ -51,6 +51,8 @@ export interface MessagingParts {
   readonly home: HandlerHome | null;
   /** The store of message ids for consumers that name none. */
   readonly processed: () => ProcessedStore;
+  /** The inbox, for consumers that want one. It throws where there is no database. */
+  readonly inbox?: () => Inbox;
   readonly limits?: PublisherLimits;
 }
 
@@ -120,6 +122,8 @@ export class Messaging {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
     }
     const { logger, home, processed } = this.#parts;
+    const inbox = settings.inbox ? this.#inboxFor(owner) : null;
+    await inbox?.open();
     const { name } = declared;
     const consumer = new Consumer({
       topic: name,
@@ -128,6 +132,7 @@ export class Messaging {
       settings,
       run: handlerRun(handler as AnyMessageHandler, settings, owner, home),
       store: settings.idempotent === null ? null : (settings.idempotent.store ?? processed()),
+      inbox,
       logger,
       tracer: () => this.tracer,
       onAttempt: (seconds, ok) => this.meter?.attempted(name, settings.group, seconds, ok),
@@ -155,7 +160,7 @@ export class Messaging {
   }
 
   /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
-  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<Outcome> {
+  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<InboxOutcome> {
     const { attempt = 1, group, ...rest } = options;
     const fitting = [...this.#consumers].filter(
       (consumer) => consumer.topic === topic.name && (group === undefined || consumer.group === group),
@@ -166,6 +171,37 @@ export class Messaging {
     }
     // The value may be wrong on purpose: a consumer must stand what others publish.
     return fitting[0]!.handleOnce(await outgoing({ ...topic, schema: null }, value, rest, null), attempt);
+  }
+
+  /**
+   * @internal The record of a message for the outbox, and its broker. The value is checked now, the record carries the
+   * trace of the caller.
+   */
+  async recordOf(topic: Topic, value: unknown, options: unknown): Promise<{ broker: Broker; record: OutgoingRecord }> {
+    const { broker } = this.#of(topic.broker, topic.name);
+    const span = publishSpan(this.tracer, topic.name, 1);
+    try {
+      const record = await outgoing(topic, value, options, span);
+      refuseTooLarge(record, broker);
+      span?.end();
+      return { broker, record };
+    } catch (error) {
+      span?.end(error);
+      throw error;
+    }
+  }
+
+  /** @internal Sends records of the outbox, in this order. They are not held back if the broker is away. */
+  async forward(name: BrokerName, records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+    const { broker } = this.#of(name, records[0]!.topic);
+    const outcomes = await broker.publish(records);
+    for (const [index, record] of records.entries()) this.meter?.published(record.topic, outcomes[index] ?? null);
+    return outcomes;
+  }
+
+  /** @internal The names of the brokers. */
+  get brokers(): readonly BrokerName[] {
+    return [...this.#brokers.keys()];
   }
 
   /** @internal */
@@ -215,6 +251,11 @@ export class Messaging {
     span?.end(failure);
     if (failure !== null) throw failure;
     return records.map(({ id }) => ({ id }));
+  }
+
+  #inboxFor(owner: string): Inbox {
+    if (this.#parts.inbox === undefined) throw new ValueError(`${owner} has an inbox, which needs an application`);
+    return this.#parts.inbox();
   }
 
   #of(name: BrokerName | null, topic: string): { readonly broker: Broker; readonly publisher: Publisher } {

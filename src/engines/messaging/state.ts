@@ -2,6 +2,7 @@ import type { Meter } from "../../batteries/metrics/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
+import type { Inbox } from "./consume/inbox.js";
 import type { ConsumerOptions } from "./consume/options.js";
 import type { Messaging } from "./messaging.js";
 import type { Topic } from "./topic.js";
@@ -19,9 +20,13 @@ interface State {
   messaging: Messaging | null;
   /** Makes a broker in place of a real one, in tests; null elsewhere. */
   replacement: ((name: BrokerName) => Broker) | null;
+  /** Gives the inbox to consumers that want one. Set by the outbox in `prepare`. */
+  inbox: (() => Inbox) | null;
 }
 
-export const messagingState = perHost((): State => ({ definitions: [], messaging: null, replacement: null }));
+export const messagingState = perHost(
+  (): State => ({ definitions: [], messaging: null, replacement: null, inbox: null }),
+);
 
 /** The client of an application, made at its start. Its code is loaded then: applications without messages do not need it. */
 export async function prepareMessaging(host: Host): Promise<Messaging> {
@@ -33,7 +38,10 @@ export async function prepareMessaging(host: Host): Promise<Messaging> {
   ]);
   const processed = () =>
     host.store("processedMessages", { holds: "ids of handled messages", local: () => new MemoryProcessedStore() });
-  state.messaging = new Messaging({ logger: host.logger, home: { host, container: host.container }, processed });
+  const home = { host, container: host.container };
+  // Set after this: the outbox is prepared after the brokers.
+  const inbox = () => state.inbox!();
+  state.messaging = new Messaging({ logger: host.logger, home, processed, inbox });
   return state.messaging;
 }
 

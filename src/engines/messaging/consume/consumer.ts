@@ -5,14 +5,14 @@ import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } f
 import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
-import type { Outcome } from "./attempt.js";
 import type { HandlerRun } from "./handler.js";
 import { Held } from "./held.js";
+import type { Inbox, InboxOutcome } from "./inbox.js";
 import { Lanes } from "./lanes.js";
 import type { ConsumerSettings } from "./options.js";
 import type { ProcessedStore } from "./processed.js";
 import { sleep } from "./sleep.js";
-import { handle, type WorkPlace, type WorkResult, work } from "./work.js";
+import { handleBehindInbox, type WorkPlace, type WorkResult, work } from "./work.js";
 
 /** A running consumer. */
 export interface Subscription {
@@ -49,6 +49,7 @@ export interface ConsumerParts {
   readonly settings: ConsumerSettings;
   readonly run: HandlerRun;
   readonly store: ProcessedStore | null;
+  readonly inbox: Inbox | null;
   readonly logger: Logger;
   readonly tracer: () => Tracer | null;
   readonly onAttempt: (seconds: number, ok: boolean) => void;
@@ -75,7 +76,7 @@ export class Consumer implements Subscription {
   #draining: Promise<void> | null = null;
 
   constructor(parts: ConsumerParts) {
-    const { topic, settings, run, publisher, store, logger, tracer, onAttempt } = parts;
+    const { topic, settings, run, publisher, store, inbox, logger, tracer, onAttempt } = parts;
     this.topic = topic;
     this.group = settings.group;
     this.#parts = parts;
@@ -93,7 +94,8 @@ export class Consumer implements Subscription {
     const stopping = this.#stopping.signal;
     setMaxListeners(0, stopping);
     const lanes = this.#lanes;
-    this.#place = { topic, settings, run, lanes, publisher, store, logger, stopping, tracer, attempted: onAttempt };
+    const shared = { topic, settings, run, publisher, store, inbox, logger, tracer };
+    this.#place = { ...shared, lanes, stopping, attempted: onAttempt };
   }
 
   get connected(): boolean {
@@ -139,9 +141,9 @@ export class Consumer implements Subscription {
   }
 
   /** Runs the handler once with a record that no broker has delivered: for tests. */
-  handleOnce(record: IncomingRecord, attempt: number): Promise<Outcome> {
+  handleOnce(record: IncomingRecord, attempt: number): Promise<InboxOutcome> {
     const nothing = async () => {};
-    return handle(new Held({ record, earlier: 0, ack: nothing, release: nothing }), this.#place, attempt);
+    return handleBehindInbox(new Held({ record, earlier: 0, ack: nothing, release: nothing }), this.#place, attempt);
   }
 
   /**

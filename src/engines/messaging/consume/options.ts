@@ -2,6 +2,7 @@ import type { Inject, Provided } from "../../../di/depends.js";
 import { type Guard, isGuard } from "../../../guards/guard.js";
 import { type Check, type Checks, is, readOptions } from "../../../internal/options.js";
 import { ValueError } from "../../../internal/value-error.js";
+import type { Transaction } from "../../db/database.js";
 import type { Broker, BrokerName } from "../broker.js";
 import type { Message } from "../message.js";
 import { checkTopicName, type OutputOf, type Topic, type ValueSchema } from "../topic.js";
@@ -32,6 +33,8 @@ export interface ConsumerOptions {
   readonly inject?: Inject;
   /** Handles each message id once: true, or the time to remember ids and the store that does. Default false. */
   readonly idempotent?: boolean | IdempotentOptions;
+  /** Runs the handler in a transaction that stores the message id too, so its effect happens once. Default false. */
+  readonly inbox?: boolean;
   /** Where a group that is new to the topic begins. Default "start", as far as the broker keeps messages. */
   readonly from?: "start" | "end";
   /** True delivers each message to every process, in place of one of the group. Default false. */
@@ -49,9 +52,14 @@ export interface IdempotentOptions {
 
 /** The handler of messages. */
 export type MessageHandler<T, Options> = (
-  message: Message<ReceivedValue<T, Options>>,
+  message: Options extends { readonly inbox: true }
+    ? InboxMessage<ReceivedValue<T, Options>>
+    : Message<ReceivedValue<T, Options>>,
   injected: Options extends { readonly inject: infer I } ? Provided<I> : Record<never, never>,
 ) => unknown;
+
+/** A message whose handler runs in a transaction. */
+export type InboxMessage<Value = unknown> = Message<Value> & { readonly tx: Transaction };
 
 /** The type of the value that a handler gets: from the topic, else from the schema of the options. */
 export type ReceivedValue<T, Options> =
@@ -69,6 +77,7 @@ export interface ConsumerSettings {
   readonly schema: ValueSchema | null;
   readonly guards: readonly Guard[];
   readonly inject: Inject | null;
+  readonly inbox: boolean;
   readonly idempotent: { readonly keep: number; readonly store: ProcessedStore | null } | null;
   readonly from: "start" | "end";
   readonly broadcast: boolean;
@@ -96,6 +105,7 @@ const checks: Checks<ConsumerOptions> = {
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard (a function, or an object with check)")),
   inject: is.object,
   idempotent: is.either(is.boolean, is.object),
+  inbox: is.boolean,
   from: is.oneOf("start", "end"),
   broadcast: is.boolean,
   maxDeliveries: is.integer(1, 1000),
@@ -112,6 +122,12 @@ export function readConsumerOptions(owner: string, given: unknown): Partial<Cons
   }
   if (options.broadcast === true && options.group !== undefined) {
     throw new ValueError(`${owner} has both 'broadcast' and 'group': a broadcast goes to every process`);
+  }
+  if (options.inbox === true && (options.broadcast === true || options.idempotent)) {
+    const other = options.broadcast === true ? "broadcast" : "idempotent";
+    throw new ValueError(
+      `${owner} has both 'inbox' and '${other}': the effect of an inbox happens once for all processes`,
+    );
   }
   if (options.prefetch !== undefined && options.prefetch < (options.concurrency ?? 1)) {
     throw new ValueError(`option 'prefetch' in ${owner} must not be smaller than 'concurrency'`);
@@ -141,6 +157,7 @@ export function consumerSettings(
     guards: options.guards ?? [],
     inject: options.inject ?? null,
     idempotent: idempotent ? readIdempotent(idempotent) : null,
+    inbox: options.inbox ?? false,
     from: options.from ?? (broadcast ? "end" : "start"),
     broadcast,
     maxDeliveries: options.maxDeliveries ?? 20,

@@ -1,5 +1,6 @@
 import type { Logger } from "../../../internal/logger.js";
 import type { Tracer } from "../../../internal/tracer.js";
+import type { Transaction } from "../../db/database.js";
 import { countIn, own } from "../headers.js";
 import { Message } from "../message.js";
 import type { Publisher } from "../publish/publisher.js";
@@ -9,6 +10,7 @@ import { attempt, failed, markReceived, type Outcome } from "./attempt.js";
 import { type Death, deadLetterRecord } from "./dead-letter.js";
 import type { HandlerRun } from "./handler.js";
 import type { Held } from "./held.js";
+import type { Inbox, InboxOutcome } from "./inbox.js";
 import type { Lanes } from "./lanes.js";
 import type { ConsumerSettings } from "./options.js";
 import type { Claim, ProcessedStore } from "./processed.js";
@@ -26,6 +28,7 @@ export interface WorkPlace {
   readonly lanes: Lanes;
   readonly publisher: Publisher;
   readonly store: ProcessedStore | null;
+  readonly inbox: Inbox | null;
   readonly logger: Logger;
   /** Aborted when the consumer drains. */
   readonly stopping: AbortSignal;
@@ -84,12 +87,10 @@ export async function work(held: Held, place: WorkPlace): Promise<WorkResult> {
   }
 }
 
-type Once = Outcome | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delay: number };
-
 /** One attempt, behind the check of the message id. */
-async function once(held: Held, place: WorkPlace, number: number): Promise<Once> {
+async function once(held: Held, place: WorkPlace, number: number): Promise<InboxOutcome> {
   const { settings, store } = place;
-  if (store === null) return handle(held, place, number);
+  if (store === null) return handleBehindInbox(held, place, number);
   const id = `${settings.group}:${place.topic}:${held.delivery.record.id}`;
   let claim: Claim | "done" | "busy";
   try {
@@ -114,13 +115,21 @@ async function once(held: Held, place: WorkPlace, number: number): Promise<Once>
   return outcome;
 }
 
+/** One attempt in the transaction of the inbox, where the consumer has one. */
+export function handleBehindInbox(held: Held, place: WorkPlace, number: number): Promise<InboxOutcome> {
+  const { settings, topic, inbox } = place;
+  if (inbox === null) return handle(held, place, number);
+  const claim = { consumer: `${settings.group}:${topic}`, id: held.delivery.record.id, timeout: settings.timeout };
+  return inbox.handle(claim, (tx) => handle(held, place, number, tx));
+}
+
 async function renew(held: Held, claim: Claim): Promise<void> {
   const kept = await claim.renew(lease).catch(() => true);
   if (!kept) held.lose();
 }
 
 /** Checks the value and runs the handler, once. */
-export async function handle(held: Held, place: WorkPlace, number: number): Promise<Outcome> {
+async function handle(held: Held, place: WorkPlace, number: number, tx?: Transaction): Promise<Outcome> {
   const { settings, topic } = place;
   const { record } = held.delivery;
   held.renew();
@@ -138,6 +147,7 @@ export async function handle(held: Held, place: WorkPlace, number: number): Prom
     topic,
     record,
     attempt: number,
+    tx,
     signal: () => held.signal,
     log: () => (log ??= place.logger.child({ topic, message_id: record.id, attempt: number })),
     ...(value && { value }),

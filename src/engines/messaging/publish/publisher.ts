@@ -83,10 +83,8 @@ export class Publisher {
     const { name, abilities } = this.#broker;
     if (this.#closed) return new MessagingError("CLOSED", `the ${name} broker has been closed`);
     const size = sizeOf(record);
-    if (size > abilities.maxBytes) {
-      const text = `the message for '${record.topic}' has ${size} bytes; the ${name} broker takes ${abilities.maxBytes}`;
-      return new MessagingError("TOO_LARGE", text);
-    }
+    const tooLarge = largeness(record, size, this.#broker);
+    if (tooLarge !== null) return tooLarge;
     if (record.delay > abilities.delay) {
       const most = abilities.delay === 0 ? "cannot delay messages" : `delays by at most ${abilities.delay / 1000} s`;
       return new MessagingError("UNSUPPORTED", `the ${name} broker ${most}`);
@@ -185,6 +183,18 @@ export class Publisher {
       };
     });
   }
+}
+
+/** Throws for a message that the broker would not take. */
+export function refuseTooLarge(record: OutgoingRecord, broker: Broker): void {
+  const tooLarge = largeness(record, sizeOf(record), broker);
+  if (tooLarge !== null) throw tooLarge;
+}
+
+function largeness({ topic }: OutgoingRecord, size: number, { name, abilities }: Broker): MessagingError | null {
+  if (size <= abilities.maxBytes) return null;
+  const text = `the message for '${topic}' has ${size} bytes; the ${name} broker takes ${abilities.maxBytes}`;
+  return new MessagingError("TOO_LARGE", text);
 }
 
 /** The bytes of a record with its headers, as limits count them. */

@@ -1,0 +1,42 @@
+import { App } from "stoa";
+import { type BrokerChoice, brokerOf, enableBroker } from "./broker.js";
+import { checkoutSaga } from "./checkout.js";
+import { mailJob } from "./mail.js";
+import { Order } from "./order.js";
+import { orderList } from "./order-list.js";
+import { Payments } from "./payments.js";
+import { placeOrder } from "./place-order.js";
+import { addRoutes } from "./routes.js";
+import { consumeOrders } from "./shipping.js";
+import { Stock } from "./stock.js";
+import { createTables } from "./tables.js";
+
+export interface OrdersOptions extends BrokerChoice {
+  /** Where the data is: `postgres://...`, `pglite:` in memory, `pglite:./folder`. */
+  readonly database: string;
+}
+
+/** Orders from the command to the mail; the README follows one of them. */
+export function ordersApp(options: OrdersOptions): App {
+  const app = new App();
+  app.enableDatabase(options.database).enableOutbox();
+  enableBroker(app, options);
+  app.enableEventSourcing().enableSaga().enableCqrs({ enableEventSync: true });
+  app.enableHealthChecks().enableMetrics().enableLivePage().enableOpenapi({ title: "Orders" });
+  app.onEvent("startup", () => createTables(app.database));
+
+  const stock = new Stock(app.database);
+  const payments = new Payments(app.database);
+  const orders = app.eventStore.repository(Order);
+  app.eventStore.project(orderList);
+  const checkouts = app.saga(checkoutSaga({ app, orders, stock, payments }));
+  consumeOrders(app, mailJob(app));
+  addRoutes(app, placeOrder({ app, orders, checkouts, stock }), checkouts);
+  return app;
+}
+
+/** The application as the environment describes it: for main.ts, and for `stoa messages`. */
+export default function app(): App {
+  const database = process.env["DATABASE_URL"] ?? "pglite:";
+  return ordersApp({ database, ...brokerOf(process.env) });
+}

@@ -1,0 +1,29 @@
+import { type App, HttpError, sql } from "stoa";
+import type { SagaHandle } from "stoa/saga";
+import type { CheckoutInput } from "./checkout.js";
+import type { placeOrder } from "./place-order.js";
+
+/** Commands change, queries read: both over HTTP. */
+export function addRoutes(app: App, place: ReturnType<typeof placeOrder>, checkouts: SagaHandle<CheckoutInput>): void {
+  app.post("/orders", ...app.commands.route(place));
+
+  app.get("/orders", (request) => request.db.fetch(sql`select * from order_list order by placed_at desc limit 100`));
+
+  app.get("/orders/{id}", async (request) => {
+    const order = await request.db.fetchrow(sql`select * from order_list where id = ${request.params.id}`);
+    if (order === null) throw new HttpError(404, "there is no such order");
+    return order;
+  });
+
+  // The saga ends by itself. This waits for it, so that a person at a terminal sees the end.
+  app.get("/orders/{id}/outcome", async (request) => {
+    const end = await checkouts.wait(`checkout-${request.params.id}`, { timeoutMs: 10_000, signal: request.signal });
+    return { status: end?.status ?? "running", error: end?.error ?? null };
+  });
+
+  app.get("/shipments", (request) =>
+    request.db.fetch(sql`select order_id, sku, quantity from shipments order by order_id`),
+  );
+  app.get("/mails", (request) => request.db.fetch(sql`select recipient, subject from mails order by sent_at`));
+  app.get("/stock", (request) => request.db.fetch(sql`select sku, available from stock order by sku`));
+}

@@ -1,0 +1,38 @@
+import { defineCommand } from "../command.js";
+import type { PileGroup } from "./pile.js";
+import { appOptions, withPile } from "./with-app.js";
+
+export const list = defineCommand({
+  summary: "Lists the failures of messages, with the number of their messages.",
+  options: { json: { kind: "switch", help: "print a JSON list" }, ...appOptions },
+  details: `
+Dead letters are messages that could not be handled. Messages of the outbox are listed if they could not be published. The
+first column names the failure: \`stoa messages replay --failure NAME\`.`,
+  async run(call) {
+    const { options, terminal } = call;
+    const groups = await withPile(call, (pile) => pile.groups());
+    if (options.json) terminal.print(JSON.stringify(groups, null, 2));
+    else if (groups.length === 0) terminal.print("no message has failed");
+    else for (const line of lines(groups)) terminal.print(line);
+  },
+});
+
+function lines(groups: readonly PileGroup[]): string[] {
+  const rows = groups.map(({ name, kind, topic, count, replays, last, failure }) => {
+    const when = last.toISOString().replace("T", " ").slice(0, 19);
+    return [name, kind, topic, String(count), String(replays), when, oneLine(failure)];
+  });
+  const table = [["NAME", "KIND", "TOPIC", "MESSAGES", "REPLAYS", "LAST", "FAILURE"], ...rows];
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  return table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Texts of other programs must not steer the terminal. */
+export function oneLine(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+}

@@ -1,0 +1,101 @@
+import { hostname } from "node:os";
+import type { Database, Queries } from "../../engines/db/database.js";
+import type { BrokerName } from "../../engines/messaging/broker.js";
+import type { Messaging, Published } from "../../engines/messaging/messaging.js";
+import { asTopic } from "../../engines/messaging/topic.js";
+import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
+import { isPlainObject, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { Doorbell } from "../storage/doorbell.js";
+import { installTables } from "../storage/tables.js";
+import { OutboxAdmin } from "./admin.js";
+import { RelayLease } from "./lease.js";
+import type { OutboxSettings } from "./options.js";
+import { Relay } from "./relay.js";
+import { OutboxStorage } from "./storage.js";
+import { outboxTables } from "./tables.js";
+
+/** The most messages that one statement stores. */
+const insertAtOnce = 1000;
+
+/** The outbox of one process: stores messages with a transaction, and publishes them if it is its turn. */
+export class OutboxEngine {
+  readonly storage: OutboxStorage;
+  readonly admin: OutboxAdmin;
+  readonly #doorbell: Doorbell;
+  readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+  readonly #relays: Relay[] = [];
+
+  constructor(
+    readonly db: Database,
+    readonly messaging: Messaging,
+    readonly settings: OutboxSettings,
+    readonly logger: Logger,
+  ) {
+    this.storage = new OutboxStorage(db, settings.schema);
+    this.#doorbell = new Doorbell(db, `${settings.schema}_outbox`, logger);
+    this.admin = new OutboxAdmin(db, this.storage, () => this.#doorbell.ring());
+  }
+
+  async open(): Promise<void> {
+    await installTables(this.db, this.settings.schema, outboxTables);
+  }
+
+  /** Begins to publish. */
+  async start(): Promise<void> {
+    if (!this.settings.relay) return;
+    await this.#doorbell.open();
+    for (const broker of this.messaging.brokers) this.#add(broker);
+  }
+
+  async publish(topic: unknown, value: unknown, options: unknown, within: Queries): Promise<Published> {
+    const { broker, record } = await this.messaging.recordOf(asTopic(topic as string), value, options);
+    await this.storage.insert(broker.name, [record], within);
+    this.#doorbell.ringAfter(within);
+    return { id: record.id };
+  }
+
+  async publishBatch(topic: unknown, entries: unknown, within: Queries): Promise<Published[]> {
+    if (!Array.isArray(entries)) throw new ValueError(`publishBatch() takes a list of entries, not ${show(entries)}`);
+    const declared = asTopic(topic as string);
+    const found = await Promise.all(
+      entries.map((entry: unknown) => {
+        if (!isPlainObject(entry) || !("value" in entry)) {
+          throw new ValueError(`an entry of publishBatch() is { value, key?, headers? }, not ${show(entry)}`);
+        }
+        const { value, ...options } = entry;
+        return this.messaging.recordOf(declared, value, options);
+      }),
+    );
+    const records = found.map(({ record }) => record);
+    for (let at = 0; at < records.length; at += insertAtOnce) {
+      await this.storage.insert(found[0]!.broker.name, records.slice(at, at + insertAtOnce), within);
+    }
+    if (records.length > 0) this.#doorbell.ringAfter(within);
+    return records.map(({ id }) => ({ id }));
+  }
+
+  /** The brokers for which this process publishes now. */
+  get active(): readonly BrokerName[] {
+    return this.messaging.brokers.filter((_, index) => this.#relays[index]?.active);
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all(this.#relays.map((relay) => relay.drain()));
+  }
+
+  async close(): Promise<void> {
+    // A start that fails is closed without a drain.
+    await this.drain();
+    await this.#doorbell.close();
+  }
+
+  #add(broker: BrokerName): void {
+    const { storage, messaging, settings, logger } = this;
+    const lease = new RelayLease(storage, broker, this.#owner, settings.leaseMs, logger);
+    const relay = new Relay({ broker, storage, lease, messaging, settings, logger });
+    this.#relays.push(relay);
+    this.#doorbell.onRing(relay.wake);
+  }
+}

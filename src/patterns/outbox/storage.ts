@@ -1,0 +1,241 @@
+import type { Database, Queries } from "../../engines/db/database.js";
+import type { BrokerName, OutgoingRecord } from "../../engines/messaging/broker.js";
+import { own } from "../../engines/messaging/headers.js";
+import { sizeOf } from "../../engines/messaging/publish/publisher.js";
+import { ValueError } from "../../internal/value-error.js";
+
+/** A message that the relay is to publish. */
+export interface StoredMessage {
+  readonly id: number;
+  readonly message_id: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly bytes: Uint8Array | null;
+  readonly stored_at: number;
+  readonly state: "ready" | "failed";
+  readonly attempts: number;
+  /** True if a message with its key has failed. */
+  readonly blocked: boolean;
+}
+
+/** A message that was not published. */
+export interface Failure {
+  readonly id: number;
+  readonly error: string;
+  /** Milliseconds until the next attempt; null for a message that is stuck. */
+  readonly pause: number | null;
+}
+
+/** The outcome of a batch. */
+export interface Settlement {
+  readonly published: readonly number[];
+  readonly failed: readonly Failure[];
+  /** Messages behind one that failed. */
+  readonly held: readonly number[];
+}
+
+/** The lease after a settlement. */
+export interface LeaseState {
+  readonly held: boolean;
+  /** Milliseconds until the next delayed or failed message is due; null if there is none. */
+  readonly nextDue: number | null;
+}
+
+/** Bytes of the messages that are read at a time. */
+const mostBytes = 8 * 1024 * 1024;
+const failedAtOnce = 100;
+
+const fields = `o.id, o.message_id, o.topic, o.key, o.headers, o.body, o.bytes, o.state, o.attempts,
+  (extract(epoch from o.created_at) * 1000)::float8 as stored_at`;
+
+/** The statements of the relay. Each change checks the token of its lease. */
+export class OutboxStorage {
+  readonly table: string;
+  readonly relays: string;
+
+  constructor(
+    readonly db: Database,
+    schema: string,
+  ) {
+    this.table = `"${schema}".outbox`;
+    this.relays = `"${schema}".outbox_relays`;
+  }
+
+  /** Stores records, in this order. */
+  async insert(broker: BrokerName, records: readonly OutgoingRecord[], within: Queries): Promise<void> {
+    const rows = records.map(rowOf);
+    if (rows.length === 1) {
+      const [row] = rows;
+      const due = row!.delay > 0;
+      await within.execute(
+        `insert into ${this.table} (broker, topic, key, message_id, headers, body, bytes, size${due ? ", state, due_at" : ""})
+         values ($1, $2, $3, $4, $5, $6, $7, $8${due ? ", 'delayed', clock_timestamp() + $9::float8 * interval '1 millisecond'" : ""})`,
+        [
+          broker,
+          row!.topic,
+          row!.key,
+          row!.id,
+          row!.headers,
+          row!.body,
+          row!.bytes,
+          row!.size,
+          ...(due ? [row!.delay] : []),
+        ],
+      );
+      return;
+    }
+    await within.execute(
+      `insert into ${this.table} (broker, topic, key, message_id, headers, body, bytes, size, state, due_at)
+       select $1, topic, key, id, headers::json, body, bytes, size, case when delay > 0 then 'delayed' else 'ready' end,
+         case when delay > 0 then clock_timestamp() + delay * interval '1 millisecond' end
+       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::int[], $9::float8[])
+         with ordinality as r (topic, key, id, headers, body, bytes, size, delay, n)
+       order by n`,
+      [
+        broker,
+        ...(["topic", "key", "id", "headers", "body", "bytes", "size", "delay"] as const).map((name) =>
+          rows.map((row) => row[name]),
+        ),
+      ],
+    );
+  }
+
+  /** Becomes the relay of a broker; null while another process is. The token is higher than all before. */
+  acquire(broker: BrokerName, owner: string, leaseMs: number): Promise<number | null> {
+    return this.db.fetchval<number>(
+      `insert into ${this.relays} as r (broker, owner, token, lease_until)
+       values ($1, $2, 1, clock_timestamp() + $3 * interval '1 millisecond')
+       on conflict (broker) do update set owner = excluded.owner, token = r.token + 1, lease_until = excluded.lease_until
+       where r.lease_until <= clock_timestamp() returning token`,
+      [broker, owner, leaseMs],
+      { timeout: leaseMs },
+    );
+  }
+
+  /** Lets another process be the relay at once. */
+  async release(broker: BrokerName, token: number): Promise<void> {
+    const text = `update ${this.relays} set owner = null, lease_until = '-infinity' where broker = $1 and token = $2`;
+    await this.db.execute(text, [broker, token]);
+  }
+
+  /** The oldest messages that are ready and whose topic does not rest, as far as they are not too large together. */
+  ready(broker: BrokerName, limit: number, resting: readonly string[]): Promise<StoredMessage[]> {
+    return this.db.fetch<StoredMessage>(
+      `select ${fields}, o.key is not null and exists (select from ${this.table} f
+         where f.broker = o.broker and f.topic = o.topic and f.key = o.key and f.state in ('failed', 'stuck')) as blocked
+       from (select *, sum(size) over (order by id) - size as before
+         from (select * from ${this.table} where broker = $1 and state = 'ready' and topic <> all($3::text[])
+           order by id limit $2) r) o
+       where o.before < ${mostBytes} order by o.id`,
+      [broker, limit, resting],
+    );
+  }
+
+  /** Messages that have failed and are due again. */
+  failedAndDue(broker: BrokerName, resting: readonly string[]): Promise<StoredMessage[]> {
+    return this.db.fetch<StoredMessage>(
+      `select ${fields}, false as blocked
+       from (select *, sum(size) over (order by id) - size as before
+         from (select * from ${this.table} where broker = $1 and state = 'failed' and due_at <= clock_timestamp()
+           and topic <> all($2::text[]) order by id limit ${failedAtOnce}) r) o
+       where o.before < ${mostBytes} order by o.id`,
+      [broker, resting],
+    );
+  }
+
+  /** Makes messages ready whose delay is over. */
+  async promote(broker: BrokerName): Promise<void> {
+    await this.db.execute(
+      `update ${this.table} set state = 'ready', due_at = null, ready_at = clock_timestamp()
+       where broker = $1 and state = 'delayed' and due_at <= clock_timestamp()`,
+      [broker],
+    );
+  }
+
+  /** Makes messages ready that nothing holds any more. */
+  async releaseHeld(broker: BrokerName): Promise<number> {
+    const { rowCount } = await this.db.execute(
+      `update ${this.table} o set state = 'ready' where o.broker = $1 and o.state = 'held' and not exists (
+         select from ${this.table} f
+         where f.broker = o.broker and f.topic = o.topic and f.key = o.key and f.state in ('failed', 'stuck'))`,
+      [broker],
+    );
+    return rowCount;
+  }
+
+  /**
+   * Records the outcome of a batch and renews the lease, in one statement: nothing is changed if another process is the
+   * relay by now. The row lock on the lease makes that decision final until the statement is committed.
+   */
+  async settle(
+    broker: BrokerName,
+    token: number,
+    leaseMs: number,
+    { published, failed, held }: Settlement,
+  ): Promise<LeaseState> {
+    const rare = failed.length + held.length > 0;
+    const row = await this.db.fetchrow<{ held: boolean; next_due: number | null }>(
+      `with lease as (
+         update ${this.relays} set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+         where broker = $1 and token = $2 returning 1),
+       published as (
+         delete from ${this.table} where id = any($4::bigint[]) and exists (select from lease))
+       ${rare ? this.#rare() : ""}
+       select exists (select from lease) as held, (
+         select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8
+         from ${this.table} where broker = $1 and due_at is not null) as next_due`,
+      [
+        broker,
+        token,
+        leaseMs,
+        published,
+        ...(rare
+          ? [failed.map(({ id }) => id), failed.map(({ error }) => error), failed.map(({ pause }) => pause), held]
+          : []),
+      ],
+      { timeout: leaseMs },
+    );
+    return { held: row!.held, nextDue: row!.next_due };
+  }
+
+  #rare(): string {
+    return `, failed as (
+         update ${this.table} o set state = case when f.pause is null then 'stuck' else 'failed' end,
+           attempts = attempts + 1, error = f.error, failed_at = clock_timestamp(),
+           due_at = clock_timestamp() + f.pause * interval '1 millisecond'
+         from unnest($5::bigint[], $6::text[], $7::float8[]) as f (id, error, pause)
+         where o.id = f.id and exists (select from lease)),
+       held as (
+         update ${this.table} set state = 'held', due_at = null where id = any($8::bigint[]) and exists (select from lease))`;
+  }
+}
+
+function rowOf(record: OutgoingRecord) {
+  const { topic, id, key, delay, body } = record;
+  if (key?.includes("\0")) throw new ValueError("the key of a message in the outbox must not contain U+0000");
+  const text = record.headers[own.contentType] === "application/json" ? textOf(body) : null;
+  return {
+    topic,
+    id,
+    key,
+    delay,
+    headers: JSON.stringify(record.headers),
+    body: text,
+    bytes: text === null ? body : null,
+    size: sizeOf(record),
+  };
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Text that operators can read in the table. Null for bytes that only claim to be JSON, and for text with U+0000. */
+function textOf(body: Uint8Array): string | null {
+  if (body.includes(0)) return null;
+  try {
+    return decoder.decode(body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,99 @@
+import { serve, type TestServer } from "stoa/testing";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { ordersApp } from "../../examples/orders/app.js";
+import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
+import { engines } from "../engines/db/engines.js";
+import { quiet } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
+
+const patient = { timeout: 60_000, interval: 50 };
+const kafka = service("kafka");
+const rabbitmq = service("rabbitmq");
+
+/** The memory broker on each database; the real brokers on the embedded one, where they are. */
+const places: { name: string; engine: ReturnType<typeof engines>[number]; choice: BrokerChoice }[] = [
+  ...engines(service("postgres")).map((engine) => ({
+    name: `${engine.name} and the memory broker`,
+    engine,
+    choice: { broker: "memory" as const },
+  })),
+  ...(kafka
+    ? [{ name: "Kafka", engine: engines(undefined)[0]!, choice: { broker: "kafka" as const, url: kafka } }]
+    : []),
+  ...(rabbitmq
+    ? [{ name: "RabbitMQ", engine: engines(undefined)[0]!, choice: { broker: "amqp" as const, url: rabbitmq } }]
+    : []),
+];
+
+describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, choice }) => {
+  let server: TestServer;
+  let drop: () => Promise<void>;
+  const suffix = Math.random().toString(36).slice(2, 8);
+  beforeAll(async () => {
+    const place = await engine.make();
+    drop = place.drop;
+    const app = ordersApp({ database: place.url, ...choice });
+    app.logger = quiet;
+    server = await serve(app, { debug: true });
+  }, 120_000);
+  afterAll(async () => {
+    await server?.close();
+    await drop?.();
+  });
+
+  const get = async <T>(path: string): Promise<T> => (await (await fetch(`${server.url}${path}`)).json()) as T;
+  const place = (order: object) =>
+    fetch(`${server.url}/orders`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ customer: "Ann", email: "ann@example.org", quantity: 1, ...order }),
+    });
+
+  it("An order is stored, paid, confirmed, shipped once and announced by mail", async () => {
+    const id = `o1-${suffix}`;
+    const placed = await place({ id, sku: "cup", quantity: 2 });
+    expect(placed.status).toBe(200);
+    expect(await placed.json()).toEqual({ id, saga: `checkout-${id}` });
+    // Read your own writes: the projection has the order when the response arrives.
+    expect(await get(`/orders/${id}`)).toMatchObject({ customer: "Ann", sku: "cup", total: 24 });
+    expect(await get(`/orders/${id}/outcome`)).toEqual({ status: "completed", error: null });
+    await vi.waitFor(async () => expect(await get(`/orders/${id}`)).toMatchObject({ status: "confirmed" }), patient);
+    await vi.waitFor(async () => {
+      expect(await get("/shipments")).toEqual([{ order_id: id, sku: "cup", quantity: 2 }]);
+      expect(await get("/mails")).toEqual([{ recipient: "ann@example.org", subject: `Order ${id} is on its way` }]);
+    }, patient);
+    expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
+    // The same command again changes nothing.
+    expect((await place({ id, sku: "cup", quantity: 2 })).status).toBe(200);
+    expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
+  });
+
+  it("An order that cannot be paid gives back its goods and is refused by mail", async () => {
+    const id = `o2-${suffix}`;
+    await place({ id, customer: "Broke Bob", email: "bob@example.org", sku: "tea", quantity: 3 });
+    expect(await get(`/orders/${id}/outcome`)).toMatchObject({ status: "compensated" });
+    await vi.waitFor(async () => expect(await get(`/orders/${id}`)).toMatchObject({ status: "refused" }), patient);
+    expect(await get("/stock")).toContainEqual({ sku: "tea", available: 100 });
+    await vi.waitFor(async () => {
+      const mails = await get<{ recipient: string; subject: string }[]>("/mails");
+      expect(mails.filter(({ recipient }) => recipient === "bob@example.org")).toHaveLength(1);
+    }, patient);
+  });
+
+  it("An order of goods that are sold out is refused, one of unknown goods is not accepted, and wrong input gets 422", async () => {
+    const id = `o3-${suffix}`;
+    await place({ id, sku: "cup", quantity: 50 });
+    expect(await get(`/orders/${id}/outcome`)).toMatchObject({ status: "compensated" });
+    expect((await place({ id: "o4", sku: "gold" })).status).toBe(404);
+    expect((await place({ id: "o5", sku: "tea", quantity: 0 })).status).toBe(422);
+    expect((await fetch(`${server.url}/orders/nobody`)).status).toBe(404);
+  });
+});
+
+describe("the choice of a broker", () => {
+  it("One variable chooses the broker, and another value is refused", () => {
+    expect(brokerOf({})).toEqual({ broker: "memory", url: undefined });
+    expect(brokerOf({ BROKER: "amqp", BROKER_URL: "amqp://x" })).toEqual({ broker: "amqp", url: "amqp://x" });
+    expect(() => brokerOf({ BROKER: "nats" })).toThrow("BROKER is memory, kafka, amqp or sqs, not 'nats'");
+  });
+});

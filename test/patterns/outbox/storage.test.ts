@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Database } from "../../../src/engines/db/database.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { RelayLease } from "../../../src/patterns/outbox/lease.js";
+import { OutboxStorage } from "../../../src/patterns/outbox/storage.js";
+import { outboxTables } from "../../../src/patterns/outbox/tables.js";
+import { installTables } from "../../../src/patterns/storage/tables.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { quiet } from "../events/stores.js";
+
+describe.each(engines(service("postgres")))("the lease of the outbox in $name", (engine) => {
+  let db: Database;
+  let drop: () => Promise<void>;
+  let storage: OutboxStorage;
+  beforeAll(async () => {
+    const place = await engine.make();
+    drop = place.drop;
+    db = await openDatabase(place.url);
+    await installTables(db, "stoa", outboxTables);
+    storage = new OutboxStorage(db, "stoa");
+  });
+  afterAll(async () => {
+    await db.close();
+    await drop();
+  });
+  beforeEach(() => db.script("truncate stoa.outbox restart identity; truncate stoa.outbox_relays"));
+  const fill = (count: number, body = "1") =>
+    db.execute(
+      `insert into stoa.outbox (broker, topic, key, message_id, headers, body, size)
+       select 'kafka', 't', 'k', 'm' || n, '{}', $2, length($2) from generate_series(1, $1::int) n`,
+      [count, body],
+    );
+  const expire = () => db.execute("update stoa.outbox_relays set lease_until = '-infinity'");
+  const rows = () => db.fetch("select id, state, attempts from stoa.outbox order by id");
+
+  it("One process at a time has the lease of a broker, and each claim has a higher token", async () => {
+    expect(await storage.acquire("kafka", "a", 60_000)).toBe(1);
+    expect(await storage.acquire("kafka", "b", 60_000)).toBeNull();
+    expect(await storage.acquire("amqp", "b", 60_000)).toBe(1);
+    await expire();
+    expect(await storage.acquire("kafka", "b", 60_000)).toBe(2);
+    await storage.release("kafka", 1);
+    expect(await storage.acquire("kafka", "a", 60_000)).toBeNull();
+    await storage.release("kafka", 2);
+    expect(await storage.acquire("kafka", "a", 60_000)).toBe(3);
+  });
+
+  it("A process whose lease was taken over changes nothing, whatever it reports", async () => {
+    await fill(3);
+    await storage.acquire("kafka", "a", 60_000);
+    await expire();
+    await storage.acquire("kafka", "b", 60_000);
+    const untouched = await rows();
+    const report = { published: [1], failed: [{ id: 2, error: "no", pause: null }], held: [3] };
+    expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: false });
+    expect(await rows()).toEqual(untouched);
+    expect(await storage.settle("kafka", 2, 60_000, report)).toMatchObject({ held: true, nextDue: null });
+    expect(await rows()).toEqual([
+      { id: 2, state: "stuck", attempts: 1 },
+      { id: 3, state: "held", attempts: 0 },
+    ]);
+  });
+
+  it("A lease ends by the clock of its process too, and a lost one is noticed at the next report", async () => {
+    const lease = new RelayLease(storage, "kafka", "a", 60_000, quiet);
+    expect(lease.held).toBe(false);
+    expect(await lease.acquire()).toBe(true);
+    await db.execute("update stoa.outbox_relays set token = token + 1");
+    expect(await lease.settle({ published: [], failed: [], held: [] })).toBeNull();
+    expect(lease.held).toBe(false);
+    await lease.close();
+    const other = new RelayLease(storage, "amqp", "a", 60_000, quiet);
+    expect(await other.acquire()).toBe(true);
+    // The clock goes on while a process is paused.
+    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000);
+    expect(other.held).toBe(false);
+    clock.mockRestore();
+    await other.close();
+  });
+
+  it("Messages are read up to a number and a size, at least one, and without those of topics that rest", async () => {
+    await fill(5, "x".repeat(3_000_000));
+    expect(await storage.ready("kafka", 500, [])).toHaveLength(3);
+    expect(await storage.ready("kafka", 2, [])).toHaveLength(2);
+    expect(await storage.ready("kafka", 500, ["t"])).toEqual([]);
+    expect(await storage.ready("amqp", 500, [])).toEqual([]);
+    await db.script("truncate stoa.outbox");
+    await fill(2, "x".repeat(9_000_000));
+    expect(await storage.ready("kafka", 500, [])).toHaveLength(1);
+  });
+});
