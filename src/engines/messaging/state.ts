@@ -1,5 +1,6 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import { UnmadeRoutes } from "../../route/unmade.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
 import type { ConsumerOptions } from "./consume/options.js";
@@ -15,13 +16,17 @@ export interface ConsumerDefinition {
 
 interface State {
   readonly definitions: ConsumerDefinition[];
+  /** Decorated methods without an instance. */
+  readonly unmade: UnmadeRoutes;
   /** Null before the start. */
   messaging: Messaging | null;
   /** Makes a broker in place of a real one, in tests; null elsewhere. */
   replacement: ((name: BrokerName) => Broker) | null;
 }
 
-export const messagingState = perHost((): State => ({ definitions: [], messaging: null, replacement: null }));
+export const messagingState = perHost((): State => {
+  return { definitions: [], unmade: new UnmadeRoutes(), messaging: null, replacement: null };
+});
 
 /** The client of an application, made at its start. Its code is loaded then: applications without messages do not need it. */
 export async function prepareMessaging(host: Host): Promise<Messaging> {
