@@ -48,7 +48,7 @@ type Setup<Face> = {
     : never;
 };
 
-/** Methods that return something else, at any time: `invalidateCache(tags)`. */
+/** Methods that return something else, at any time: `invalidateCache(tags)`. The application is `this` in them. */
 type Methods<Face> = {
   readonly [K in MethodNames<Face>]: Face[K] extends (...args: infer Args) => infer Result
     ? (host: Host, ...args: Args) => Result
@@ -125,7 +125,7 @@ export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face
       for (const [method, call] of functionsOf(definition.methods)) {
         addMember(prototype, method, {
           value(this: unknown, ...args: unknown[]) {
-            return call(hostOf(this), ...args);
+            return call.call(this, hostOf(this), ...args);
           },
         });
       }

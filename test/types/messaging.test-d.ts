@@ -1,5 +1,5 @@
 import { App, Depends } from "stoa";
-import { topic } from "stoa/messaging";
+import { type Message, topic } from "stoa/messaging";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -44,6 +44,45 @@ describe("a message handler", () => {
     app.onMessage("any", { inject: { mail: Depends<{ send(): void }>("mail") } }, (_message, { mail }) => {
       expectTypeOf(mail.send).toBeFunction();
     });
+  });
+
+  it("A batch handler gets a list of messages, and a transactional one the transaction", () => {
+    app.onMessage(plain, { batch: 10 }, (messages) => {
+      expectTypeOf(messages).toEqualTypeOf<readonly Message<{ n: number }>[]>();
+    });
+    app.onMessage(plain, { batch: { size: 5, wait: 1 }, transactional: true }, async (messages, { tx }) => {
+      await tx.publish(orders, { id: String(messages.length), at: "2026-01-01" });
+      // @ts-expect-error a member is missing
+      await tx.publish(orders, { id: "1" });
+    });
+  });
+
+  it("A request has the type of the topic's replies, and its handler must return it", async () => {
+    const prices = topic("prices", { schema: z.object({ sku: z.string() }), reply: z.object({ cents: z.number() }) });
+    const reply = await app.messaging.request(prices, { sku: "a" }, { timeout: 1 });
+    expectTypeOf(reply).toEqualTypeOf<{ cents: number }>();
+    app.onMessage(prices, () => ({ cents: 1 }));
+    // @ts-expect-error not the reply of the topic
+    app.onMessage(prices, () => ({ euros: 1 }));
+    expectTypeOf(await app.messaging.request("any", 1)).toBeUnknown();
+    expectTypeOf(await app.messaging.request(topic<string, number>("lengths"), "abc")).toBeNumber();
+  });
+
+  it("onMessage() without a handler is a decorator of methods that fit the topic", () => {
+    class Shipping {
+      @app.onMessage(plain)
+      one(message: Message<{ n: number }>) {
+        return message.value.n;
+      }
+
+      @app.onMessage(plain, { batch: 10 })
+      many(messages: readonly Message<{ n: number }>[]) {
+        return messages.length;
+      }
+    }
+    new Shipping();
+    // @ts-expect-error the values of the topic are no strings
+    app.onMessage(plain)((message: Message<string>) => message.value);
   });
 
   it("onMessage() refuses an option that does not exist", () => {

@@ -21,6 +21,11 @@ export interface Broker {
    * for one that is safe. Rejects only if the fate of all is the same.
    */
   publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
+  /**
+   * Opens a way to publish on which several batches can be under way and keep their order. Absent where one batch has to
+   * wait for the one before.
+   */
+  publishWay?(): Promise<PublishWay>;
   /** Opens a consumer. It delivers until it is stopped or reports a failure; then it is closed and opened again. */
   consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer>;
   /**
@@ -28,7 +33,27 @@ export interface Broker {
    * record is removed if the visitor resolves to "remove".
    */
   browse(topic: string, limit: number, visit: (record: IncomingRecord) => Promise<"keep" | "remove">): Promise<void>;
+  /**
+   * Publishes records and settles deliveries of its own consumers, all of it or nothing. Absent where the broker has no
+   * transactions.
+   */
+  transact?(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void>;
+  /** The broker's own way back for replies. Absent where replies go through a topic. */
+  readonly replies?: BrokerReplies;
   close(): Promise<void>;
+}
+
+/** One connection for publishes. When it has broken, all calls give UNREACHABLE: nothing on it can overtake what failed. */
+export interface PublishWay {
+  publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
+}
+
+/** A way for replies to one process. */
+export interface BrokerReplies {
+  /** Written into requests, in the header `stoa-reply-to`. The broker puts the place of the process there. */
+  readonly address: string;
+  /** Takes the replies; set before the first request. */
+  receive: ((record: IncomingRecord) => void) | null;
 }
 
 export type BrokerName = "memory" | "kafka" | "amqp" | "sqs";
@@ -57,6 +82,8 @@ export interface OutgoingRecord {
   readonly timestamp: number;
   /** Milliseconds until it may be delivered. */
   readonly delay: number;
+  /** True if `topic` is the place of a reply. */
+  readonly direct?: boolean;
 }
 
 export interface IncomingRecord {

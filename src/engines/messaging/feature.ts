@@ -2,8 +2,10 @@ import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
+import { decorating } from "../../internal/decorating.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { OnlyKnown } from "../../route/handler.js";
+import type { Decorator } from "../../route/router.js";
 import type { Subscription } from "./consume/consumer.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
 import { messageOf } from "./consume/message-request.js";
@@ -28,6 +30,11 @@ export interface MessagingFeature {
     options: O & OnlyKnown<O, ConsumerOptions>,
     handler: MessageHandler<T, O>,
   ): this;
+  /** Without a handler: a decorator of a function, or of a method, which is registered when its class is instantiated. */
+  onMessage<const T extends AnyTopic, const O extends ConsumerOptions = Record<never, never>>(
+    topic: T,
+    options?: O & OnlyKnown<O, ConsumerOptions>,
+  ): Decorator<MessageHandler<T, O>>;
   /** Publishes a message. Resolves when the broker has it. */
   publish<const T extends AnyTopic>(topic: T, value: PublishedValue<T>, options?: PublishOptions): Promise<Published>;
   /** Publishes messages together, in their order. */
@@ -58,17 +65,26 @@ declare module "../../http/request.js" {
 
 export const messagingFeature = feature<MessagingFeature>({
   name: "messaging",
-  setup: {
-    onMessage(host: Host, topic: AnyTopic, ...rest: readonly unknown[]) {
+  methods: {
+    onMessage(this: unknown, host: Host, topic: AnyTopic, ...rest: readonly unknown[]) {
       const declared = asTopic(topic);
       const owner = `onMessage('${declared.name}')`;
-      const [options, handler] = rest.length > 1 ? rest : [{}, rest[0]];
-      if (typeof handler !== "function") throw new ValueError(`${owner} needs a handler: a function of the message`);
+      assertNew(host, owner);
+      // An argument that is undefined by mistake is no decorator's.
+      const direct = rest.length > 1 || typeof rest[0] === "function" || (rest.length === 1 && rest[0] === undefined);
+      const [options = {}, handler] = typeof rest[0] === "function" ? [{}, rest[0]] : rest;
       const read = readConsumerOptions(owner, options);
-      messagingState(host).definitions.push({ topic: declared, options: read, handler: handler as AnyMessageHandler });
+      const { definitions, unmade } = messagingState(host);
+      const add = (given: unknown) => {
+        if (typeof given !== "function") throw new ValueError(`${owner} needs a handler: a function of the message`);
+        assertNew(host, owner);
+        definitions.push({ topic: declared, options: read, handler: given as AnyMessageHandler });
+      };
+      if (!direct)
+        return decorating(add, (name) => unmade.add(`${name}() for messages of '${declared.name}'`)) as never;
+      add(handler);
+      return this as never;
     },
-  },
-  methods: {
     publish: (host, topic, value, options) => clientOf(host, "publish()").publish(topic, value as never, options),
     publishBatch: (host, topic, entries) => clientOf(host, "publishBatch()").publishBatch(topic, entries as never),
     subscribe: (host, topic, options, handler) =>
@@ -83,7 +99,10 @@ export const messagingFeature = feature<MessagingFeature>({
     message: (_host, request) => messageOf(request),
   },
   async prepare(host) {
-    const { messaging, definitions } = messagingState(host);
+    const { messaging, definitions, unmade } = messagingState(host);
+    for (const label of unmade.labels()) {
+      host.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
+    }
     if (messaging === null) {
       if (definitions.length === 0) return;
       throw new ValueError(
@@ -116,6 +135,11 @@ export const messagingFeature = feature<MessagingFeature>({
     await messagingState(host).messaging?.drain();
   },
 });
+
+function assertNew(host: Host, call: string): void {
+  if (host.phase === "new") return;
+  throw new ValueError(`${call} comes too late: the application has been started and cannot be changed any more`);
+}
 
 function clientOf(host: Host, needs: string): Messaging {
   const { messaging } = messagingState(host);

@@ -14,6 +14,11 @@ export const own = {
   deadTopic: "stoa-dead-topic",
   deadGroup: "stoa-dead-group",
   deadAt: "stoa-dead-at",
+  /** The place that waits for a reply. */
+  replyTo: "stoa-reply-to",
+  /** The request that a reply belongs to. */
+  correlation: "stoa-correlation-id",
+  replyError: "stoa-reply-error",
   contentType: "content-type",
 } as const;
 

@@ -5,30 +5,22 @@ import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
-import { type AnyMessageHandler, type HandlerHome, handlerRun } from "./consume/handler.js";
+import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { Inbox, InboxOutcome } from "./consume/inbox.js";
 import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
+import type { WorkResult } from "./consume/place.js";
 import type { ProcessedStore } from "./consume/processed.js";
-import type { WorkResult } from "./consume/work.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
 import { outgoing, type PublishOptions } from "./publish/outgoing.js";
+import type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
 import { Publisher, type PublisherLimits, refuseTooLarge } from "./publish/publisher.js";
+import { type ReplyValue, type RequestOptions, Requests } from "./requests.js";
 import { asTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
+import { MessageTransaction, recordsOf, transactional } from "./transaction.js";
 
-/** The type of the values that a topic takes. */
-export type PublishedValue<T> = T extends Topic<infer In, infer _Out> ? In : unknown;
-
-/** One message of a batch. */
-export interface BatchEntry<Value> extends PublishOptions {
-  readonly value: Value;
-}
-
-/** The result of a publish. */
-export interface Published {
-  readonly id: string;
-}
+export type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
 
 /** A message for a handler, in a test. */
 export interface DeliverOptions extends Omit<PublishOptions, "delay"> {
@@ -56,6 +48,13 @@ export interface MessagingParts {
   readonly limits?: PublisherLimits;
 }
 
+/** A broker with the parts of the client that use it. */
+interface Connected {
+  readonly broker: Broker;
+  readonly publisher: Publisher;
+  readonly requests: Requests;
+}
+
 /** Publishes and consumes messages, on one broker or several. */
 export class Messaging {
   /** Messages that could not be handled. */
@@ -65,7 +64,7 @@ export class Messaging {
   /** @internal */
   tracer: Tracer | null = null;
   readonly #parts: MessagingParts;
-  readonly #brokers = new Map<BrokerName, { readonly broker: Broker; readonly publisher: Publisher }>();
+  readonly #brokers = new Map<BrokerName, Connected>();
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
@@ -106,6 +105,38 @@ export class Messaging {
     return this.#publish(asTopic(topic), read);
   }
 
+  /**
+   * Publishes a message and waits for the value that its handler returns. Rejects with TIMEOUT if no reply comes in time, and
+   * with REFUSED if the handler fails after its last attempt.
+   */
+  async request<const T extends Topic<never, unknown> | string>(
+    topic: T,
+    value: PublishedValue<T>,
+    options?: RequestOptions,
+  ): Promise<ReplyValue<T>> {
+    const declared = asTopic(topic);
+    const { requests } = this.#of(declared.broker, declared.name);
+    return (await requests.request(declared, value, options)) as ReplyValue<T>;
+  }
+
+  /**
+   * Publishes all messages that the function gives to `tx.publish`, when it returns, or none if it throws. On Kafka and the
+   * memory broker. In a handler, the option `transactional` makes its messages part of the transaction.
+   */
+  async transaction<Result>(
+    work: (tx: MessageTransaction) => Result | Promise<Result>,
+    options: { readonly broker?: BrokerName } = {},
+  ): Promise<Result> {
+    const { broker } = this.#of(options.broker ?? null, "of a transaction");
+    const transact = transactional(broker);
+    const tx = new MessageTransaction(broker);
+    const result = await work(tx);
+    const records = recordsOf(tx);
+    if (records.length > 0) await transact(records, []);
+    for (const { topic } of records) this.meter?.published(topic, null);
+    return result;
+  }
+
   /** Starts a consumer. `app.onMessage` does the same when the application starts. */
   async subscribe<const T extends Topic<never, unknown> | string, const O extends ConsumerOptions>(
     topic: T,
@@ -121,16 +152,18 @@ export class Messaging {
     if (settings.broadcast && !broker.abilities.broadcast) {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
     }
+    if (settings.transactional) transactional(broker);
     const { logger, home, processed } = this.#parts;
     const inbox = settings.inbox ? this.#inboxFor(owner) : null;
     await inbox?.open();
     const { name } = declared;
+    const single = settings.batch === null && !settings.transactional;
     const consumer = new Consumer({
       topic: name,
       broker,
       publisher,
       settings,
-      run: handlerRun(handler as AnyMessageHandler, settings, owner, home),
+      run: (single ? handlerRun : batchRun)(handler as unknown as AnyMessageHandler, settings, owner, home),
       store: settings.idempotent === null ? null : (settings.idempotent.store ?? processed()),
       inbox,
       logger,
@@ -207,12 +240,24 @@ export class Messaging {
   /** @internal */
   add(broker: Broker): void {
     const { limits } = this.#parts;
-    this.#brokers.set(broker.name, { broker, publisher: new Publisher(broker, limits) });
+    const requests = new Requests({
+      broker,
+      publish: async (topic, value, options, headers) =>
+        (await this.#publish(topic, [{ value, options }], headers))[0]!,
+      listen: async (topic, receive) => {
+        const options = { broker: broker.name, broadcast: true, retry: false, concurrency: 100 } as const;
+        await this.subscribe(topic, options, (message) =>
+          receive({ ...message, body: message.bytes, timestamp: message.timestamp.getTime() }),
+        );
+      },
+    });
+    this.#brokers.set(broker.name, { broker, publisher: new Publisher(broker, limits), requests });
   }
 
   /** @internal The process takes no further messages, and finishes those under way. */
   async drain(timeout = 20_000): Promise<void> {
     this.#draining = true;
+    for (const { requests } of this.#brokers.values()) requests.close();
     await Promise.all([...this.#consumers].map((consumer) => consumer.drain(timeout)));
   }
 
@@ -230,7 +275,11 @@ export class Messaging {
     }
   }
 
-  async #publish(topic: Topic, entries: readonly { value: unknown; options: unknown }[]): Promise<Published[]> {
+  async #publish(
+    topic: Topic,
+    entries: readonly { value: unknown; options: unknown }[],
+    headers: Record<string, string> | null = null,
+  ): Promise<Published[]> {
     const { publisher } = this.#of(topic.broker, topic.name);
     // The span belongs to the trace of the caller: started before anything is awaited.
     const span = publishSpan(this.tracer, topic.name, entries.length);
@@ -241,6 +290,8 @@ export class Messaging {
       span?.end(error);
       throw error;
     }
+    if (headers !== null)
+      records = records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } }));
     const results = await Promise.allSettled(records.map((record) => publisher.publish(record)));
     let failure: MessagingError | null = null;
     for (const result of results) {
@@ -258,7 +309,7 @@ export class Messaging {
     return this.#parts.inbox();
   }
 
-  #of(name: BrokerName | null, topic: string): { readonly broker: Broker; readonly publisher: Publisher } {
+  #of(name: BrokerName | null, topic: string): Connected {
     const names = [...this.#brokers.keys()];
     const chosen = name ?? (names.length === 1 ? names[0]! : null);
     if (chosen === null) {

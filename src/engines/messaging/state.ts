@@ -1,5 +1,6 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import { UnmadeRoutes } from "../../route/unmade.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
 import type { Inbox } from "./consume/inbox.js";
@@ -16,6 +17,8 @@ export interface ConsumerDefinition {
 
 interface State {
   readonly definitions: ConsumerDefinition[];
+  /** Decorated methods without an instance. */
+  readonly unmade: UnmadeRoutes;
   /** Null before the start. */
   messaging: Messaging | null;
   /** Makes a broker in place of a real one, in tests; null elsewhere. */
@@ -24,9 +27,9 @@ interface State {
   inbox: (() => Inbox) | null;
 }
 
-export const messagingState = perHost(
-  (): State => ({ definitions: [], messaging: null, replacement: null, inbox: null }),
-);
+export const messagingState = perHost((): State => {
+  return { definitions: [], unmade: new UnmadeRoutes(), messaging: null, replacement: null, inbox: null };
+});
 
 /** The client of an application, made at its start. Its code is loaded then: applications without messages do not need it. */
 export async function prepareMessaging(host: Host): Promise<Messaging> {

@@ -1,4 +1,4 @@
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { type Check, type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { type BodyOutput, type BodyValidator, isBodyValidator } from "../../validation/body-validator.js";
 import {
@@ -15,7 +15,7 @@ export type ValueSchema = StandardSchema | BodyValidator;
 declare const types: unique symbol;
 
 /** A topic with the type of its values, for publishers and consumers. Made by `topic()`. */
-export interface Topic<In = unknown, Out = In> {
+export interface Topic<In = unknown, Out = In, Reply = unknown> {
   readonly name: string;
   /** Null if values are not checked. */
   readonly schema: ValueSchema | null;
@@ -23,7 +23,9 @@ export interface Topic<In = unknown, Out = In> {
   readonly key: ((value: In) => string | null) | null;
   /** Null for the only broker of the application. */
   readonly broker: BrokerName | null;
-  readonly [types]?: { readonly in: (value: In) => void; readonly out: Out };
+  /** The schema of replies; null if they are not checked. */
+  readonly reply: ValueSchema | null;
+  readonly [types]?: { readonly in: (value: In) => void; readonly out: Out; readonly reply: Reply };
 }
 
 export interface TopicOptions<In> {
@@ -33,6 +35,8 @@ export interface TopicOptions<In> {
   readonly key?: (value: In) => string | null;
   /** The broker, in an application that has several. */
   readonly broker?: BrokerName;
+  /** Schema or model of the replies to requests. */
+  readonly reply?: ValueSchema;
 }
 
 /** The type of the values that a schema accepts. */
@@ -40,29 +44,38 @@ export type InputOf<S> = S extends StandardSchema ? SchemaInput<S> : BodyOutput<
 /** The type of the values that a schema produces. */
 export type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
 
+const schemaOption: Check = (value) =>
+  isSchema(value) ? undefined : "a schema (zod, valibot, arktype ...) or a model";
+
 const checks: Checks<TopicOptions<never>> = {
-  schema: (value) => (isSchema(value) ? undefined : "a schema (zod, valibot, arktype ...) or a model"),
+  schema: schemaOption,
+  reply: schemaOption,
   key: is.function,
   broker: is.oneOf("memory", "kafka", "amqp", "sqs"),
 };
 
 /**
  * Declares a topic once, for those who publish and those who consume: `const orders = topic("orders", { schema: Order, key:
- * (order) => order.id })`. Without a schema the type is given: `topic<Order>("orders")`.
+ * (order) => order.id })`. Without a schema the type is given: `topic<Order>("orders")`. A topic of requests has the schema
+ * or the type of their replies too: `topic("prices", { schema: Ask, reply: Price })`, `topic<Ask, Price>("prices")`.
  */
-export function topic<const S extends ValueSchema>(
+export function topic<const S extends ValueSchema, const R extends ValueSchema = never>(
   name: string,
-  options: Omit<TopicOptions<InputOf<S>>, "schema"> & { readonly schema: S },
-): Topic<InputOf<S>, OutputOf<S>>;
-export function topic<Value = unknown>(name: string, options?: Omit<TopicOptions<Value>, "schema">): Topic<Value>;
+  options: Omit<TopicOptions<InputOf<S>>, "schema" | "reply"> & { readonly schema: S; readonly reply?: R },
+): Topic<InputOf<S>, OutputOf<S>, [R] extends [never] ? unknown : OutputOf<R>>;
+export function topic<Value = unknown, Reply = unknown>(
+  name: string,
+  options?: Omit<TopicOptions<Value>, "schema" | "reply">,
+): Topic<Value, Value, Reply>;
 export function topic(name: string, options?: object): Topic {
   checkTopicName(name);
-  const { schema, key, broker } = readOptions<TopicOptions<never>>(`topic '${name}'`, options, checks);
+  const { schema, key, broker, reply } = readOptions<TopicOptions<never>>(`topic '${name}'`, options, checks);
   return Object.freeze({
     name,
     schema: schema ?? null,
     key: (key as Topic["key"] | undefined) ?? null,
     broker: broker ?? null,
+    reply: reply ?? null,
   });
 }
 
@@ -81,7 +94,7 @@ export function asTopic(given: Topic<never, unknown> | string): Topic {
     return given as unknown as Topic;
   }
   checkTopicName(given);
-  return { name: given, schema: null, key: null, broker: null };
+  return { name: given, schema: null, key: null, broker: null, reply: null };
 }
 
 function isSchema(value: unknown): boolean {

@@ -3,6 +3,7 @@ import { AmqpConfig, type AmqpTopicOptions, App } from "stoa";
 import { createAmqpBroker, type MessagingError } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
+import { batchContract, requestContract } from "./batch-contract.js";
 import { contract, faultsContract, groupsContract } from "./contract.js";
 import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
@@ -14,6 +15,8 @@ describe.skipIf(!url)("RabbitMQ", () => {
   const open = clients(backend);
   contract("RabbitMQ", backend);
   groupsContract("RabbitMQ", backend);
+  batchContract("RabbitMQ", backend);
+  requestContract("RabbitMQ", backend);
 
   describe("behind a connection that breaks", () => {
     let tunnel: Tunnel;

@@ -57,6 +57,40 @@ describe("message handlers of an application", () => {
     expect(log).toEqual(["sent one in m1", "disposed m1", "sent two in m2", "disposed m2"]);
   });
 
+  it("A batch handler gets dependencies once for the batch, and guards look at each of its messages", async () => {
+    const app = makeApp();
+    const log: string[] = [];
+    app.registerScoped("unit", () => {
+      log.push("made");
+      return { [Symbol.dispose]: () => log.push("disposed") };
+    });
+    const inject = { unit: Depends<object>("unit") };
+    const guards = [(request: Request) => request.message?.value !== "bad"];
+    app.onMessage("mails", { inject, guards, batch: { size: 3, wait: 0.1 } }, (messages, { unit }) => {
+      log.push(`${messages.map(({ value }) => value).join()} with ${typeof unit}`);
+    });
+    await app.start();
+    await app.publishBatch("mails", [{ value: "one" }, { value: "bad" }, { value: "two" }]);
+    await until(() => log.includes("disposed"));
+    expect(log).toEqual(["made", "one,two with object", "disposed"]);
+    expect(await app.deadLetters.list("mails")).toMatchObject([{ text: '"bad"', reason: "refused" }]);
+  });
+
+  it("A request from a route resolves to the reply of a handler, with the type of the topic", async () => {
+    const app = makeApp();
+    const prices = topic("prices", {
+      schema: z.object({ sku: z.string() }),
+      reply: z.object({ cents: z.number() }),
+    });
+    app.onMessage(prices, ({ value }) => ({ cents: value.sku.length * 100 }));
+    app.get("/price/{sku}", async (request) => {
+      const { cents } = await request.messaging.request(prices, { sku: request.params.sku }, { timeout: 5 });
+      return { price: cents / 100 };
+    });
+    const response = await testClient(app).get("/price/abc");
+    expect(await response.json()).toEqual({ price: 3 });
+  });
+
   it("A message that a guard refuses is a dead letter, and the handler does not run", async () => {
     const app = makeApp();
     let ran = 0;
@@ -185,6 +219,10 @@ describe("mistakes", () => {
     expect(() => app.onMessage("a", { retries: 3 }, () => {})).toThrow("unknown option 'retries' in onMessage('a')");
     expect(() => app.onMessage("a b", () => {})).toThrow(ValueError);
     expect(() => app.onMessage("a", undefined as never)).toThrow("onMessage('a') needs a handler");
+    expect(() => app.onMessage("a", { batch: 0 }, () => {})).toThrow(ValueError);
+    expect(() => app.onMessage("a", { batch: { wait: 1 } as never }, () => {})).toThrow("'size' is required");
+    expect(() => app.onMessage("a", { batch: 10, prefetch: 5 }, () => {})).toThrow("must not be smaller than");
+    expect(() => app.onMessage("a", { transactional: true, concurrency: 2 }, () => {})).toThrow("is transactional");
     expect(() => app.onMessage("a", { broadcast: true, group: "g" }, () => {})).toThrow("both 'broadcast' and 'group'");
     expect(() => app.onMessage("a", { retry: { attempts: 0 } }, () => {})).toThrow("'retry' of onMessage('a')");
   });

@@ -3,6 +3,7 @@ import { App, LogBrokerConfig } from "stoa";
 import { createKafkaBroker, type MessagingError } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
+import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
 import { contract, groupsContract, logContract } from "./contract.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
@@ -16,6 +17,9 @@ describe.skipIf(!address)("Kafka", () => {
   contract("Kafka", backend);
   groupsContract("Kafka", backend);
   logContract("Kafka", backend);
+  batchContract("Kafka", backend);
+  requestContract("Kafka", backend);
+  transactionContract("Kafka", backend);
 
   it("No message is lost when a consumer joins and leaves a group, and only those under way can be handled twice", async () => {
     const [first, second] = [await open(), await open()];

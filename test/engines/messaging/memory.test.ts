@@ -1,4 +1,5 @@
 import { MemoryBroker, MemoryHub } from "stoa/messaging";
+import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
 import { contract, faultsContract, groupsContract, logContract } from "./contract.js";
 
 const hub = new MemoryHub();
@@ -7,6 +8,9 @@ const backend = { connect: () => new MemoryBroker({ hub }) };
 contract("the memory broker", backend);
 groupsContract("the memory broker", backend);
 logContract("the memory broker", backend);
+batchContract("the memory broker", backend);
+requestContract("the memory broker", backend);
+transactionContract("the memory broker", backend);
 faultsContract("the memory broker", {
   ...backend,
   stop: async () => hub.stop(),

@@ -70,6 +70,58 @@ it("A publisher sends messages that the broker could not take yet again, before 
   ]);
 });
 
+/** A broker with a way on which several batches are under way. */
+class WayBroker extends ScriptedBroker {
+  ways = 0;
+
+  async publishWay() {
+    this.ways++;
+    return { publish: (records: readonly OutgoingRecord[]) => this.publish(records) };
+  }
+}
+
+it("A publisher has several batches under way where the broker keeps their order", async () => {
+  const broker = new WayBroker();
+  const publisher = new Publisher(broker);
+  const confirmed = gate();
+  broker.reply = async (records) => {
+    await confirmed.opened;
+    return records.map(() => null);
+  };
+  const all = [publisher.publish(record("1"))];
+  await until(() => broker.batches.length === 1);
+  all.push(publisher.publish(record("2")));
+  await until(() => broker.batches.length === 2);
+  expect(publisher.waiting).toBe(2);
+  confirmed.open();
+  await Promise.all(all);
+  expect(broker.ways).toBe(1);
+});
+
+it("When the way breaks, everything that was not confirmed is sent again on the next, in the old order", async () => {
+  const broker = new WayBroker();
+  const publisher = new Publisher(broker);
+  const first = gate();
+  const second = gate();
+  const gates = [first, second];
+  broker.reply = async (records) => {
+    const mine = gates.shift();
+    await mine?.opened;
+    return records.map(() => (mine === undefined ? null : away));
+  };
+  const all = [publisher.publish(record("1"))];
+  await until(() => broker.batches.length === 1);
+  all.push(publisher.publish(record("2")));
+  await until(() => broker.batches.length === 2);
+  // The later batch fails first.
+  second.open();
+  all.push(publisher.publish(record("3")));
+  first.open();
+  await Promise.all(all);
+  expect(broker.batches).toEqual([["1"], ["2"], ["1", "2", "3"]]);
+  expect(broker.ways).toBe(2);
+});
+
 it("A publish is rejected when its time is up and the broker has not replied", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});

@@ -4,6 +4,7 @@ import { App, CloudQueueConfig } from "stoa";
 import { type ConsumeRequest, createSqsBroker, type Delivery, type MessagingError } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
+import { batchContract } from "./batch-contract.js";
 import { contract } from "./contract.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
@@ -34,8 +35,19 @@ describe.skipIf(!elasticmq)("SQS as ElasticMQ emulates it", () => emulated("Elas
 function emulated(name: string, endpoint: () => string): void {
   const settings = () => ({ endpoint: endpoint(), credentials, waitTime: 1 });
   // Order is kept by FIFO queues only.
-  contract(`${name}, with FIFO queues`, { connect: () => createSqsBroker({ ...settings(), fifo: true, waitTime: 0 }) });
+  const fifo = { connect: () => createSqsBroker({ ...settings(), fifo: true, waitTime: 0 }) };
+  contract(`${name}, with FIFO queues`, fifo);
+  batchContract(`${name}, with FIFO queues`, fifo);
   const open = clients({ connect: () => createSqsBroker(settings()) });
+
+  it("A request and a transaction are refused on a cloud queue, with the reason", async () => {
+    const client = await open();
+    const topic = uniqueTopic();
+    await expect(client.request(topic, 1)).rejects.toThrow("the sqs broker has no way back for replies");
+    await expect(client.transaction(async () => {})).rejects.toThrow("has no transactions: use the outbox, or Kafka");
+    const consumer = client.subscribe(topic, { transactional: true }, () => {});
+    await expect(consumer).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  });
 
   it("A failed message of a standard queue is tried again with its attempts counted, and is a dead letter after the last one", async () => {
     const client = await open();

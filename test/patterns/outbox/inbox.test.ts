@@ -150,10 +150,10 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
   it("An id of any length is stored", async () => {
     const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
     const claim = { consumer: "long", id: "x".repeat(10_000), timeout: 1000 };
-    const run = vi.fn(async () => ({ kind: "done" }) as const);
-    expect(await inbox.handle(claim, run)).toEqual({ kind: "done" });
+    const run = vi.fn(async () => ({ kind: "done", value: undefined }) as const);
+    expect(await inbox.handle(claim, run)).toEqual({ kind: "done", value: undefined });
     expect(await inbox.handle(claim, run)).toEqual({ kind: "duplicate" });
-    expect(await inbox.handle({ ...claim, consumer: "other" }, run)).toEqual({ kind: "done" });
+    expect(await inbox.handle({ ...claim, consumer: "other" }, run)).toEqual({ kind: "done", value: undefined });
     expect(run).toHaveBeenCalledTimes(2);
   });
 
@@ -163,7 +163,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
       const claim = { consumer: "busy", id: "b1", timeout: 0 };
       const first = await new Promise<{ end: () => void; ended: Promise<unknown> }>((started) => {
         const ended: Promise<unknown> = inbox.handle(claim, () => {
-          return new Promise((resolve) => started({ end: () => resolve({ kind: "done" }), ended }));
+          return new Promise((resolve) => started({ end: () => resolve({ kind: "done", value: undefined }), ended }));
         });
       });
       const second = vi.fn();
@@ -179,7 +179,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
       const setting = await new Promise((resolve) => {
         void inbox.handle({ consumer: "limit", id: "l1", timeout: 2000 }, async (tx) => {
           resolve(await tx.fetchval("show idle_in_transaction_session_timeout"));
-          return { kind: "done" };
+          return { kind: "done", value: undefined };
         });
       });
       expect(setting).toBe("12s");

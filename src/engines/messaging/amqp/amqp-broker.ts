@@ -2,17 +2,20 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
+  BrokerReplies,
   ConsumeRequest,
   DeliverySink,
   IncomingRecord,
   OutgoingRecord,
+  PublishWay,
 } from "../broker.js";
-import { MessagingError } from "../errors.js";
+import type { MessagingError } from "../errors.js";
 import { AmqpConsumer, type SendLater } from "./amqp-consumer.js";
+import { AmqpWay, replyQueue } from "./amqp-way.js";
 import { type Amqplib, type AmqpMessage, loadAmqplib } from "./amqplib.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
 import { AmqpLink, type PublishChannel } from "./link.js";
-import { deadRecordOf, propertiesOf } from "./records.js";
+import { deadRecordOf, recordOf } from "./records.js";
 import { rounded, Topology } from "./topology.js";
 
 /** RabbitMQ, over AMQP 0-9-1. */
@@ -30,6 +33,9 @@ export class AmqpBroker implements Broker {
   readonly #config: AmqpConfig;
   readonly #link: AmqpLink;
   readonly #topology: Topology;
+  readonly #ways = new WeakMap<PublishChannel, AmqpWay>();
+  /** RabbitMQ's direct reply-to: the broker puts the place of the channel in the header of the request. */
+  readonly replies: BrokerReplies = { address: replyQueue, receive: null };
 
   /** @internal */
   constructor(lib: Amqplib, config: AmqpConfig) {
@@ -49,20 +55,22 @@ export class AmqpBroker implements Broker {
   }
 
   async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+    return (await this.publishWay()).publish(records);
+  }
+
+  async publishWay(): Promise<PublishWay> {
     const publishing = await this.#link.publishing();
-    const prepared = [];
-    for (const record of records) {
-      // Delays of users are exact to the second above ten: each value is a queue.
-      const delay = record.delay > 10_000 ? Math.ceil(record.delay / 1000) * 1000 : record.delay;
-      try {
-        prepared.push({ record, exchange: await this.#topology.exchangeFor(publishing, record.topic, delay) });
-      } catch (error) {
-        throw this.#link.translate(error);
-      }
-    }
-    return Promise.all(
-      prepared.map(({ record, exchange }) => this.#send(publishing, exchange, record.key ?? "", record)),
-    );
+    const known = this.#ways.get(publishing);
+    if (known !== undefined) return known;
+    const way = new AmqpWay({
+      publishing,
+      topology: this.#topology,
+      mandatory: this.#config.mandatory,
+      translate: (error) => this.#link.translate(error),
+      reply: (message) => this.replies.receive?.(recordOf(message)),
+    });
+    this.#ways.set(publishing, way);
+    return way;
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
@@ -95,42 +103,13 @@ export class AmqpBroker implements Broker {
   readonly #sendLater: SendLater = async (queue, record, headers, delay) => {
     const publishing = await this.#link.publishing();
     const to = await this.#topology.retryQueueFor(publishing, queue, rounded(delay));
-    const failure = await this.#send(publishing, "", to, { ...record, headers });
-    if (failure !== null) throw failure;
+    const copy = { ...record, headers, topic: to, delay: 0, direct: true };
+    const [failure] = await this.publish([copy]);
+    if (failure) throw failure;
   };
-
-  /** Resolves when the broker has confirmed or refused the message, or the channel is gone. */
-  #send(
-    { channel, returned }: PublishChannel,
-    exchange: string,
-    routingKey: string,
-    record: Omit<OutgoingRecord, "topic" | "delay">,
-  ): Promise<MessagingError | null> {
-    const { body, id } = record;
-    const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    return new Promise((resolve) => {
-      const confirmed = (error: unknown) => {
-        // A message that no queue receives is returned first, and confirmed then.
-        const unroutable = returned.delete(id);
-        if (error) resolve(this.#link.translate(error));
-        else if (unroutable) resolve(unroutableError(exchange));
-        else resolve(null);
-      };
-      try {
-        const options = { ...propertiesOf(record), mandatory: this.#config.mandatory };
-        channel.publish(exchange, routingKey, content, options, confirmed);
-      } catch (error) {
-        resolve(this.#link.translate(error));
-      }
-    });
-  }
 }
 
 /** Makes a broker that is not connected yet. */
 export async function createAmqpBroker(config?: AmqpConfig | AmqpOptions | string | null): Promise<AmqpBroker> {
   return new AmqpBroker(await loadAmqplib(), AmqpConfig.from(config));
-}
-
-function unroutableError(exchange: string): MessagingError {
-  return new MessagingError("UNKNOWN_TOPIC", `no queue takes messages of '${exchange}': start a consumer of it first`);
 }

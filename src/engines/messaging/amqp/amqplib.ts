@@ -55,6 +55,8 @@ export interface AmqpMessage {
     readonly messageId?: string | undefined;
     readonly timestamp?: number | undefined;
     readonly contentType?: string | undefined;
+    readonly replyTo?: string | undefined;
+    readonly correlationId?: string | undefined;
     readonly headers?: Readonly<Record<string, unknown>> | undefined;
   };
 }

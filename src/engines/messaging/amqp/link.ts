@@ -9,6 +9,8 @@ export interface PublishChannel {
   readonly returned: Set<string>;
   /** Delays and exchanges that were declared, with the time; forgotten with the connection. */
   readonly declared: Map<string, number>;
+  /** True if the channel takes replies to its requests. */
+  replies: boolean;
 }
 
 /**
@@ -95,7 +97,7 @@ export class AmqpLink {
 
   async #openPublishing(): Promise<PublishChannel> {
     const channel = await (await this.#connected()).createConfirmChannel();
-    const publishing = { channel, returned: new Set<string>(), declared: new Map<string, number>() };
+    const publishing = { channel, returned: new Set<string>(), declared: new Map<string, number>(), replies: false };
     watch(channel, () => {
       this.#publishing = null;
     });

@@ -10,9 +10,12 @@ const internal = /^(?:x-death|x-first-death-.+|x-last-death-.+|x-delivery-count|
 const longestHeader = 8192;
 
 /** The properties of a message for a record. */
-export function propertiesOf(record: Omit<OutgoingRecord, "topic" | "delay">): object {
-  const { id, key, headers, timestamp } = record;
+export function propertiesOf(record: OutgoingRecord): object {
+  const { id, key, timestamp } = record;
+  const { [own.replyTo]: replyTo, [own.correlation]: correlationId, ...headers } = record.headers;
   return {
+    ...(replyTo !== undefined && { replyTo }),
+    ...(correlationId !== undefined && { correlationId }),
     messageId: id,
     persistent: true,
     timestamp: Math.floor(timestamp / 1000),
@@ -30,6 +33,9 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
     if (!internal.test(name)) headers[name.toLowerCase()] = textOf(value);
   }
   if (properties.contentType !== undefined) headers[own.contentType] ??= properties.contentType;
+  // Properties of their own in AMQP: requests of other programs have them too.
+  if (properties.replyTo) headers[own.replyTo] = properties.replyTo;
+  if (properties.correlationId) headers[own.correlation] = properties.correlationId;
   return {
     // A foreign message without an id has none that would survive another delivery.
     id: properties.messageId ?? randomUUID(),

@@ -67,6 +67,15 @@ export class Topology {
     await channel.bindQueue(topic, topic, "");
   }
 
+  /** The exchange for a publish with this delay, if it has been declared; else null. */
+  knownExchange({ declared }: PublishChannel, topic: string, delay: number): string | null {
+    if (delay > 0) {
+      const delayed = `${topic}.delay.${delay}`;
+      return isFresh(declared, delayed) ? delayed : null;
+    }
+    return declared.has(`topic ${topic}`) ? this.exchangeOf(topic).name : null;
+  }
+
   /** The exchange for a publish with this delay. */
   async exchangeFor(publishing: PublishChannel, topic: string, delay: number): Promise<string> {
     const { channel, declared } = publishing;

@@ -15,7 +15,7 @@ export type DeadReason = "failed" | "invalid" | "refused" | "handler" | "undeliv
 
 /** The result of one attempt. Delays are in milliseconds; null for the pause of the retry options. */
 export type Outcome =
-  | { readonly kind: "done" }
+  | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "retry"; readonly error: unknown; readonly delay: number | null }
   | { readonly kind: "requeue"; readonly delay: number | null }
   | { readonly kind: "reject"; readonly reason: string }
@@ -29,13 +29,17 @@ export async function attempt(
   abort: (reason: unknown) => void,
 ): Promise<Outcome> {
   let failure: { readonly error: unknown } | null = null;
+  let value: unknown;
   try {
-    const result = run(message);
-    if (result instanceof Promise) await (timeout === 0 ? result : within(timeout, result, abort));
-    else await result;
+    value = await inTime(run(message), timeout, abort);
   } catch (error) {
     failure = { error };
   }
+  return outcomeOf(message, failure, value);
+}
+
+/** The outcome for a message whose handler has ended: the choice of the handler, its error, or its value. */
+export function outcomeOf(message: Message, failure: { readonly error: unknown } | null, value: unknown): Outcome {
   const decision = decisionOf(message);
   if (decision !== null) {
     if (failure !== null) {
@@ -44,9 +48,9 @@ export async function attempt(
         result: decision.kind,
       });
     }
-    return decided(decision);
+    return decided(decision, value);
   }
-  return failure === null ? { kind: "done" } : failed(failure.error);
+  return failure === null ? { kind: "done", value } : failed(failure.error);
 }
 
 /** The outcome of an error. */
@@ -68,10 +72,10 @@ function isInvalidInput(error: unknown): boolean {
   return error instanceof InvalidValueError && received.has(error);
 }
 
-function decided(decision: Decision): Outcome {
+function decided(decision: Decision, value: unknown): Outcome {
   switch (decision.kind) {
     case "ack":
-      return { kind: "done" };
+      return { kind: "done", value };
     case "nack":
       return { kind: "retry", error: new Error(decision.reason), delay: milliseconds(decision.delay) };
     case "requeue":
@@ -87,7 +91,12 @@ function milliseconds(seconds: number | null): number | null {
   return seconds === null || !Number.isFinite(seconds) ? null : Math.min(Math.max(0, seconds * 1000), 86_400_000);
 }
 
-async function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<void> {
+/** The result of a handler; rejects and aborts when the time is up. */
+export function inTime(running: unknown, timeout: number, abort: (reason: unknown) => void): unknown {
+  return running instanceof Promise && timeout > 0 ? within(timeout, running, abort) : running;
+}
+
+async function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -97,7 +106,7 @@ async function within(timeout: number, running: Promise<unknown>, abort: (reason
     }, timeout);
   });
   try {
-    await Promise.race([running, late]);
+    return await Promise.race([running, late]);
   } finally {
     clearTimeout(timer);
   }

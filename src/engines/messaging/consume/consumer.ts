@@ -3,16 +3,19 @@ import type { Logger } from "../../../internal/logger.js";
 import type { Tracer } from "../../../internal/tracer.js";
 import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
-import { own } from "../headers.js";
+import { countIn, own } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
-import type { HandlerRun } from "./handler.js";
+import { handleAlone, workBatch } from "./batch-work.js";
+import { Batches } from "./batches.js";
+import type { BatchRun, HandlerRun } from "./handler.js";
 import { Held } from "./held.js";
 import type { Inbox, InboxOutcome } from "./inbox.js";
-import { Lanes } from "./lanes.js";
 import type { ConsumerSettings } from "./options.js";
+import type { WorkPlace, WorkResult } from "./place.js";
 import type { ProcessedStore } from "./processed.js";
+import { type Flow, Singles } from "./singles.js";
 import { sleep } from "./sleep.js";
-import { handleBehindInbox, type WorkPlace, type WorkResult, work } from "./work.js";
+import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
 export interface Subscription {
@@ -47,7 +50,8 @@ export interface ConsumerParts {
   readonly broker: Broker;
   readonly publisher: Publisher;
   readonly settings: ConsumerSettings;
-  readonly run: HandlerRun;
+  /** Handles single messages, or batches. */
+  readonly run: HandlerRun | BatchRun;
   readonly store: ProcessedStore | null;
   readonly inbox: Inbox | null;
   readonly logger: Logger;
@@ -66,7 +70,7 @@ export class Consumer implements Subscription {
   readonly group: string;
   readonly #parts: ConsumerParts;
   readonly #place: WorkPlace;
-  readonly #lanes: Lanes;
+  readonly #flow: Flow;
   readonly #stopping = new AbortController();
   readonly #held = new Map<Delivery, Held>();
   readonly #results: Record<WorkResult, number>;
@@ -76,11 +80,10 @@ export class Consumer implements Subscription {
   #draining: Promise<void> | null = null;
 
   constructor(parts: ConsumerParts) {
-    const { topic, settings, run, publisher, store, inbox, logger, tracer, onAttempt } = parts;
+    const { topic, settings, broker, publisher, store, inbox, logger, tracer, onAttempt } = parts;
     this.topic = topic;
     this.group = settings.group;
     this.#parts = parts;
-    this.#lanes = new Lanes(settings.concurrency);
     this.#results = {
       done: 0,
       retried: 0,
@@ -93,9 +96,10 @@ export class Consumer implements Subscription {
     };
     const stopping = this.#stopping.signal;
     setMaxListeners(0, stopping);
-    const lanes = this.#lanes;
-    const shared = { topic, settings, run, publisher, store, inbox, logger, tracer };
-    this.#place = { ...shared, lanes, stopping, attempted: onAttempt };
+    const outside = <T>(wait: () => Promise<T>) => this.#flow.outside(wait);
+    const shared = { topic, settings, broker, publisher, store, inbox, logger };
+    this.#place = { ...shared, stopping, tracer, outside, attempted: onAttempt };
+    this.#flow = this.#makeFlow();
   }
 
   get connected(): boolean {
@@ -133,7 +137,7 @@ export class Consumer implements Subscription {
   }
 
   stats(): SubscriptionStats {
-    return { running: this.#lanes.running, held: this.#held.size, results: { ...this.#results } };
+    return { running: this.#flow.running, held: this.#held.size, results: { ...this.#results } };
   }
 
   close(): Promise<void> {
@@ -143,7 +147,10 @@ export class Consumer implements Subscription {
   /** Runs the handler once with a record that no broker has delivered: for tests. */
   handleOnce(record: IncomingRecord, attempt: number): Promise<InboxOutcome> {
     const nothing = async () => {};
-    return handleBehindInbox(new Held({ record, earlier: 0, ack: nothing, release: nothing }), this.#place, attempt);
+    const held = new Held({ record, earlier: 0, ack: nothing, release: nothing });
+    const { run } = this.#parts;
+    if (typeof run === "function") return handleBehindInbox(held, this.#place, run, attempt);
+    return handleAlone(held, this.#place, run, attempt);
   }
 
   /**
@@ -188,8 +195,7 @@ export class Consumer implements Subscription {
     const held = new Held(delivery);
     mine.add(held);
     this.#held.set(delivery, held);
-    this.#lanes.add(delivery.record.key, async () => {
-      const result = await this.#work(held);
+    this.#flow.add(held, (result) => {
       mine.delete(held);
       this.#held.delete(delivery);
       this.#results[result]++;
@@ -197,15 +203,31 @@ export class Consumer implements Subscription {
     });
   }
 
-  async #work(held: Held): Promise<WorkResult> {
-    try {
-      return await work(held, this.#place);
-    } catch (error) {
-      // A fault of this machinery must not lose the message: the broker gets it back.
-      this.#parts.logger.error(`the consumer of '${this.topic}' failed`, { error });
-      await held.settle((delivery) => delivery.release()).catch(() => {});
-      return "released";
+  #makeFlow(): Flow {
+    const { run, settings } = this.#parts;
+    if (typeof run === "function") {
+      return new Singles(settings.concurrency, (held) =>
+        work(held, this.#place, run).catch((e) => this.#fault(held, e)),
+      );
     }
+    return new Batches({
+      ...(settings.batch ?? { size: 1, wait: 0 }),
+      concurrency: settings.concurrency,
+      strict: settings.transactional,
+      stopping: this.#stopping.signal,
+      attemptsOf: (held) => countIn(held.delivery.record.headers, own.attempt),
+      work: (batch) =>
+        workBatch(batch, this.#place, run).catch((error) =>
+          Promise.all(batch.map(({ held }) => this.#fault(held, error))),
+        ),
+    });
+  }
+
+  /** A fault of this machinery must not lose the message: the broker gets it back. */
+  async #fault(held: Held, error: unknown): Promise<WorkResult> {
+    this.#parts.logger.error(`the consumer of '${this.topic}' failed`, { error });
+    await held.settle((delivery) => delivery.release()).catch(() => {});
+    return "released";
   }
 
   #failed(error: unknown): void {
@@ -259,7 +281,7 @@ export class Consumer implements Subscription {
 
   async #idleWithin(timeout: number): Promise<boolean> {
     const enough = new AbortController();
-    const idle = this.#lanes.idle().then(() => true);
+    const idle = this.#flow.idle().then(() => true);
     const late = sleep(timeout, enough.signal).then(() => false);
     try {
       return await Promise.race([idle, late]);

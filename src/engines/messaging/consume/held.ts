@@ -45,6 +45,18 @@ export class Held {
     this.#reason = undefined;
   }
 
+  /** Begins a settlement that another makes, with others. False if there is nothing to settle. */
+  begin(): boolean {
+    if (this.#lost || this.#settled) return false;
+    this.#settled = true;
+    return true;
+  }
+
+  /** The settlement that was begun has failed. */
+  undo(): void {
+    this.#settled = false;
+  }
+
   /** Settles once. False if there is nothing to settle, because the delivery is lost or settled. */
   async settle(how: (delivery: Delivery) => Promise<void>): Promise<boolean> {
     if (this.#lost || this.#settled) return false;

@@ -1,11 +1,12 @@
 import type { Inject, Provided } from "../../../di/depends.js";
 import { type Guard, isGuard } from "../../../guards/guard.js";
-import { type Check, type Checks, is, readOptions } from "../../../internal/options.js";
+import { type Check, type Checks, is, readOptions, required } from "../../../internal/options.js";
 import { ValueError } from "../../../internal/value-error.js";
 import type { Transaction } from "../../db/database.js";
 import type { Broker, BrokerName } from "../broker.js";
 import type { Message } from "../message.js";
 import { checkTopicName, type OutputOf, type Topic, type ValueSchema } from "../topic.js";
+import type { MessageTransaction } from "../transaction.js";
 import type { ProcessedStore } from "./processed.js";
 import { type RetryOptions, type RetrySettings, readRetry } from "./retry.js";
 
@@ -41,6 +42,21 @@ export interface ConsumerOptions {
   readonly broadcast?: boolean;
   /** Deliveries without a result, as of a process that was killed, after which a message is a dead letter. Default 20. */
   readonly maxDeliveries?: number;
+  /** Gives the handler a list of messages: at most so many at a time. Default: one message, not in a list. */
+  readonly batch?: number | BatchOptions;
+  /**
+   * Publishes what the handler gives to `tx.publish`, and marks its messages as handled, all of it or nothing. One handler
+   * runs at a time. Kafka and the memory broker only. Default false.
+   */
+  readonly transactional?: boolean;
+}
+
+/** Batches of messages for one call of a handler. */
+export interface BatchOptions {
+  /** The most messages of a batch. */
+  readonly size: number;
+  /** Seconds that a batch waits until it is full. Default 0: it takes the messages that are there. */
+  readonly wait?: number;
 }
 
 export interface IdempotentOptions {
@@ -52,18 +68,35 @@ export interface IdempotentOptions {
 
 /** The handler of messages. */
 export type MessageHandler<T, Options> = (
-  message: Options extends { readonly inbox: true }
-    ? InboxMessage<ReceivedValue<T, Options>>
-    : Message<ReceivedValue<T, Options>>,
-  injected: Options extends { readonly inject: infer I } ? Provided<I> : Record<never, never>,
-) => unknown;
+  ...args: HandlerArguments<ReceivedValue<T, Options>, Options>
+) => Options extends { readonly batch: number | BatchOptions } ? unknown : HandlerResult<T>;
+
+type HandlerArguments<Value, Options> = Options extends { readonly batch: number | BatchOptions }
+  ? [messages: readonly Message<Value>[], injected: InjectedOf<Options> & TransactionOf<Options>]
+  : [
+      message: Options extends { readonly inbox: true } ? InboxMessage<Value> : Message<Value>,
+      injected: InjectedOf<Options> & TransactionOf<Options>,
+    ];
+
+type InjectedOf<Options> = Options extends { readonly inject: infer I } ? Provided<I> : Record<never, never>;
+type TransactionOf<Options> = Options extends { readonly transactional: true }
+  ? { readonly tx: MessageTransaction }
+  : Record<never, never>;
+
+/** The value that a handler returns: the reply, where the topic has one. */
+type HandlerResult<T> =
+  T extends Topic<never, unknown, infer Reply> ? (unknown extends Reply ? unknown : Reply | Promise<Reply>) : unknown;
 
 /** A message whose handler runs in a transaction. */
 export type InboxMessage<Value = unknown> = Message<Value> & { readonly tx: Transaction };
 
 /** The type of the value that a handler gets: from the topic, else from the schema of the options. */
 export type ReceivedValue<T, Options> =
-  T extends Topic<never, infer Out> ? Out : Options extends { readonly schema: infer S } ? OutputOf<S> : unknown;
+  T extends Topic<never, infer Out, infer _Reply>
+    ? Out
+    : Options extends { readonly schema: infer S }
+      ? OutputOf<S>
+      : unknown;
 
 /** The options of a consumer as they were read, with all defaults. */
 export interface ConsumerSettings {
@@ -82,6 +115,9 @@ export interface ConsumerSettings {
   readonly from: "start" | "end";
   readonly broadcast: boolean;
   readonly maxDeliveries: number;
+  /** Null for a handler of single messages. `wait` in milliseconds. */
+  readonly batch: { readonly size: number; readonly wait: number } | null;
+  readonly transactional: boolean;
 }
 
 const isTopicName: Check = (value) => {
@@ -109,7 +145,11 @@ const checks: Checks<ConsumerOptions> = {
   from: is.oneOf("start", "end"),
   broadcast: is.boolean,
   maxDeliveries: is.integer(1, 1000),
+  batch: is.either(is.integer(1, 10_000), is.object),
+  transactional: is.boolean,
 };
+
+const batchChecks: Checks<BatchOptions> = { size: is.integer(1, 10_000), wait: is.number(0, 60) };
 
 const idempotentChecks: Checks<IdempotentOptions> = { keep: is.number(1), store: is.object };
 
@@ -129,8 +169,17 @@ export function readConsumerOptions(owner: string, given: unknown): Partial<Cons
       `${owner} has both 'inbox' and '${other}': the effect of an inbox happens once for all processes`,
     );
   }
-  if (options.prefetch !== undefined && options.prefetch < (options.concurrency ?? 1)) {
-    throw new ValueError(`option 'prefetch' in ${owner} must not be smaller than 'concurrency'`);
+  if (options.inbox === true && (options.batch !== undefined || options.transactional === true)) {
+    const other = options.batch === undefined ? "transactional" : "batch";
+    throw new ValueError(`${owner} has both 'inbox' and '${other}': an inbox handles each message in its own transaction`);
+  }
+  const batch = readBatch(owner, options.batch);
+  if (options.transactional === true && (options.concurrency ?? 1) > 1) {
+    throw new ValueError(`${owner} is transactional: it handles one message or batch at a time, not 'concurrency'`);
+  }
+  if (options.prefetch !== undefined && options.prefetch < (options.concurrency ?? 1) * (batch?.size ?? 1)) {
+    const most = batch === null ? "'concurrency'" : "'concurrency' times the size of a batch";
+    throw new ValueError(`option 'prefetch' in ${owner} must not be smaller than ${most}`);
   }
   return options;
 }
@@ -143,12 +192,19 @@ export function consumerSettings(
   processId: string,
 ): ConsumerSettings {
   const { idempotent, deadLetter = `${topic.name}.dead`, broadcast = false } = options;
-  const concurrency = options.concurrency ?? Math.min(10, options.prefetch ?? 10);
   const owner = `the consumer of '${topic.name}'`;
+  const batch = readBatch(owner, options.batch);
+  const transactional = options.transactional ?? false;
+  // Batches make few calls: one at a time, unless the program wants more.
+  const usual = batch !== null || transactional ? 1 : 10;
+  const concurrency = options.concurrency ?? Math.min(usual, options.prefetch ?? usual);
+  const room = concurrency * (batch?.size ?? 1);
   return {
     group: broadcast ? `broadcast-${processId}` : (options.group ?? broker.defaultGroup),
     concurrency,
-    prefetch: options.prefetch ?? Math.max(broker.defaultPrefetch ?? concurrency * 2, concurrency),
+    prefetch:
+      options.prefetch ??
+      Math.max(broker.defaultPrefetch ?? 0, batch === null && broker.defaultPrefetch !== null ? room : room * 2),
     retry: readRetry(owner, options.retry),
     // A broadcast reaches every process: one that fails in all of them would be there many times.
     deadLetter: deadLetter === false || broadcast ? null : deadLetter,
@@ -161,7 +217,16 @@ export function consumerSettings(
     from: options.from ?? (broadcast ? "end" : "start"),
     broadcast,
     maxDeliveries: options.maxDeliveries ?? 20,
+    batch,
+    transactional,
   };
+}
+
+function readBatch(owner: string, given: unknown): ConsumerSettings["batch"] {
+  if (given === undefined) return null;
+  if (typeof given === "number") return { size: given, wait: 0 };
+  const options = readOptions<BatchOptions>(`'batch' of ${owner}`, given, batchChecks);
+  return { size: required(`'batch' of ${owner}`, options, "size"), wait: (options.wait ?? 0) * 1000 };
 }
 
 function readIdempotent(given: true | IdempotentOptions): { keep: number; store: ProcessedStore | null } {

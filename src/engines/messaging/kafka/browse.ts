@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingRecord } from "../broker.js";
 import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaProducer } from "./library.js";
+import type { KafkaClientConsumer, KafkaIncoming, KafkaOutgoing } from "./library.js";
 import { recordOf } from "./records.js";
 
 /** The place of a dead letter that is done. A log cannot forget single messages: a later one says that it is done. */
@@ -13,10 +13,10 @@ const readLimit = 100_000;
 /** Shows the dead letters of a topic that are not done, oldest first. */
 export async function browseDeadLetters(
   clients: KafkaClients,
-  producer: KafkaProducer,
   topic: string,
   limit: number,
   visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
+  send: (mark: KafkaOutgoing) => Promise<void>,
 ): Promise<void> {
   const messages = await readAll(clients, topic);
   const done = new Set(messages.map(({ headers }) => headers.get(doneHeader)).filter((place) => place !== undefined));
@@ -31,7 +31,7 @@ export async function browseDeadLetters(
       headers: { [doneHeader]: placeOf(message) },
       timestamp: BigInt(Date.now()),
     };
-    await producer.send({ messages: [mark], acks: -1 });
+    await send(mark);
     done.add(placeOf(message));
   }
   await trim(clients, topic, messages, done);
@@ -47,14 +47,24 @@ async function readAll(clients: KafkaClients, topic: string): Promise<KafkaIncom
     if (waiting.size === 0) return [];
     const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
     const messages: KafkaIncoming[] = [];
-    await new Promise<void>((resolve, reject) => {
+    let looking: NodeJS.Timeout | undefined;
+    const all = new Promise<void>((resolve, reject) => {
       stream.on("error", reject);
+      // The end of a transaction has an offset too, but is no message.
+      looking = setInterval(() => {
+        if (stream.readableLength > 0) return;
+        for (const partition of waiting) {
+          if ((stream.offsetsToFetch.get(`${topic}:${partition}`) ?? 0n) >= last[partition]!) waiting.delete(partition);
+        }
+        if (waiting.size === 0) resolve();
+      }, 100);
       stream.on("data", (message: KafkaIncoming) => {
         messages.push(message);
         if (message.offset + 1n >= last[message.partition]!) waiting.delete(message.partition);
         if (waiting.size === 0 || messages.length >= readLimit) resolve();
       });
     });
+    await all.finally(() => clearInterval(looking));
     return messages;
   } finally {
     await consumer.close(true).catch(() => {});

@@ -33,12 +33,34 @@ export class KafkaClients {
     return this.#admin;
   }
 
-  producer(): KafkaProducer {
+  /** A producer; with an id one of transactions. */
+  producer(transactionalId?: string): KafkaProducer {
     const serializers = { key: bytes, value: noop, headerKey: bytes, headerValue: bytes };
-    const { idempotent } = this.#config;
-    const producer = new this.#library.Producer({ ...this.#base(), serializers, idempotent });
+    const { idempotent, transactionTimeout } = this.#config;
+    const producer = new this.#library.Producer({
+      ...this.#base(),
+      serializers,
+      partitioner: this.#partitioner(),
+      ...(transactionalId === undefined
+        ? { idempotent }
+        : { idempotent: true, transactionalId, timeout: transactionTimeout }),
+    });
     producer.on("error", () => {});
     return producer;
+  }
+
+  /**
+   * That of Java, and of librdkafka with `partitioner=murmur2_random`: a key is in the same partition whoever publishes it. The
+   * default of the library differs for half of the keys. Messages without a key go to all partitions in turn.
+   */
+  #partitioner(): (message: unknown, key: Buffer | undefined) => number {
+    const { compatibilityPartitioner } = this.#library;
+    let next = 0;
+    return (message, key) => {
+      if (key !== undefined) return compatibilityPartitioner(message, key);
+      next = (next + 1) % 1_000_000_000;
+      return next;
+    };
   }
 
   consumer(groupId: string): KafkaClientConsumer {

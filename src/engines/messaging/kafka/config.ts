@@ -44,6 +44,8 @@ export interface LogBrokerOptions {
   sessionTimeout?: number;
   /** Milliseconds to wait for a connection. Default 5000. */
   connectTimeout?: number;
+  /** Milliseconds after which the broker aborts a transaction that is not ended. Default 15000. */
+  transactionTimeout?: number;
   sasl?: EitherSpelling<KafkaSaslOptions>;
   /** TLS, or true for TLS with Node's own authorities. */
   tls?: EitherSpelling<KafkaTlsOptions> | boolean;
@@ -67,6 +69,7 @@ const checks: Checks<LogBrokerOptions> = {
   maxBytes: is.integer(1, 1_000_000_000),
   sessionTimeout: is.integer(6000, 1_800_000),
   connectTimeout: is.integer(1, 2_147_483_647),
+  transactionTimeout: is.integer(1000, 900_000),
   sasl: is.object,
   tls: is.either(is.boolean, is.object),
 };
@@ -93,6 +96,7 @@ const defaults: Settings = {
   maxBytes: 1_000_000,
   sessionTimeout: 30_000,
   connectTimeout: 5000,
+  transactionTimeout: 15_000,
 };
 
 /** The place of a log broker, Kafka, and the way to use it. */

@@ -3,22 +3,21 @@ import type {
   BrokerAbilities,
   BrokerConsumer,
   ConsumeRequest,
+  Delivery,
   DeliverySink,
   IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
-import { sizeOf } from "../publish/publisher.js";
 import { browseDeadLetters } from "./browse.js";
 import { KafkaClients } from "./clients.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
 import { KafkaConsumer } from "./kafka-consumer.js";
-import { type KafkaLibrary, type KafkaProducer, loadKafka } from "./library.js";
+import { type KafkaLibrary, type KafkaOutgoing, type KafkaProducer, loadKafka } from "./library.js";
 import { messageOf } from "./records.js";
-
-/** Bytes of one request to a topic. Brokers refuse batches of more than a megabyte by default. */
-const requestBytes = 800_000;
+import { requestsOf } from "./requests-of.js";
+import { KafkaTransactions } from "./transactions.js";
 
 /** Apache Kafka. */
 export class KafkaBroker implements Broker {
@@ -28,12 +27,18 @@ export class KafkaBroker implements Broker {
   readonly defaultPrefetch: number;
   readonly #clients: KafkaClients;
   readonly #config: LogBrokerConfig;
+  readonly #transactions: KafkaTransactions;
+  /** The consumers of deliveries that are under way. */
+  readonly #owners = new WeakMap<Delivery, KafkaConsumer>();
+  /** The requests that are under way, by topic. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   #producer: KafkaProducer | null = null;
 
   /** @internal */
   constructor(library: KafkaLibrary, config: LogBrokerConfig) {
     this.#config = config;
     this.#clients = new KafkaClients(library, config);
+    this.#transactions = new KafkaTransactions(this.#clients);
     this.defaultGroup = config.groupId;
     this.defaultPrefetch = config.prefetch;
     this.abilities = { delay: 0, broadcast: true, seek: true, maxBytes: config.maxBytes };
@@ -60,7 +65,7 @@ export class KafkaBroker implements Broker {
         let failure: MessagingError | null = await this.#ensure(topic);
         for (const request of requestsOf(list)) {
           // The rest of the topic waits for the next try too: otherwise it would overtake.
-          failure ??= await this.#send(request);
+          failure ??= await this.#send(topic, request.map(messageOf));
           for (const record of request) outcomes.set(record, failure);
         }
       }),
@@ -68,10 +73,18 @@ export class KafkaBroker implements Broker {
     return records.map((record) => outcomes.get(record) ?? null);
   }
 
+  async transact(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
+    try {
+      await this.#transactions.run(records, deliveries, (delivery) => this.#owners.get(delivery));
+    } catch (error) {
+      throw this.#clients.translate(error);
+    }
+  }
+
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
     const { topic, deadLetterTopic } = request;
     await this.#clients.ensureTopics(deadLetterTopic === null ? [topic] : [topic, deadLetterTopic]);
-    const consumer = new KafkaConsumer(this.#clients, request, sink);
+    const consumer = new KafkaConsumer(this.#clients, request, sink, this.#owners);
     await consumer.open();
     return consumer;
   }
@@ -83,7 +96,10 @@ export class KafkaBroker implements Broker {
   ): Promise<void> {
     await this.#clients.ensureTopics([topic]);
     try {
-      await browseDeadLetters(this.#clients, this.#opened(), topic, limit, visit);
+      await browseDeadLetters(this.#clients, topic, limit, visit, async (message) => {
+        const failure = await this.#send(topic, [message]);
+        if (failure !== null) throw failure;
+      });
     } catch (error) {
       throw this.#clients.translate(error);
     }
@@ -92,6 +108,7 @@ export class KafkaBroker implements Broker {
   async close(): Promise<void> {
     await this.#producer?.close().catch(() => {});
     this.#producer = null;
+    await this.#transactions.close();
     await this.#clients.close();
   }
 
@@ -104,11 +121,25 @@ export class KafkaBroker implements Broker {
     }
   }
 
-  async #send(records: readonly OutgoingRecord[]): Promise<MessagingError | null> {
+  /**
+   * One request to a topic at a time. Two at once would have the same sequence numbers, since the client counts them when a
+   * request succeeds, and the broker would drop the second as a repetition of the first.
+   */
+  #send(topic: string, messages: readonly KafkaOutgoing[]): Promise<MessagingError | null> {
+    const before = this.#turns.get(topic) ?? Promise.resolve();
+    const turn = before.then(() => this.#sendNow(messages));
+    this.#turns.set(topic, turn);
+    void turn.then(() => {
+      if (this.#turns.get(topic) === turn) this.#turns.delete(topic);
+    });
+    return turn;
+  }
+
+  async #sendNow(messages: readonly KafkaOutgoing[]): Promise<MessagingError | null> {
     const producer = this.#opened();
     const { compression, idempotent } = this.#config;
     try {
-      await producer.send({ messages: records.map(messageOf), acks: -1, compression, idempotent });
+      await producer.send({ messages, acks: -1, compression, idempotent });
       return null;
     } catch (error) {
       // The sequence numbers of an idempotent producer are uncertain after an error: the next batch gets a new one.
@@ -127,20 +158,4 @@ export class KafkaBroker implements Broker {
 /** Makes a broker that is not connected yet. */
 export async function createKafkaBroker(config?: LogBrokerConfig | LogBrokerOptions | null): Promise<KafkaBroker> {
   return new KafkaBroker(await loadKafka(), LogBrokerConfig.from(config));
-}
-
-function* requestsOf(records: readonly OutgoingRecord[]): Generator<OutgoingRecord[]> {
-  let request: OutgoingRecord[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const size = sizeOf(record) + 100;
-    if (request.length > 0 && bytes + size > requestBytes) {
-      yield request;
-      request = [];
-      bytes = 0;
-    }
-    request.push(record);
-    bytes += size;
-  }
-  if (request.length > 0) yield request;
 }

@@ -1,12 +1,11 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaOffset, KafkaStream } from "./library.js";
+import type { KafkaClientConsumer, KafkaIncoming, KafkaOffset, KafkaStream, KafkaTransaction } from "./library.js";
+import { lagOf, offsetsAt } from "./offsets.js";
 import { Partition } from "./partition.js";
 import { recordOf } from "./records.js";
 
-/** Timestamps that stand for the two ends of a partition. */
-const ends = { start: -2n, end: -1n } as const;
 /** Messages that are done but cannot be committed, because one before them is not: as many times the prefetch. */
 const aheadFactor = 20;
 
@@ -19,7 +18,9 @@ export class KafkaConsumer implements BrokerConsumer {
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
+  readonly #owners: WeakMap<Delivery, KafkaConsumer>;
   readonly #partitions = new Map<number, Partition>();
+  readonly #places = new WeakMap<Delivery, { readonly number: number; readonly offset: bigint }>();
   #stream: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
@@ -29,7 +30,13 @@ export class KafkaConsumer implements BrokerConsumer {
   #ended = false;
   #committing: Promise<void> | null = null;
 
-  constructor(clients: KafkaClients, request: ConsumeRequest, sink: DeliverySink) {
+  constructor(
+    clients: KafkaClients,
+    request: ConsumeRequest,
+    sink: DeliverySink,
+    owners: WeakMap<Delivery, KafkaConsumer>,
+  ) {
+    this.#owners = owners;
     this.#clients = clients;
     this.#request = request;
     this.#sink = sink;
@@ -74,36 +81,58 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   async lag(): Promise<number | null> {
-    if (this.#ended) return null;
-    const { topic } = this.#request;
-    const last = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
-    const partitions = last.map((_, partition) => partition);
-    const committed = (await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions }] })).get(topic) ?? [];
-    const first = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.start })).get(topic) ?? [];
-    return last.reduce((sum, end, partition) => {
-      const done = committed[partition] ?? -1n;
-      return sum + Number(end - (done >= 0n ? done : (first[partition] ?? end)));
-    }, 0);
+    return this.#ended ? null : lagOf(this.#consumer, this.#request.topic, (partition) => this.#readUpTo(partition));
   }
 
   async seek(to: "start" | "end" | Date): Promise<void> {
-    const { topic } = this.#request;
-    const timestamp = to instanceof Date ? BigInt(to.getTime()) : ends[to];
-    const found = (await this.#consumer.listOffsets({ topics: [topic], timestamp })).get(topic) ?? [];
-    const last = (await this.#consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
+    const targets = await offsetsAt(this.#consumer, this.#request.topic, to);
     await this.#flushCommits();
     for (const partition of this.#partitions.values()) {
       for (const delivery of partition.deliveries) this.#lose(delivery);
     }
     const assigned = [...this.#partitions.keys()];
     this.#partitions.clear();
-    // -1: there is no message of that time or later.
-    const target = (partition: number) =>
-      (found[partition] ?? -1n) >= 0n ? found[partition]! : (last[partition] ?? 0n);
-    const offsets = assigned.map((partition) => this.#offset(partition, target(partition)));
+    const offsets = assigned.map((partition) => this.#offset(partition, targets[partition] ?? 0n));
     if (offsets.length > 0) await this.#consumer.commit({ offsets });
     this.#opening = this.#opening.then(() => this.#reopenStream());
     await this.#opening;
+  }
+
+  /** Makes the offsets after these deliveries part of a transaction. */
+  async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
+    const { topic } = this.#request;
+    const last = new Map<number, bigint>();
+    for (const delivery of deliveries) {
+      const { number, offset } = this.#places.get(delivery)!;
+      if (!this.#isOurs(number) || !this.#partitions.get(number)?.has(offset)) throw lost();
+      if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
+    }
+    this.#checkAlive();
+    await transaction.addConsumer(this.#consumer);
+    for (const [partition, offset] of last) {
+      // With the generation of now: the broker refuses it if the group has shared its partitions anew meanwhile.
+      const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
+      const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
+      if (!this.#isOurs(partition)) throw lost();
+      await transaction.addOffset({ topic, partition, offset, metadata });
+    }
+  }
+
+  /** These deliveries are done: a transaction has moved the offsets of the group. */
+  transacted(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      const { number, offset } = this.#places.get(delivery)!;
+      const partition = this.#partitions.get(number);
+      if (!partition?.done(offset)) continue;
+      partition.takeCommittable();
+      this.#unsettled--;
+    }
+    this.#flow();
+  }
+
+  /** Ends with an error, so that another one begins at the offsets of the group. */
+  restart(error: unknown): void {
+    this.#fail(error);
   }
 
   /** Opens a stream at the offsets of the group, and waits until they are known. */
@@ -187,9 +216,8 @@ export class KafkaConsumer implements BrokerConsumer {
     const { offset } = message;
     const record = recordOf(message);
     const settle = (then: () => void): void => {
-      if (this.#ended || this.#partitions.get(message.partition) !== partition || !partition.has(offset)) {
-        throw new MessagingError("LOST", "the partition belongs to another consumer by now");
-      }
+      const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
+      if (!known || !this.#isOurs(message.partition)) throw lost();
       this.#unsettled--;
       then();
       this.#flow();
@@ -208,19 +236,42 @@ export class KafkaConsumer implements BrokerConsumer {
           if (this.#stopped) return;
           this.#unsettled++;
           setImmediate(() => {
-            if (partition.has(offset) && !this.#ended) this.#sink.deliver({ ...delivery });
+            if (!partition.has(offset) || this.#ended) return;
+            const again = { ...delivery };
+            this.#register(again, message.partition, offset);
+            this.#sink.deliver(again);
           });
         }),
     };
+    this.#register(delivery, message.partition, offset);
     partition.add(offset, delivery);
     this.#unsettled++;
     this.#sink.deliver(delivery);
     this.#flow();
   }
 
+  #register(delivery: Delivery, number: number, offset: bigint): void {
+    this.#places.set(delivery, { number, offset });
+    this.#owners.set(delivery, this);
+  }
+
+  /** False between the moment the group gave the partition to another and the moment the stream is opened anew. */
+  #isOurs(partition: number): boolean {
+    const share = this.#consumer.assignments?.find(({ topic }) => topic === this.#request.topic);
+    return share?.partitions.includes(partition) ?? false;
+  }
+
   #lose(delivery: Delivery): void {
     this.#unsettled--;
     this.#sink.lost(delivery);
+  }
+
+  /** The offset up to which nothing is left of a partition: the ends of transactions have offsets, but no message. */
+  #readUpTo(number: number): bigint {
+    const partition = this.#partitions.get(number);
+    if (partition === undefined || partition.size > 0 || this.#stream === null || this.#stream.readableLength > 0)
+      return 0n;
+    return this.#stream.offsetsToFetch.get(`${this.#request.topic}:${number}`) ?? 0n;
   }
 
   /** Lets messages come, or stops them: there are enough of them, or somebody has paused or stopped the consumer. */
@@ -253,7 +304,7 @@ export class KafkaConsumer implements BrokerConsumer {
       const offsets: KafkaOffset[] = [];
       for (const [number, partition] of this.#partitions) {
         const offset = partition.takeCommittable();
-        if (offset !== null) offsets.push(this.#offset(number, offset));
+        if (offset !== null && this.#isOurs(number)) offsets.push(this.#offset(number, offset));
       }
       if (offsets.length === 0 || this.#ended) return;
       try {
@@ -292,4 +343,8 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#dropStream();
     this.#sink.failed(this.#clients.translate(error));
   }
+}
+
+function lost(): MessagingError {
+  return new MessagingError("LOST", "the partition belongs to another consumer by now");
 }

@@ -10,6 +10,7 @@ export interface KafkaLibrary {
   readonly Producer: new (options: object) => KafkaProducer;
   readonly Consumer: new (options: object) => KafkaClientConsumer;
   readonly Admin: new (options: object) => KafkaAdmin;
+  readonly compatibilityPartitioner: (message: unknown, key: Buffer) => number;
 }
 
 interface Emitter {
@@ -27,7 +28,22 @@ export interface KafkaMetadata {
 }
 
 export interface KafkaProducer extends KafkaClient {
-  send(options: { readonly messages: readonly KafkaOutgoing[]; readonly [option: string]: unknown }): Promise<unknown>;
+  send(options: SendRequest): Promise<unknown>;
+  beginTransaction(): Promise<KafkaTransaction>;
+}
+
+interface SendRequest {
+  readonly messages: readonly KafkaOutgoing[];
+  readonly [option: string]: unknown;
+}
+
+export interface KafkaTransaction {
+  send(options: SendRequest): Promise<unknown>;
+  addConsumer(consumer: KafkaClientConsumer): Promise<void>;
+  /** Moves the group's offset over the message. */
+  addOffset(message: object): Promise<void>;
+  commit(): Promise<void>;
+  abort(): Promise<void>;
 }
 
 export interface KafkaOutgoing {
@@ -52,6 +68,10 @@ export type KafkaOffsets = ReadonlyMap<string, readonly bigint[]>;
 export interface KafkaClientConsumer extends KafkaClient {
   readonly assignments: readonly { readonly topic: string; readonly partitions: readonly number[] }[] | null;
   readonly lastHeartbeat: Date | null;
+  readonly groupId: string;
+  readonly memberId: string | null;
+  readonly generationId: number;
+  readonly coordinatorId: number | null;
   consume(options: object): Promise<KafkaStream>;
   commit(options: { readonly offsets: readonly KafkaOffset[] }): Promise<void>;
   listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
@@ -63,6 +83,8 @@ export interface KafkaClientConsumer extends KafkaClient {
 export interface KafkaStream extends Emitter {
   /** By `topic:partition`. */
   readonly offsetsToFetch: ReadonlyMap<string, bigint>;
+  /** Messages that were read and not given to the listener yet. */
+  readonly readableLength: number;
   pause(): unknown;
   resume(): unknown;
   close(): Promise<void>;

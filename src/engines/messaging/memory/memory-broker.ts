@@ -4,6 +4,7 @@ import type {
   BrokerConsumer,
   BrokerName,
   ConsumeRequest,
+  Delivery,
   DeliverySink,
   IncomingRecord,
   OutgoingRecord,
@@ -63,6 +64,15 @@ export class MemoryBroker implements Broker {
         return asMessagingError(error);
       }
     });
+  }
+
+  async transact(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
+    this.#check();
+    // Nothing can come between: the whole runs in one turn.
+    const lost = deliveries.some((delivery) => ![...this.#consumers].some((consumer) => consumer.holds(delivery)));
+    if (lost) throw new MessagingError("LOST", "a delivery of the transaction is settled or lost");
+    for (const record of records) this.hub.append(record);
+    await Promise.all(deliveries.map((delivery) => delivery.ack()));
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {

@@ -52,6 +52,11 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
     this.#sink.deliver(delivery);
   }
 
+  /** True if the delivery is under way here. */
+  holds(delivery: Delivery): boolean {
+    return this.#unsettled.has(delivery);
+  }
+
   pause(): void {
     this.#paused = true;
   }

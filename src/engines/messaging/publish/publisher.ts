@@ -1,4 +1,4 @@
-import type { Broker, OutgoingRecord } from "../broker.js";
+import type { Broker, OutgoingRecord, PublishWay } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 
 /** Bounds of the publishes that wait for the broker. */
@@ -13,6 +13,8 @@ export interface PublisherLimits {
 
 interface Waiting {
   readonly record: OutgoingRecord;
+  /** The place in the order of publishes. */
+  readonly number: number;
   readonly deadline: number;
   readonly resolve: () => void;
   readonly reject: (error: MessagingError) => void;
@@ -21,13 +23,16 @@ interface Waiting {
 
 const largestBatch = 1000;
 const largestBatchBytes = 4 * 1024 * 1024;
+/** Batches that are under way at a time, where the broker keeps their order. */
+const mostBatches = 8;
 const firstPause = 50;
 const longestPause = 2000;
 
 /**
- * Sends records in batches: everything that is published in one turn of the event loop, or while the last batch is under
- * way, goes out together, and each caller gets its own result. One batch is under way at a time, so records keep the order
- * in which they were published. While the broker is away, records are held and sent again, up to the limits.
+ * Sends records in batches: everything that is published in one turn of the event loop, or while the broker has enough to
+ * do, goes out together, and each caller gets its own result. Records keep the order in which they were published: several
+ * batches are under way at a time only on one way that keeps it, and when it breaks, all that was not confirmed is sent again
+ * on the next, in the old order. While the broker is away, records are held and sent again, up to the limits.
  */
 export class Publisher {
   readonly #broker: Broker;
@@ -35,11 +40,19 @@ export class Publisher {
   readonly #maxWaiting: number;
   readonly #maxWaitingBytes: number;
   #queue: Waiting[] = [];
-  #underWay: Waiting[] = [];
+  readonly #underWay = new Set<readonly Waiting[]>();
+  /** Entries to send again, once nothing is under way. */
+  #held: Waiting[] = [];
+  #way: PublishWay | null = null;
+  #state: "open" | "opening" | "broken" | "pausing" = "open";
+  #pause = firstPause;
+  #number = 0;
+  #waiting = 0;
   #bytes = 0;
-  #sending: Promise<void> | null = null;
+  #soon = false;
   #timer: NodeJS.Timeout | undefined;
   #wake: (() => void) | null = null;
+  readonly #idle: (() => void)[] = [];
   #closed = false;
 
   constructor(broker: Broker, limits: PublisherLimits = {}) {
@@ -51,38 +64,42 @@ export class Publisher {
 
   /** Messages that are not confirmed yet. */
   get waiting(): number {
-    return this.#queue.length + this.#underWay.length;
+    return this.#waiting;
   }
 
   /** Resolves when the broker has the record. */
   publish(record: OutgoingRecord): Promise<void> {
-    const refused = this.#refusal(record);
+    const size = sizeOf(record);
+    const refused = this.#refusal(record, size);
     if (refused !== null) return Promise.reject(refused);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ record, deadline: performance.now() + this.#timeout, resolve, reject, settled: false });
-      this.#bytes += sizeOf(record);
-      this.#sending ??= this.#send();
+      const deadline = performance.now() + this.#timeout;
+      this.#queue.push({ record, number: this.#number++, deadline, resolve, reject, settled: false });
+      this.#waiting++;
+      this.#bytes += size;
+      if (this.#timer === undefined) this.#watchDeadlines();
+      this.#fillSoon();
     });
   }
 
   /** Waits for everything that is under way, at most until its time is up, and takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#sending !== null) await this.#sending;
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** Rejects everything that waits, at once. */
   abandon(): void {
     this.#closed = true;
     const error = new MessagingError("CLOSED", "the broker was closed before it confirmed the message");
-    for (const entry of [...this.#underWay, ...this.#queue]) this.#settle(entry, error);
+    for (const entry of this.#all()) this.#settle(entry, error);
     this.#wake?.();
   }
 
-  #refusal(record: OutgoingRecord): MessagingError | null {
+  #refusal(record: OutgoingRecord, size: number): MessagingError | null {
     const { name, abilities } = this.#broker;
     if (this.#closed) return new MessagingError("CLOSED", `the ${name} broker has been closed`);
-    const size = sizeOf(record);
     const tooLarge = largeness(record, size, this.#broker);
     if (tooLarge !== null) return tooLarge;
     if (record.delay > abilities.delay) {
@@ -95,26 +112,103 @@ export class Publisher {
     return null;
   }
 
-  async #send(): Promise<void> {
-    let pause = firstPause;
-    // One turn, in which others can join.
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#watchDeadlines();
-    while (this.#queue.length > 0) {
-      this.#underWay = this.#takeBatch();
-      const held = await this.#sendBatch(this.#underWay);
-      this.#underWay = [];
-      this.#queue.unshift(...held);
-      if (held.length === 0) {
-        pause = firstPause;
-        continue;
-      }
-      await this.#pause(pause);
-      pause = Math.min(pause * 2, longestPause);
+  get #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#held.length === 0 && this.#underWay.size === 0;
+  }
+
+  #all(): Waiting[] {
+    return [...[...this.#underWay].flat(), ...this.#held, ...this.#queue];
+  }
+
+  /** One turn, in which others can join. */
+  #fillSoon(): void {
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.#fill();
+    });
+  }
+
+  /** Sends as much as may be under way. */
+  #fill(): void {
+    if (this.#state !== "open") return;
+    if (this.#queue.length === 0) {
+      if (this.#underWay.size === 0) this.#rest();
+      return;
     }
+    if (this.#way === null && this.#broker.publishWay !== undefined) {
+      void this.#open();
+      return;
+    }
+    const most = this.#way === null ? 1 : mostBatches;
+    while (this.#queue.length > 0 && this.#underWay.size < most) {
+      const batch = this.#takeBatch();
+      if (batch.length === 0) continue;
+      this.#underWay.add(batch);
+      void this.#sendBatch(this.#way ?? this.#broker, batch);
+    }
+  }
+
+  async #open(): Promise<void> {
+    this.#state = "opening";
+    try {
+      this.#way = await this.#broker.publishWay!();
+      this.#state = "open";
+      this.#fill();
+    } catch (error) {
+      const failure = asMessagingError(error);
+      this.#held = this.#queue.splice(0).filter((entry) => this.#isHeld(entry, failure));
+      this.#state = "broken";
+      void this.#mend();
+    }
+  }
+
+  async #sendBatch(way: PublishWay, batch: readonly Waiting[]): Promise<void> {
+    let outcomes: readonly (MessagingError | null)[] | null = null;
+    let failure: MessagingError | null = null;
+    try {
+      outcomes = await way.publish(batch.map(({ record }) => record));
+    } catch (error) {
+      failure = asMessagingError(error);
+    }
+    const held = batch.filter((entry, index) => this.#isHeld(entry, failure ?? outcomes?.[index] ?? null));
+    this.#underWay.delete(batch);
+    if (held.length > 0) {
+      this.#held.push(...held);
+      this.#state = "broken";
+    } else if (failure === null && this.#state === "open") this.#pause = firstPause;
+    if (this.#state === "broken") void this.#mend();
+    else this.#fill();
+  }
+
+  /** Settles the entry by its outcome; true if it is to be sent again. */
+  #isHeld(entry: Waiting, error: MessagingError | null): boolean {
+    if (entry.settled) return false;
+    if (error?.transient && performance.now() < entry.deadline && !this.#closed) return true;
+    this.#settle(entry, error);
+    return false;
+  }
+
+  /** Begins anew when nothing is under way any more, after a pause, with the entries in their old order. */
+  async #mend(): Promise<void> {
+    if (this.#underWay.size > 0 || this.#state === "pausing") return;
+    this.#way = null;
+    this.#state = "pausing";
+    this.#queue = [...this.#held.sort((a, b) => a.number - b.number), ...this.#queue];
+    this.#held = [];
+    if (this.#queue.length > 0) {
+      await this.#sleep(this.#pause);
+      this.#pause = Math.min(this.#pause * 2, longestPause);
+    }
+    this.#state = "open";
+    this.#fill();
+  }
+
+  #rest(): void {
     clearTimeout(this.#timer);
-    // In the same turn as the last look at the queue: a publish after this begins anew.
-    this.#sending = null;
+    this.#timer = undefined;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #takeBatch(): Waiting[] {
@@ -128,28 +222,10 @@ export class Publisher {
     return this.#queue.splice(0, count).filter((entry) => !entry.settled);
   }
 
-  /** Returns the entries to send again. */
-  async #sendBatch(batch: readonly Waiting[]): Promise<Waiting[]> {
-    if (batch.length === 0) return [];
-    let outcomes: readonly (MessagingError | null)[];
-    try {
-      outcomes = await this.#broker.publish(batch.map(({ record }) => record));
-    } catch (error) {
-      const failure = asMessagingError(error);
-      outcomes = batch.map(() => failure);
-    }
-    return batch.filter((entry, index) => {
-      const error = outcomes[index] ?? null;
-      if (entry.settled) return false;
-      if (error?.transient && performance.now() < entry.deadline && !this.#closed) return true;
-      this.#settle(entry, error);
-      return false;
-    });
-  }
-
   #settle(entry: Waiting, error: MessagingError | null): void {
     if (entry.settled) return;
     entry.settled = true;
+    this.#waiting--;
     this.#bytes -= sizeOf(entry.record);
     if (error === null) entry.resolve();
     else entry.reject(error);
@@ -161,20 +237,22 @@ export class Publisher {
     this.#timer = setTimeout(
       () => {
         const now = performance.now();
-        for (const entry of [...this.#underWay, ...this.#queue]) {
+        for (const entry of this.#all()) {
           if (entry.deadline > now) continue;
           const text = `the ${this.#broker.name} broker did not confirm the message for '${entry.record.topic}' in time`;
           this.#settle(entry, new MessagingError("TIMEOUT", text));
         }
         this.#queue = this.#queue.filter((entry) => !entry.settled);
+        this.#held = this.#held.filter((entry) => !entry.settled);
         this.#watchDeadlines();
+        this.#fillSoon();
       },
       Math.min(1000, Math.max(10, this.#timeout / 4)),
     );
     this.#timer.unref();
   }
 
-  #pause(milliseconds: number): Promise<void> {
+  #sleep(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds / 2 + (Math.random() * milliseconds) / 2);
       this.#wake = () => {
@@ -200,6 +278,6 @@ function largeness({ topic }: OutgoingRecord, size: number, { name, abilities }:
 /** The bytes of a record with its headers, as limits count them. */
 export function sizeOf({ body, headers, key }: OutgoingRecord): number {
   let size = body.length + (key === null ? 0 : Buffer.byteLength(key));
-  for (const [name, value] of Object.entries(headers)) size += name.length + Buffer.byteLength(value);
+  for (const name in headers) size += name.length + Buffer.byteLength(headers[name]!);
   return size;
 }

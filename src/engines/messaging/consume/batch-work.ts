@@ -1,0 +1,183 @@
+import { MessagingError } from "../errors.js";
+import { countIn, own } from "../headers.js";
+import { Message } from "../message.js";
+import { inTraceOf } from "../trace.js";
+import { MessageTransaction, recordsOf, transactional } from "../transaction.js";
+import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
+import type { Batched } from "./batches.js";
+import { claimId, type HeldClaim } from "./claim.js";
+import { type Again, conclude, giveBack, type Once, undeliverable } from "./conclude.js";
+import { deadLetterRecord } from "./dead-letter.js";
+import type { BatchRun } from "./handler.js";
+import type { Held } from "./held.js";
+import type { WorkPlace, WorkResult } from "./place.js";
+import { receive } from "./receive.js";
+import { pauseAfter } from "./retry.js";
+
+/** A delivery on its way through the handler of its batch. */
+interface Unit {
+  readonly held: Held;
+  readonly attempts: number;
+  claim: HeldClaim | null;
+  message: Message | null;
+  outcome: Once | null;
+  end: WorkResult | Again | null;
+}
+
+/**
+ * One attempt on a batch. Each message has its own outcome: the one that the handler chose for it, else that of the whole
+ * call. Never rejects for reasons of the messages.
+ */
+export async function workBatch(
+  batch: readonly Batched[],
+  place: WorkPlace,
+  run: BatchRun,
+): Promise<(WorkResult | Again)[]> {
+  const units = batch.map(({ held, attempts }): Unit => {
+    return { held, attempts, claim: null, message: null, outcome: null, end: null };
+  });
+  await Promise.all(units.map((unit) => prepare(unit, place, run)));
+  const open = units.filter((unit) => unit.end === null && unit.outcome === null);
+  const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
+  if (open.length > 0) await call(open, place, run, transaction);
+  if (transaction !== null) return commit(units, place, transaction);
+  await Promise.all(units.map((unit) => endClaim(unit)));
+  return Promise.all(units.map(({ held, outcome, attempts, end }) => end ?? conclude(held, place, outcome!, attempts)));
+}
+
+/** The outcome of one delivery without a broker: for tests. */
+export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, number: number): Promise<Outcome> {
+  const unit: Unit = { held, attempts: number - 1, claim: null, message: null, outcome: null, end: null };
+  const message = await receive(held, place, number);
+  if (!(message instanceof Message)) return message;
+  unit.message = message;
+  await call([unit], place, run, place.settings.transactional ? new MessageTransaction(place.broker) : null);
+  return unit.outcome as Outcome;
+}
+
+/** Everything before the handler: a message that ends here does not reach it. */
+async function prepare(unit: Unit, place: WorkPlace, run: BatchRun): Promise<void> {
+  const { held, attempts } = unit;
+  const before = countIn(held.delivery.record.headers, own.attempt);
+  if (held.lost) unit.end = "lost";
+  else if (place.stopping.aborted) unit.end = await giveBack(held, place, attempts, before);
+  else unit.end = attempts === before ? await undeliverable(held, place, attempts) : null;
+  if (unit.end !== null) return;
+  const claim = await claimId(held, place);
+  if ("kind" in claim) {
+    unit.outcome = claim;
+    return;
+  }
+  unit.claim = claim;
+  const message = await receive(held, place, attempts + 1);
+  if (!(message instanceof Message)) {
+    unit.outcome = message;
+    return;
+  }
+  unit.message = message;
+  try {
+    await run.admit?.(message);
+  } catch (error) {
+    unit.outcome = failed(error);
+  }
+}
+
+async function call(
+  units: readonly Unit[],
+  place: WorkPlace,
+  run: BatchRun,
+  transaction: MessageTransaction | null,
+): Promise<void> {
+  const { topic, settings } = place;
+  const messages = units.map(({ message }) => message!);
+  const attributes = { "messaging.destination.name": topic, "messaging.batch.message_count": messages.length };
+  const { headers } = units[0]!.held.delivery.record;
+  const start = performance.now();
+  await inTraceOf(headers, place.tracer(), { name: `${topic} process`, attributes }, async (span) => {
+    let failure: { readonly error: unknown } | null = null;
+    let value: unknown;
+    const abort = (reason: unknown) => {
+      for (const { held } of units) held.abort(reason);
+    };
+    try {
+      value = await inTime(run.run(messages, transaction), settings.timeout, abort);
+    } catch (error) {
+      failure = { error };
+    }
+    span?.end(failure?.error ?? null);
+    for (const unit of units) unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
+    place.attempted((performance.now() - start) / 1000, failure === null);
+  });
+}
+
+async function endClaim({ claim, outcome }: Unit): Promise<void> {
+  await claim?.end(outcome?.kind === "done" || outcome?.kind === "reject");
+}
+
+/** Ends the transaction of a batch: all its messages are handled with what was published, or none is. */
+async function commit(
+  units: readonly Unit[],
+  place: WorkPlace,
+  transaction: MessageTransaction,
+): Promise<(WorkResult | Again)[]> {
+  const open = units.filter((unit) => unit.end === null);
+  const late = open.find(
+    ({ outcome }) => outcome!.kind === "retry" || outcome!.kind === "requeue" || outcome!.kind === "busy",
+  );
+  if (late === undefined) {
+    const failure = open.length === 0 ? null : await transact(open, place, transaction);
+    if (failure === null) {
+      await Promise.all(open.map((unit) => endClaim(unit)));
+      return units.map(({ outcome, end }) => end ?? resultOf(outcome!));
+    }
+    await Promise.all(open.map((unit) => unit.claim?.end(false)));
+    if (failure instanceof MessagingError && failure.code === "LOST") {
+      for (const { held } of open) held.lose();
+      return units.map(({ end }) => end ?? "lost");
+    }
+    place.logger.warn(`a transaction of '${place.topic}' failed: it is tried again`, { error: failure });
+    const pause = pauseAfter(1, place.settings.retry);
+    return units.map(({ end, attempts }) => end ?? { attempts, pause });
+  }
+  await Promise.all(open.map((unit) => unit.claim?.end(false)));
+  const { outcome } = late;
+  return Promise.all(
+    units.map(async ({ held, end, attempts }) => end ?? (await again(held, place, outcome!, attempts))),
+  );
+}
+
+/** The transaction was not committed: each of its messages has failed as the first of them. */
+async function again(held: Held, place: WorkPlace, outcome: Once, attempts: number): Promise<WorkResult | Again> {
+  const { settings } = place;
+  if (outcome.kind !== "retry") return { attempts, pause: pauseAfter(1, settings.retry) };
+  if (attempts + 1 < settings.retry.attempts) {
+    place.logger.warn(`a transaction of '${place.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
+    return { attempts: attempts + 1, pause: outcome.delay ?? pauseAfter(attempts + 1, settings.retry) };
+  }
+  return conclude(held, place, outcome, attempts);
+}
+
+async function transact(units: readonly Unit[], place: WorkPlace, transaction: MessageTransaction): Promise<unknown> {
+  const { topic, settings, broker } = place;
+  try {
+    const dead = units.flatMap(({ held, outcome, attempts }) => {
+      if (outcome?.kind !== "dead" || settings.deadLetter === null) return [];
+      const { reason, error } = outcome;
+      const death = { topic, group: settings.group, reason, error, attempts: attempts + 1 };
+      return [deadLetterRecord(held.delivery.record, settings.deadLetter, death)];
+    });
+    const deliveries = units.map(({ held }) => held.delivery);
+    const settled = units.map(({ held }) => held.begin());
+    if (settled.includes(false)) throw new MessagingError("LOST", "a message of the batch belongs to another consumer");
+    await transactional(broker)([...recordsOf(transaction), ...dead], deliveries);
+    return null;
+  } catch (error) {
+    for (const { held } of units) held.undo();
+    return error;
+  }
+}
+
+function resultOf(outcome: Once): WorkResult {
+  if (outcome.kind === "dead") return "dead";
+  return outcome.kind === "reject" ? "rejected" : outcome.kind === "duplicate" ? "duplicate" : "done";
+}

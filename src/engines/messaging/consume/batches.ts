@@ -1,0 +1,170 @@
+import type { Again } from "./conclude.js";
+import type { Held } from "./held.js";
+import type { WorkResult } from "./place.js";
+import type { Flow } from "./singles.js";
+import { sleep } from "./sleep.js";
+
+/** A delivery in a batch, with the attempts that were made. */
+export interface Batched {
+  readonly held: Held;
+  attempts: number;
+}
+
+interface Entry extends Batched {
+  /** The place in the order of deliveries. */
+  readonly number: number;
+  readonly ended: (result: WorkResult) => void;
+}
+
+interface BatchesParts {
+  readonly size: number;
+  /** Milliseconds that a batch waits until it is full. */
+  readonly wait: number;
+  readonly concurrency: number;
+  /** True if a message that waits for its next attempt holds up all others, not only those of its key. */
+  readonly strict: boolean;
+  readonly stopping: AbortSignal;
+  attemptsOf(held: Held): number;
+  /** Handles a batch. The results are in its order. Must not reject. */
+  work(batch: readonly Batched[]): Promise<readonly (WorkResult | Again)[]>;
+}
+
+/**
+ * Handles messages in batches, in the order of their deliveries. Messages of one key are never in two batches at a time, and
+ * one that waits for its next attempt holds up those of its key.
+ */
+export class Batches implements Flow {
+  readonly #parts: BatchesParts;
+  /** In the order of their numbers. */
+  #queue: Entry[] = [];
+  /** Keys with messages in a batch that runs, or that wait for their next attempt. */
+  readonly #busy = new Set<string>();
+  readonly #idle: (() => void)[] = [];
+  #number = 0;
+  #entries = 0;
+  #running = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #soon = false;
+
+  constructor(parts: BatchesParts) {
+    this.#parts = parts;
+    parts.stopping.addEventListener("abort", () => this.#start(), { once: true });
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  add(held: Held, ended: (result: WorkResult) => void): void {
+    this.#entries++;
+    this.#queue.push({ held, ended, attempts: this.#parts.attemptsOf(held), number: this.#number++ });
+    this.#next();
+  }
+
+  outside<T>(wait: () => Promise<T>): Promise<T> {
+    return wait();
+  }
+
+  idle(): Promise<void> {
+    if (this.#entries === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Starts a batch: in the next turn, so that messages that arrive together are in it, or when it is full or late. */
+  #next(): void {
+    const { wait, size, stopping } = this.#parts;
+    if (this.#queue.length === 0) return;
+    if (wait > 0 && this.#queue.length < size && !stopping.aborted) {
+      this.#timer ??= setTimeout(() => this.#start(), wait);
+      return;
+    }
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    while (this.#running < this.#parts.concurrency) {
+      const batch = this.#take();
+      if (batch.length === 0) return;
+      this.#running++;
+      void this.#run(batch);
+      // The rest is no full batch: it waits for its own time.
+      if (this.#queue.length < this.#parts.size) {
+        this.#next();
+        return;
+      }
+    }
+  }
+
+  #take(): Entry[] {
+    const { size } = this.#parts;
+    const batch: Entry[] = [];
+    const rest: Entry[] = [];
+    for (const entry of this.#queue) {
+      const key = this.#keyOf(entry);
+      if (batch.length < size && (key === null || !this.#busy.has(key))) batch.push(entry);
+      else rest.push(entry);
+    }
+    this.#queue = rest;
+    for (const entry of batch) {
+      const key = this.#keyOf(entry);
+      if (key !== null) this.#busy.add(key);
+    }
+    return batch;
+  }
+
+  async #run(batch: readonly Entry[]): Promise<void> {
+    const results = await this.#parts.work(batch);
+    const keys = new Set(batch.map((entry) => this.#keyOf(entry)));
+    const waiting = new Map<string, { entries: Entry[]; pause: number }>();
+    for (const [place, entry] of batch.entries()) {
+      const result = results[place]!;
+      if (typeof result === "string") {
+        this.#end(entry, result);
+        continue;
+      }
+      entry.attempts = result.attempts;
+      const key = this.#keyOf(entry);
+      if (key === null) {
+        void this.#later([entry], result.pause, null);
+        continue;
+      }
+      const group = waiting.get(key) ?? { entries: [], pause: 0 };
+      group.entries.push(entry);
+      group.pause = Math.max(group.pause, result.pause);
+      waiting.set(key, group);
+    }
+    for (const key of keys) {
+      if (key === null) continue;
+      const group = waiting.get(key);
+      // The key stays busy until the next attempt: those after it wait.
+      if (group === undefined) this.#busy.delete(key);
+      else void this.#later(group.entries, group.pause, key);
+    }
+    this.#running--;
+    this.#next();
+  }
+
+  async #later(entries: readonly Entry[], pause: number, key: string | null): Promise<void> {
+    for (const { held } of entries) held.renew();
+    await sleep(pause, this.#parts.stopping, entries[0]!.held.signal);
+    if (key !== null) this.#busy.delete(key);
+    this.#queue = [...entries, ...this.#queue].sort((a, b) => a.number - b.number);
+    this.#next();
+  }
+
+  #end(entry: Entry, result: WorkResult): void {
+    entry.ended(result);
+    if (--this.#entries === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #keyOf({ held }: Entry): string | null {
+    return this.#parts.strict ? "" : held.delivery.record.key;
+  }
+}

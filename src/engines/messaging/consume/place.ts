@@ -1,0 +1,28 @@
+import type { Logger } from "../../../internal/logger.js";
+import type { Tracer } from "../../../internal/tracer.js";
+import type { Broker } from "../broker.js";
+import type { Publisher } from "../publish/publisher.js";
+import type { Inbox } from "./inbox.js";
+import type { ConsumerSettings } from "./options.js";
+import type { ProcessedStore } from "./processed.js";
+
+/** The end of a delivery, for metrics. */
+export type WorkResult = "done" | "retried" | "requeued" | "rejected" | "dead" | "duplicate" | "released" | "lost";
+
+/** The parts of a consumer that the work on its deliveries uses. */
+export interface WorkPlace {
+  readonly topic: string;
+  readonly settings: ConsumerSettings;
+  readonly broker: Broker;
+  readonly publisher: Publisher;
+  readonly store: ProcessedStore | null;
+  readonly inbox: Inbox | null;
+  readonly logger: Logger;
+  /** Aborted when the consumer drains. */
+  readonly stopping: AbortSignal;
+  readonly tracer: () => Tracer | null;
+  /** Waits without taking up the room of a handler. */
+  readonly outside: <T>(wait: () => Promise<T>) => Promise<T>;
+  /** Called after each attempt, with its time in seconds. */
+  readonly attempted: (seconds: number, ok: boolean) => void;
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from "node:crypto";
+import { headerText, own } from "../headers.js";
+import { encodeValue } from "../values.js";
+import type { Held } from "./held.js";
+import type { WorkPlace } from "./place.js";
+
+/** The end of topics that take replies. */
+export const replySuffix = ".replies";
+
+/** A message can ask for a reply to these places only: others would let its sender choose any queue of the broker. */
+const allowed = /^(?:amq\.[\w.=+/-]{1,220}|[A-Za-z0-9._-]{1,190}\.replies)$/;
+
+/** Sends the result of a handler to the process that waits for it. A message that is no request gets none. */
+export function sendReply(
+  held: Held,
+  place: WorkPlace,
+  result: { readonly value: unknown } | { readonly error: string },
+): void {
+  const { id, headers } = held.delivery.record;
+  const address = headers[own.replyTo];
+  if (address === undefined) return;
+  const failed = (error: unknown) =>
+    place.logger.warn(`a reply to a message of '${place.topic}' was not sent`, { message_id: id, error });
+  try {
+    if (!allowed.test(address)) throw new Error("the message asks for a reply to a place that takes none");
+    const { body, contentType } = encodeValue("value" in result ? (result.value ?? null) : null);
+    const record = {
+      topic: address,
+      id: randomUUID(),
+      key: null,
+      headers: {
+        [own.contentType]: contentType,
+        [own.correlation]: headers[own.correlation] ?? id,
+        ...("error" in result && { [own.replyError]: headerText(result.error) }),
+      },
+      body,
+      timestamp: Date.now(),
+      delay: 0,
+      ...(place.broker.replies !== undefined && { direct: true }),
+    };
+    // Not waited for: the message is handled whatever happens to the reply.
+    place.publisher.publish(record).catch(failed);
+  } catch (error) {
+    failed(error);
+  }
+}

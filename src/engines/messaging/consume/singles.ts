@@ -1,0 +1,42 @@
+import type { Held } from "./held.js";
+import { Lanes } from "./lanes.js";
+import type { WorkResult } from "./place.js";
+
+/** The order in which a consumer handles its deliveries. */
+export interface Flow {
+  /** Handlers that run now. */
+  readonly running: number;
+  add(held: Held, ended: (result: WorkResult) => void): void;
+  /** Waits without taking up the room of a handler. */
+  outside<T>(wait: () => Promise<T>): Promise<T>;
+  /** Resolves when all deliveries have ended. */
+  idle(): Promise<void>;
+}
+
+/** Handles messages one by one: those of one key one after the other, others at the same time. */
+export class Singles implements Flow {
+  readonly #lanes: Lanes;
+  readonly #work: (held: Held) => Promise<WorkResult>;
+
+  /** @param work must not reject */
+  constructor(concurrency: number, work: (held: Held) => Promise<WorkResult>) {
+    this.#lanes = new Lanes(concurrency);
+    this.#work = work;
+  }
+
+  get running(): number {
+    return this.#lanes.running;
+  }
+
+  add(held: Held, ended: (result: WorkResult) => void): void {
+    this.#lanes.add(held.delivery.record.key, async () => ended(await this.#work(held)));
+  }
+
+  outside<T>(wait: () => Promise<T>): Promise<T> {
+    return this.#lanes.outside(wait);
+  }
+
+  idle(): Promise<void> {
+    return this.#lanes.idle();
+  }
+}

@@ -1,0 +1,130 @@
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { Broker, IncomingRecord } from "./broker.js";
+import { replySuffix } from "./consume/reply.js";
+import { MessagingError } from "./errors.js";
+import { own } from "./headers.js";
+import type { PublishOptions } from "./publish/outgoing.js";
+import type { Topic } from "./topic.js";
+import { checkIncoming, decodeValue } from "./values.js";
+
+/** Options of a request. */
+export interface RequestOptions extends Omit<PublishOptions, "delay"> {
+  /** Seconds to wait for the reply. Default 30. */
+  readonly timeout?: number;
+}
+
+/** The type of the replies to requests of a topic. */
+export type ReplyValue<T> = T extends Topic<never, unknown, infer Reply> ? Reply : unknown;
+
+interface Pending {
+  readonly topic: Topic;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+const mostPending = 10_000;
+const checks: Checks<{ timeout: number }> = { timeout: is.number(0.001, 86_400) };
+
+export interface RequestsParts {
+  readonly broker: Broker;
+  /** Publishes a request with headers of the framework. */
+  publish(topic: Topic, value: unknown, options: object, headers: Record<string, string>): Promise<{ id: string }>;
+  /** Opens a consumer of replies that each process has for itself. */
+  listen(topic: string, receive: (record: IncomingRecord) => void): Promise<void>;
+}
+
+/** The requests of this process to one broker that wait for their replies. */
+export class Requests {
+  readonly #parts: RequestsParts;
+  readonly #pending = new Map<string, Pending>();
+  #address: Promise<string> | null = null;
+
+  constructor(parts: RequestsParts) {
+    this.#parts = parts;
+  }
+
+  async request(topic: Topic, value: unknown, options: RequestOptions = {}): Promise<unknown> {
+    if (typeof options !== "object" || options === null) throw new ValueError(`options, not ${show(options)}`);
+    const { timeout, ...publish } = options;
+    const { timeout: seconds = 30 } = readOptions(
+      `request('${topic.name}')`,
+      timeout === undefined ? {} : { timeout },
+      checks,
+    );
+    if (this.#pending.size >= mostPending) {
+      throw new MessagingError("BUSY", `${mostPending} requests wait for their replies already`);
+    }
+    const started = performance.now();
+    const address = await this.#open();
+    const correlation = crypto.randomUUID();
+    const headers = { [own.replyTo]: address, [own.correlation]: correlation };
+    const left = Math.max(1, seconds * 1000 - (performance.now() - started));
+    const reply = new Promise<unknown>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#pending.delete(correlation);
+        reject(new MessagingError("TIMEOUT", `no reply to the request to '${topic.name}' within ${seconds} s`));
+      }, left);
+      this.#pending.set(correlation, { topic, resolve, reject, timer });
+    });
+    // A publish that fails is the result; one that takes longer than the request is not waited for.
+    this.#parts.publish(topic, value, publish, headers).catch((error) => this.#end(correlation)?.reject(error));
+    return reply;
+  }
+
+  /** Rejects all requests that wait. */
+  close(): void {
+    for (const correlation of [...this.#pending.keys()]) {
+      this.#end(correlation)?.reject(new MessagingError("CLOSED", "the application ended before the reply came"));
+    }
+  }
+
+  #open(): Promise<string> {
+    this.#address ??= this.#listen().catch((error: unknown) => {
+      this.#address = null;
+      throw error;
+    });
+    return this.#address;
+  }
+
+  async #listen(): Promise<string> {
+    const { broker } = this.#parts;
+    if (broker.replies !== undefined) {
+      broker.replies.receive = (record) => this.#receive(record);
+      return broker.replies.address;
+    }
+    if (!broker.abilities.broadcast) {
+      throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker has no way back for replies`);
+    }
+    const topic = `${broker.defaultGroup}${replySuffix}`;
+    await this.#parts.listen(topic, (record) => this.#receive(record));
+    return topic;
+  }
+
+  /** A reply that nobody waits for is dropped: it came too late, or belongs to another process. */
+  #receive({ headers, body }: IncomingRecord): void {
+    const pending = this.#end(headers[own.correlation] ?? "");
+    if (pending === undefined) return;
+    const { topic, resolve, reject } = pending;
+    const failure = headers[own.replyError];
+    if (failure !== undefined) {
+      reject(new MessagingError("REFUSED", `the request to '${topic.name}' failed: ${failure}`));
+      return;
+    }
+    try {
+      const value = decodeValue(body, headers[own.contentType]);
+      resolve(topic.reply === null ? value : checkIncoming(`${topic.name} (reply)`, topic.reply, value, body));
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  #end(correlation: string): Pending | undefined {
+    const pending = this.#pending.get(correlation);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(correlation);
+    clearTimeout(pending.timer);
+    return pending;
+  }
+}
