@@ -3,7 +3,8 @@
  * that knows idempotency keys would do. With `KILL_AT=n` the process kills itself at its n-th chance.
  */
 import { App } from "../../../src/app/app.js";
-import { type SagaDefinition, type StepContext, saga } from "../../../src/patterns/saga/definition.js";
+import { type SagaDefinition, saga } from "../../../src/patterns/saga/definition.js";
+import type { StepContext } from "../../../src/patterns/saga/steps.js";
 import { quiet } from "../events/stores.js";
 
 const [, , url, mode] = process.argv as [string, string, string, string];
