@@ -12,8 +12,7 @@ export interface AdminOptions {
 
 const checks: Checks<AdminOptions> = {
   path: (value) => is.path(value) ?? (parsePattern(value as string).paramNames.length > 0 ? "a plain path" : undefined),
-  guards: (value) =>
-    Array.isArray(value) && value.every((guard) => isGuard(guard)) ? undefined : "a list of guards",
+  guards: (value) => (Array.isArray(value) && value.every((guard) => isGuard(guard)) ? undefined : "a list of guards"),
 };
 
 /** Checks the option `admin`. A mistake in it is told by its own name. */

@@ -7,7 +7,7 @@ import type { SagaDefinition } from "./definition.js";
 import type { SagaStatus, StoredStatus } from "./row.js";
 import type { SagaStorage, StartOptions } from "./storage.js";
 import { signalAddress, type WaitStorage } from "./wait-storage.js";
-import { type Signal, signal as readSignal } from "./waits.js";
+import { signal as readSignal, type Signal } from "./waits.js";
 
 /** An execution of a saga. */
 export interface SagaInfo {
@@ -127,7 +127,10 @@ export class SagaAdmin {
     }
     const text = jsonText(given, `the value of the signal ${show(name)}`);
     const address = signalAddress(id, name);
-    const kept = await this.#around.waits.deliver({ address, value: text, sourceId: key?.slice(0, 500), sagaId: id }, tx);
+    const kept = await this.#around.waits.deliver(
+      { address, value: text, sourceId: key?.slice(0, 500), sagaId: id },
+      tx,
+    );
     if (kept) this.#around.ringAfter(tx);
     else if ((await this.get(id)) === null) throw new ValueError(`there is no saga with the id ${show(id)}`);
     return kept;

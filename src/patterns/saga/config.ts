@@ -68,7 +68,6 @@ const defaults = {
   admin: undefined,
 } as const satisfies Settings;
 
-
 /** The options of sagas. */
 export class SagaConfig {
   constructor(

@@ -66,9 +66,11 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> {
    * Adds steps that run at the same time. If one of them fails, those in progress end first; then those that had an effect
    * are compensated.
    */
-  parallel<New extends Record<string, unknown>>(branches: {
-    readonly [K in keyof New]: StepOptions<Input, Results, New[K]>;
-  }): SagaDefinition<Input, Results & { readonly [K in keyof New]: Awaited<New[K]> }, Given> {
+  parallel<New extends Record<string, unknown>>(
+    branches: {
+      readonly [K in keyof New]: StepOptions<Input, Results, New[K]>;
+    },
+  ): SagaDefinition<Input, Results & { readonly [K in keyof New]: Awaited<New[K]> }, Given> {
     if (typeof branches !== "object" || branches === null || Object.keys(branches).length === 0) {
       throw new ValueError("parallel() takes an object of steps, by name");
     }

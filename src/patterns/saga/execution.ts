@@ -50,7 +50,8 @@ export class Execution {
   ) {
     // The process that began these steps is gone: their effects may be there.
     const { inflight, unknown } = row;
-    this.#row = inflight.length === 0 ? row : { ...row, inflight: [], unknown: [...new Set([...unknown, ...inflight])] };
+    this.#row =
+      inflight.length === 0 ? row : { ...row, inflight: [], unknown: [...new Set([...unknown, ...inflight])] };
     this.#now = this.#row;
   }
 

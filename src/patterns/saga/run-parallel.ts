@@ -60,8 +60,7 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
     const outcome = await runAction(execution, step, number);
     if (outcome.kind === "lost") return { kind: "left" };
     const result = outcome.kind === "done" ? plainResult(outcome.result) : undefined;
-    const error =
-      outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
+    const error = outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
     const unknown = outcome.kind === "unknown" || (outcome.kind === "done" && result === undefined);
     await execution.write(
       (row, changes) => execution.parts.storage.transition(row, changes),
@@ -81,7 +80,10 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
     const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
     const over = unknown && execution.row.left !== null && step.timeout === undefined;
     if (refused || over || number > retries || execution.end !== null) return failed(group, error);
-    await pause(execution, Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)));
+    await pause(
+      execution,
+      Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
+    );
   }
 }
 

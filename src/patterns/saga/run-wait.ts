@@ -32,7 +32,15 @@ export async function runWait(execution: Execution, node: SagaNode & { readonly 
     if (!over) return { event: waitEvent(execution), wait: { for: address, until: wait.timeout ?? null }, ...log };
     if (wait.optional) return { event: "wait timed out", results: { [wait.name]: null }, ...done };
     const error = "the time of the wait is over";
-    return { event: "wait timed out", status: "compensating", step: node.at, error, logError: error, waited: true, ...log };
+    return {
+      event: "wait timed out",
+      status: "compensating",
+      step: node.at,
+      error,
+      logError: error,
+      waited: true,
+      ...log,
+    };
   };
   await execution.write((row, changes) =>
     execution.parts.waits.take(row, address, (message) => [...changes, changesOf(message)]),
@@ -85,7 +93,16 @@ export async function runChild(execution: Execution, node: SagaNode & { readonly
     }
     if (child === null || child.status === "compensated" || child.status === "aborted") {
       const error = `the saga ${node.definition.name} was ${child?.status ?? "deleted"}${child?.error ? `: ${child.error}` : ""}`;
-      return { event: "child failed", status: "compensating", step: node.at, error, logError: error, unknown, waited: true, ...log };
+      return {
+        event: "child failed",
+        status: "compensating",
+        step: node.at,
+        error,
+        logError: error,
+        unknown,
+        waited: true,
+        ...log,
+      };
     }
     goesOn = false;
     const wait = { for: childAddress(childId), until: null };

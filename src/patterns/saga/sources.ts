@@ -38,17 +38,22 @@ export class WaitSources {
     const { source } = wait;
     if (source.kind === "signal") return;
     const group = `saga.${saga}.${wait.name}`.replaceAll(" ", "_");
-    const from = source.kind === "topic" ? `topic ${source.topic.name}` : `event ${source.category ?? ""} ${source.type}`;
+    const from =
+      source.kind === "topic" ? `topic ${source.topic.name}` : `event ${source.category ?? ""} ${source.type}`;
     const known = this.#open.get(group);
     if (known === from) return;
     if (known !== undefined) {
-      throw new ValueError(`the wait '${wait.name}' of the saga '${saga}' has another source in another version: give it another name`);
+      throw new ValueError(
+        `the wait '${wait.name}' of the saga '${saga}' has another source in another version: give it another name`,
+      );
     }
     this.#open.set(group, from);
     if (source.kind === "topic") {
       const { messaging } = this.places;
       if (messaging === null) {
-        throw new ValueError(`the wait '${wait.name}' of the saga '${saga}' needs a broker: enableMemoryBroker(), enableAmqp() or another`);
+        throw new ValueError(
+          `the wait '${wait.name}' of the saga '${saga}' needs a broker: enableMemoryBroker(), enableAmqp() or another`,
+        );
       }
       const options = { group, ...(source.schema && { schema: source.schema }) };
       await messaging.subscribe(source.topic, options, (message: ReceivedMessage) =>
@@ -57,7 +62,8 @@ export class WaitSources {
       return;
     }
     const { events } = this.places;
-    if (events === null) throw new ValueError(`the wait '${wait.name}' of the saga '${saga}' needs app.enableEventSourcing()`);
+    if (events === null)
+      throw new ValueError(`the wait '${wait.name}' of the saga '${saga}' needs app.enableEventSourcing()`);
     const { category, type } = source;
     // Events before the first deployment concern no execution.
     const options = { name: group, types: [type], start: "end" as const, ...(category && { categories: [category] }) };

@@ -41,7 +41,8 @@ function afterSets(after: After, waited: boolean): string {
     case "finished":
       return `${released}, finished_at = clock_timestamp()`;
     case "waiting": {
-      const given = "coalesce($17::timestamptz, clock_timestamp() + $16::float8 * interval '1 millisecond', 'infinity')";
+      const given =
+        "coalesce($17::timestamptz, clock_timestamp() + $16::float8 * interval '1 millisecond', 'infinity')";
       const until = waited ? given : `coalesce(wait_until, ${given})`;
       const since = waited ? "clock_timestamp()" : "coalesce(waiting_since, clock_timestamp())";
       // An end that was asked for meanwhile must not wait for a message.

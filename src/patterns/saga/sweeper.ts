@@ -46,9 +46,9 @@ export class Sweeper {
     await this.#repeat(
       `delete from ${inbox} where number in (
          select number from ${inbox}
-         where saga_id is null and at <= greatest(clock_timestamp() - $1 * interval '1 day',
-           (select at from ${inbox} where saga_id is null order by at desc offset $2 limit 1))
-         order by at limit ${atOnce} for update skip locked)`,
+         where saga_id is null and (at <= clock_timestamp() - $1 * interval '1 day'
+           or number <= (select number from ${inbox} where saga_id is null order by number desc offset $2 limit 1))
+         order by number limit ${atOnce} for update skip locked)`,
       [inboxDays, retentionCount],
     );
     // A message that was delivered in a transaction with an old snapshot may not have seen the wait.

@@ -75,6 +75,7 @@ create index saga_inbox_open on "${schema}".saga_inbox (address, number) where t
 create unique index saga_inbox_source on "${schema}".saga_inbox (address, source_id) where source_id is not null;
 create index saga_inbox_saga on "${schema}".saga_inbox (saga_id) where saga_id is not null;
 create index saga_inbox_at on "${schema}".saga_inbox (at) where saga_id is null;
+create index saga_inbox_messages on "${schema}".saga_inbox (number) where saga_id is null;
 `,
   ],
 };

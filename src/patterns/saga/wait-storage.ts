@@ -161,4 +161,3 @@ export function signalAddress(sagaId: string, name: string): string {
 export function messageAddress(saga: string, wait: string, key: string): string {
   return `message ${saga}/${wait} ${key}`;
 }
-

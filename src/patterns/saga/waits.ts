@@ -122,7 +122,8 @@ export function readWait(name: string, options: unknown): Wait {
   const owner = `wait ${show(name)}`;
   const given = readOptions<AllOptions>(owner, options, checks);
   const named = (["signal", "topic", "event"] as const).filter((kind) => given[kind] !== undefined);
-  if (named.length > 1) throw new ValueError(`${owner} takes one of 'signal', 'topic' and 'event', not ${named.join(" and ")}`);
+  if (named.length > 1)
+    throw new ValueError(`${owner} takes one of 'signal', 'topic' and 'event', not ${named.join(" and ")}`);
   const source = sourceOf(name, given);
   if (source.kind === "signal" && (given.key !== undefined || given.keyOf !== undefined)) {
     throw new ValueError(`${owner} has a key: signals are sent to the id of an execution, and have none`);
