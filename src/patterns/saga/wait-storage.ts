@@ -139,13 +139,23 @@ export class WaitStorage {
 
   async #locked(address: string, run: (tx: Transaction) => Promise<SagaRow>): Promise<SagaRow> {
     return this.storage.db.transaction(async (tx) => {
-      await this.#lock(tx, address);
+      // A process that is paused here would hold its locks, and nobody could go on with the saga. The database ends its
+      // session when its lease is over.
+      await tx.execute(
+        `select set_config('idle_in_transaction_session_timeout', $2, true),
+           pg_advisory_xact_lock(hashtextextended($1, 0))`,
+        [this.#name(address), String(this.storage.leaseMs)],
+      );
       return run(tx);
     });
   }
 
   #lock(tx: Queries, address: string): Promise<unknown> {
-    return tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`${this.storage.schema} ${address}`]);
+    return tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [this.#name(address)]);
+  }
+
+  #name(address: string): string {
+    return `${this.storage.schema} ${address}`;
   }
 }
 
