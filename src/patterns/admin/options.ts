@@ -15,6 +15,11 @@ const checks: Checks<AdminOptions> = {
   guards: (value) => (Array.isArray(value) && value.every((guard) => isGuard(guard)) ? undefined : "a list of guards"),
 };
 
+export interface AdminSettings {
+  readonly path: string;
+  readonly guards: readonly Guard[];
+}
+
 /** Checks the option `admin`. A mistake in it is told by its own name. */
 export function isAdminOptions(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return "an object of options";
@@ -22,7 +27,7 @@ export function isAdminOptions(value: unknown): string | undefined {
   return undefined;
 }
 
-export function readAdminOptions(given: AdminOptions, path: string): Required<AdminOptions> {
+export function readAdminOptions(given: AdminOptions, path: string): AdminSettings {
   const { path: chosen = path, guards = [] } = readOptions<AdminOptions>("option 'admin'", given, checks);
   return { path: chosen.length > 1 && chosen.endsWith("/") ? chosen.slice(0, -1) : chosen, guards };
 }

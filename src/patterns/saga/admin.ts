@@ -3,7 +3,7 @@ import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { jsonText } from "../storage/texts.js";
-import type { SagaDefinition } from "./definition.js";
+import type { DefinedSaga, SagaDefinition } from "./definition.js";
 import type { SagaStatus, StoredStatus } from "./row.js";
 import type { SagaStorage, StartOptions } from "./storage.js";
 import { signalAddress, type WaitStorage } from "./wait-storage.js";
@@ -97,11 +97,11 @@ export class SagaAdmin {
 
   /** Starts an execution and returns its id, at once: the steps run in the background. */
   start<Given>(
-    definition: SagaDefinition<never, unknown, Given>,
+    definition: DefinedSaga<unknown, Given>,
     input: NoInfer<Given>,
     options?: StartOptions,
   ): Promise<string> {
-    return this.#around.start(definition as unknown as SagaDefinition, input, options);
+    return this.#around.start(definition as SagaDefinition, input, options);
   }
 
   /**

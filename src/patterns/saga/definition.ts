@@ -32,8 +32,18 @@ export type SagaNode = { readonly at: number; readonly names: readonly string[] 
 
 type NewNode = SagaNode extends infer Node ? (Node extends SagaNode ? Omit<Node, "at"> : never) : never;
 
+/** A definition as a parent or a start needs it: with the types of its results and of the input it takes. */
+export interface DefinedSaga<Results = unknown, Given = unknown> {
+  readonly kind: "saga";
+  readonly name: string;
+  readonly version: number;
+  /** For the compiler alone. */
+  readonly givenType?: Given;
+  readonly resultTypes?: Results;
+}
+
 /** The steps of a saga, in order. Each call returns a definition with one part more. */
-export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> {
+export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> implements DefinedSaga<Results, Given> {
   /** The types of its input and results, for the compiler alone. */
   declare readonly inputType?: Input;
   declare readonly givenType?: Given;
@@ -104,10 +114,10 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> {
    */
   child<const Name extends string, ChildResults, ChildGiven>(
     name: Name,
-    definition: SagaDefinition<never, ChildResults, ChildGiven>,
+    definition: DefinedSaga<ChildResults, ChildGiven>,
     input: FromContext<Input, Results, NoInfer<ChildGiven>>,
   ): SagaDefinition<Input, Results & { readonly [K in Name]: ChildResults }, Given> {
-    const child = definition as unknown as SagaDefinition;
+    const child = definition as SagaDefinition;
     if (child?.kind !== "saga") throw new ValueError(`child ${show(name)} takes a definition made by saga()`);
     if (child.units.length === 0) throw new ValueError(`the saga ${show(child.name)} has no steps`);
     return this.#with({ kind: "child", names: [name], definition: child, input: reader(input) });

@@ -113,9 +113,12 @@ export class SagaStorage {
   /** A saga that was given back has no owner, and its lease is not extended again. */
   async renew(items: readonly Leased[]): Promise<Renewals> {
     const rows = await this.db.fetch<{ id: string; cancel: boolean }>(
-      `update ${this.sagas} s set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-       from unnest($1::text[], $2::bigint[]) as held (id, token)
-       where s.id = held.id and s.token = held.token and s.owner is not null returning s.id, s.cancel`,
+      // Children are locked before their parents, as everywhere: their ids begin with the id of the parent.
+      `with l as (
+         select s.id from ${this.sagas} s, unnest($1::text[], $2::bigint[]) as held (id, token)
+         where s.id = held.id and s.token = held.token and s.owner is not null order by s.id desc for update of s)
+       update ${this.sagas} s set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       from l where s.id = l.id returning s.id, s.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
       { timeout: this.leaseMs },
     );

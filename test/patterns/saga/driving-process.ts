@@ -34,16 +34,14 @@ async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: nu
   return amount;
 }
 
-const step: StepOptions<unknown, unknown, number> = {
-  action: (context) => effect(context, 1),
-  compensate: (context) => effect(context, -1),
-};
+const compensate = (context: StepContext<unknown, unknown>): Promise<number> => effect(context, -1);
+const step: StepOptions<unknown, unknown, number> = { action: (context) => effect(context, 1), compensate };
 const child = saga("crash child").step("six", step).sleep("nap", 1).step("seven", step);
 const definition = saga<{ fails: boolean }>("crash")
   .step("one", step)
   .parallel({ two: step, three: step })
   .step("four", {
-    ...step,
+    compensate,
     // The signal is sent before the wait for it begins. Sent again after a crash, it is the same one.
     async action(context) {
       await app.sagas.signal(context.sagaId, "go", context.key, { key: "four" });
@@ -54,7 +52,7 @@ const definition = saga<{ fails: boolean }>("crash")
   .sleep("rest", 1)
   .child("part", child, null)
   .step("five", {
-    ...step,
+    compensate,
     retries: 0,
     async action(context) {
       if (context.input.fails) throw new StepRefused("refused");
