@@ -80,12 +80,16 @@ describe("types of events, sagas, jobs and commands", () => {
       action: ({ input }) => `packed ${input.weight}`,
     });
     const checkout = saga<{ order: string }>("checkout")
-      .parallel({
-        stock: {
+      .parallel((step) => ({
+        stock: step({
           action: ({ input }) => ({ reserved: input.order }),
           compensate: ({ result }) => expectTypeOf(result).toEqualTypeOf<{ reserved: string } | undefined>(),
-        },
-        price: { action: async ({ key }) => key.length },
+        }),
+        tax: step({ action: async ({ key }) => key.length }),
+      }))
+      .parallel({
+        price: { action: async ({ key, results }) => key.length + results.tax },
+        label: { action: ({ input }) => input.order, compensate: ({ key }) => key.length },
       })
       .waitFor("paid", { topic: payments, key: ({ input, results }) => input.order + results.stock.reserved })
       .waitFor("approval", { signal: approved, timeout: 1000, optional: true })
@@ -96,6 +100,7 @@ describe("types of events, sagas, jobs and commands", () => {
         action({ results }) {
           expectTypeOf(results.stock).toEqualTypeOf<{ reserved: string }>();
           expectTypeOf(results.price).toEqualTypeOf<number>();
+          expectTypeOf(results.label).toEqualTypeOf<string>();
           expectTypeOf(results.paid).toEqualTypeOf<{ order: string; amount: number }>();
           expectTypeOf(results.approval).toEqualTypeOf<{ by: string } | null>();
           expectTypeOf(results.placed).toEqualTypeOf<{ customer: string }>();

@@ -32,13 +32,28 @@ export type SagaNode = { readonly at: number; readonly names: readonly string[] 
 
 type NewNode = SagaNode extends infer Node ? (Node extends SagaNode ? Omit<Node, "at"> : never) : never;
 
+declare const result: unique symbol;
+
+/** A step of a parallel part, with the type of its result. */
+export interface Branch<Result> {
+  readonly [result]?: Result;
+}
+
+type BranchResults<New> = {
+  readonly [K in keyof New]: New[K] extends { action: (...args: never) => infer Result }
+    ? Awaited<Result>
+    : New[K] extends Branch<infer Result>
+      ? Result
+      : never;
+};
+
 /** A definition as a parent or a start needs it: with the types of its results and of the input it takes. */
 export interface DefinedSaga<Results = unknown, Given = unknown> {
   readonly kind: "saga";
   readonly name: string;
   readonly version: number;
   /** For the compiler alone. */
-  readonly givenType?: Given;
+  readonly givenType?: (given: Given) => void;
   readonly resultTypes?: Results;
 }
 
@@ -46,7 +61,7 @@ export interface DefinedSaga<Results = unknown, Given = unknown> {
 export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> implements DefinedSaga<Results, Given> {
   /** The types of its input and results, for the compiler alone. */
   declare readonly inputType?: Input;
-  declare readonly givenType?: Given;
+  declare readonly givenType?: (given: Given) => void;
   declare readonly resultTypes?: Results;
   /** Identifies definitions; `app.saga()` does not load this file to recognize them. */
   readonly kind = "saga";
@@ -74,13 +89,16 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
 
   /**
    * Adds steps that run at the same time. If one of them fails, those in progress end first; then those that had an effect
-   * are compensated.
+   * are compensated. A function gives `result` its type in compensations: `parallel((step) => ({ a: step({ ... }) }))`.
    */
-  parallel<New extends Record<string, unknown>>(
-    branches: {
-      readonly [K in keyof New]: StepOptions<Input, Results, New[K]>;
-    },
-  ): SagaDefinition<Input, Results & { readonly [K in keyof New]: Awaited<New[K]> }, Given> {
+  parallel<const New extends Record<string, Branch<unknown>>>(
+    branches: (step: <Result>(options: StepOptions<Input, Results, Result>) => Branch<Awaited<Result>>) => New,
+  ): SagaDefinition<Input, Results & BranchResults<New>, Given>;
+  parallel<const New extends Record<string, StepOptions<Input, Results, unknown>>>(
+    branches: New,
+  ): SagaDefinition<Input, Results & BranchResults<New>, Given>;
+  parallel<Next>(given: unknown): Next {
+    const branches: unknown = typeof given === "function" ? given((options: unknown) => options) : given;
     if (typeof branches !== "object" || branches === null || Object.keys(branches).length === 0) {
       throw new ValueError("parallel() takes an object of steps, by name");
     }
@@ -130,17 +148,16 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
     return all;
   }
 
-  #with(node: NewNode): SagaDefinition<never, never, never> {
+  /** The types of the result are those that the caller declares. */
+  #with<Next>(node: NewNode): Next {
     const taken = new Set(this.nodes.flatMap(({ names }) => names));
     for (const name of node.names) {
       checkSagaName("step", name);
       if (taken.has(name)) throw new ValueError(`two steps have the name ${show(name)}`);
     }
     const { name, version, input, timeoutMs, nodes } = this;
-    return new SagaDefinition<never, never, never>(name, version, input, timeoutMs, [
-      ...nodes,
-      { ...node, at: this.units.length },
-    ]);
+    const next = [...nodes, { ...node, at: this.units.length }];
+    return new SagaDefinition(name, version, input, timeoutMs, next) as Next;
   }
 }
 
@@ -156,10 +173,10 @@ export function saga<Schema extends StandardSchema>(
   settings: SagaSettings<Schema> & { readonly input: Schema },
 ): SagaDefinition<SchemaOutput<Schema>, object, SchemaInput<Schema>>;
 export function saga<Input = unknown>(name: string, settings?: SagaSettings): SagaDefinition<Input, object>;
-export function saga(name: string, settings: SagaSettings<unknown> = {}): SagaDefinition<never, object, never> {
+export function saga<Next>(name: string, settings: SagaSettings<unknown> = {}): Next {
   checkSagaName("saga", name);
   const { version = 1, input, timeoutMs } = readOptions<SagaSettings<unknown>>("saga()", settings, settingChecks);
-  return new SagaDefinition(name, version, input as StandardSchema | undefined, timeoutMs, []);
+  return new SagaDefinition(name, version, input as StandardSchema | undefined, timeoutMs, []) as Next;
 }
 
 /** Checks the time of a sleep: a number of milliseconds or a date. */

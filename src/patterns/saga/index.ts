@@ -1,7 +1,14 @@
 export type { AdminOptions } from "../admin/options.js";
 export type { SagaAdmin, SagaCounts, SagaFilter, SagaInfo, SagaLogLine, SignalOptions } from "./admin.js";
 export { SagaConfig, type SagaOptions } from "./config.js";
-export { type DefinedSaga, type FromContext, SagaDefinition, type SagaSettings, saga } from "./definition.js";
+export {
+  type Branch,
+  type DefinedSaga,
+  type FromContext,
+  SagaDefinition,
+  type SagaSettings,
+  saga,
+} from "./definition.js";
 export type { SagaHandle, SagaRun } from "./feature.js";
 export type { SagaStatus } from "./row.js";
 export { type SagaContext, type StepContext, type StepOptions, StepRefused } from "./steps.js";

@@ -88,6 +88,7 @@ if (mode === "start") {
 }
 // Shows that the process runs: after a pause, that it has come to its next turns.
 for (;;) {
-  await app.database.execute("insert into beats values ($1)", [process.pid]);
+  // After a pause the time for a free connection can be over.
+  await app.database.execute("insert into beats values ($1)", [process.pid]).catch(() => {});
   await delay(20);
 }

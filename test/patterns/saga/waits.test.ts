@@ -229,10 +229,10 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     };
     const handle = app.saga(
       saga<number>(name())
-        .parallel({
-          left: { action: ({ input }) => meet("left", input + 1) },
-          right: { action: ({ key }) => meet("right", key.split(":")[1]) },
-        })
+        .parallel((step) => ({
+          left: step({ action: ({ input }) => meet("left", input + 1) }),
+          right: step({ action: ({ key }) => meet("right", key.split(":")[1]) }),
+        }))
         .step("sum", { action: ({ results }) => `${results.left} ${results.right}` }),
     );
     const run = await handle.wait(await handle.start(1), patient);
@@ -255,7 +255,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
             },
             compensate: undo("flaky"),
           },
-          slow: { action: () => new Promise(() => {}), timeout: 50, retries: 0, compensate: undo("slow") },
+          slow: { action: () => new Promise(() => {}), timeout: 50, retries: 1000, compensate: undo("slow") },
           bad: {
             action: async ({ sagaId }) => {
               await vi.waitFor(async () => {
@@ -403,7 +403,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(() => start.parallel({})).toThrow("parallel() takes an object of steps");
     expect(() => start.parallel({ a: {} as never })).toThrow("option 'action' is required");
     expect(() => start.step("a", { action: () => 1 }).parallel({ a: { action: () => 1 } })).toThrow("two steps");
-    expect(() => start.child("a", null as never, 1)).toThrow("a definition made by saga()");
+    expect(() => start.child("a", null as never, 1 as never)).toThrow("a definition made by saga()");
     expect(() => start.child("a", saga("empty"), 1)).toThrow("has no steps");
     const sleepy = app.saga(saga(name()).sleep("bad", () => Number.NaN));
     expect(await sleepy.wait(await sleepy.start(null), patient)).toMatchObject({ status: "compensated" });
