@@ -1,7 +1,8 @@
 import { App } from "stoa";
 import { command } from "stoa/cqrs";
 import { Aggregate, decider, type PlainEvent, projection } from "stoa/events";
-import { saga } from "stoa/saga";
+import { topic } from "stoa/messaging";
+import { saga, signal } from "stoa/saga";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -70,6 +71,53 @@ describe("types of events, sagas, jobs and commands", () => {
     expectTypeOf(handle.start).parameter(0).toEqualTypeOf<{ order: number }>();
     // @ts-expect-error: a step that comes later
     saga("x").step("a", { action: ({ results }) => results.b });
+  });
+
+  it("Waits, parallel steps and children give their results typed to the steps behind them", () => {
+    const payments = topic("payments", { schema: z.object({ order: z.string(), amount: z.number() }) });
+    const approved = signal<{ by: string }>("approved");
+    const shipping = saga("shipping", { input: z.object({ weight: z.coerce.number() }) }).step("pack", {
+      action: ({ input }) => `packed ${input.weight}`,
+    });
+    const checkout = saga<{ order: string }>("checkout")
+      .parallel((step) => ({
+        stock: step({
+          action: ({ input }) => ({ reserved: input.order }),
+          compensate: ({ result }) => expectTypeOf(result).toEqualTypeOf<{ reserved: string } | undefined>(),
+        }),
+        tax: step({ action: async ({ key }) => key.length }),
+      }))
+      .parallel({
+        price: { action: async ({ key, results }) => key.length + results.tax },
+        label: { action: ({ input }) => input.order, compensate: ({ key }) => key.length },
+      })
+      .waitFor("paid", { topic: payments, key: ({ input, results }) => input.order + results.stock.reserved })
+      .waitFor("approval", { signal: approved, timeout: 1000, optional: true })
+      .waitFor("placed", { event: "Placed", from: Order, key: ({ input }) => `order-${input.order}` })
+      .sleep("rest", ({ results }) => results.price)
+      .child("shipping", shipping, ({ results }) => ({ weight: results.paid.amount }))
+      .step("end", {
+        action({ results }) {
+          expectTypeOf(results.stock).toEqualTypeOf<{ reserved: string }>();
+          expectTypeOf(results.price).toEqualTypeOf<number>();
+          expectTypeOf(results.label).toEqualTypeOf<string>();
+          expectTypeOf(results.paid).toEqualTypeOf<{ order: string; amount: number }>();
+          expectTypeOf(results.approval).toEqualTypeOf<{ by: string } | null>();
+          expectTypeOf(results.placed).toEqualTypeOf<{ customer: string }>();
+          expectTypeOf(results.rest).toEqualTypeOf<null>();
+          expectTypeOf(results.shipping.pack).toEqualTypeOf<string>();
+        },
+      });
+    void app.sagas.start(checkout, { order: "1" });
+    void app.sagas.signal("id", approved, { by: "ada" });
+    // @ts-expect-error: another value than the signal has
+    void app.sagas.signal("id", approved, { by: 7 });
+    // @ts-expect-error: not the input of the definition
+    void app.sagas.start(checkout, { order: 1 });
+    // @ts-expect-error: not the input of the child
+    saga("x").child("shipping", shipping, { height: 1 });
+    // @ts-expect-error: a message needs a key
+    saga("x").waitFor("paid", { topic: payments });
   });
 
   it("A job takes the input of its schema and runs with the output", () => {

@@ -17,7 +17,7 @@ import {
   readJob,
   readJobsOptions,
 } from "./options.js";
-import type { JobInfo, JobStatus } from "./storage.js";
+import type { JobCounts, JobInfo, JobStatus } from "./storage.js";
 
 /** A kind of job. */
 export interface Job<Input> {
@@ -36,6 +36,8 @@ export interface JobAdmin {
   retry(id: string): Promise<boolean>;
   /** Ends a job: at once if it waits, by its signal if it runs. False if it has ended. */
   cancel(id: string): Promise<boolean>;
+  /** The number of jobs that wait, run and have failed, and the age of the oldest that is due. */
+  counts(): Promise<JobCounts>;
 }
 
 export interface JobFilter {
@@ -43,6 +45,8 @@ export interface JobFilter {
   readonly status?: JobStatus | undefined;
   /** Default 100, at most 1000. */
   readonly limit?: number | undefined;
+  /** Only jobs that were added before the one with this id. */
+  readonly before?: string | undefined;
 }
 
 export interface JobsFeature {
@@ -75,6 +79,7 @@ const filterChecks: Checks<JobFilter> = {
   name: is.text,
   status: is.oneOf("waiting", "done", "failed", "cancelled"),
   limit: is.integer(1, 1000),
+  before: is.text,
 };
 
 export const jobsFeature = feature<JobsFeature>({
@@ -95,19 +100,27 @@ export const jobsFeature = feature<JobsFeature>({
     jobs: (host) => ({
       get: (id) => jobsOf(host).get(id),
       async list(filter) {
-        const { name = null, status = null, limit = 100 } = readOptions<JobFilter>("jobs.list()", filter, filterChecks);
-        return jobsOf(host).list(name, status, limit);
+        const given = readOptions<JobFilter>("jobs.list()", filter, filterChecks);
+        const { name = null, status = null, limit = 100, before = null } = given;
+        return jobsOf(host).list(name, status, limit, before);
       },
       retry: (id) => jobsOf(host).retry(id),
       cancel: (id) => jobsOf(host).cancel(id),
+      counts: () => jobsOf(host).storage.counts(),
     }),
+  },
+  async prepare(host) {
+    const { declared, settings } = stateOf(host);
+    if (declared.size === 0 && settings.admin === undefined) return;
+    const { prepareJobs } = await import("./operations.js");
+    prepareJobs(host, settings, () => jobsOf(host));
   },
   async open(host) {
     const state = stateOf(host);
-    if (state.declared.size === 0) return;
+    if (state.declared.size === 0 && state.settings.admin === undefined) return;
     const db = databaseOf(host, "app.job()");
     const { Jobs } = await import("./jobs.js");
-    state.jobs = new Jobs(db, state.settings, host.logger);
+    state.jobs = new Jobs(db, state.settings, host.logger, host.tracer);
     await state.jobs.open(state.declared.values());
   },
   async drain(host) {

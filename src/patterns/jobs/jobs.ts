@@ -3,6 +3,7 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
+import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { attempt } from "../storage/attempt.js";
@@ -34,6 +35,7 @@ export class Jobs {
     readonly db: Database,
     readonly settings: JobsSettings,
     readonly logger: Logger,
+    readonly tracer: Tracer | null,
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs);
@@ -75,8 +77,10 @@ export class Jobs {
     return isId(id) ? this.storage.get(id) : Promise.resolve(null);
   }
 
-  list(name: string | null, status: JobStatus | null, limit: number): Promise<JobInfo[]> {
-    return this.storage.list(name, status, limit);
+  async list(name: string | null, status: JobStatus | null, limit: number, before: string | null): Promise<JobInfo[]> {
+    if (before !== null && !isId(before))
+      throw new ValueError(`option 'before' is the id of a job, not ${show(before)}`);
+    return this.storage.list(name, status, limit, before);
   }
 
   async retry(id: string): Promise<boolean> {
@@ -110,15 +114,19 @@ export class Jobs {
     if (row.cancel) return this.#settle(row, "cancelled", null);
     // A job that ends its process each time is not run for ever.
     if (row.attempts > job.retries + 1) return this.#settle(row, "failed", "the job did not end");
+    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
+    const span = this.tracer?.start(`job ${job.name}`, attributes, { kind: "internal" }) ?? null;
     const outcome = await attempt(
       (signal) => {
         const progress = (value: unknown): Promise<void> =>
           this.storage.progress(row, jsonText(value, "the progress of a job"));
-        return job.run(row.value, { id: row.id, attempt: row.attempts, signal, progress });
+        const run = (): unknown => job.run(row.value, { id: row.id, attempt: row.attempts, signal, progress });
+        return span === null ? run() : span.run(run);
       },
       job.timeout,
       signals,
     );
+    span?.end("error" in outcome ? outcome.error : undefined);
     if (outcome.kind === "lost") return;
     if (outcome.kind === "done") return this.#settle(row, "done", null);
     if (signals.cancelled.aborted) return this.#settle(row, "cancelled", null);

@@ -2,6 +2,7 @@ import type { Queries } from "../../engines/db/database.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
+import { type AdminOptions, isAdminOptions } from "../admin/options.js";
 import { isSchemaName } from "../storage/schema-name.js";
 import { every, parseCron, type Schedule } from "./cron.js";
 
@@ -57,9 +58,11 @@ export interface JobsOptions {
   retentionDays?: number;
   /** The most finished jobs that are kept. Default 100000. */
   retentionCount?: number;
+  /** Serves pages and calls for operators: list, retry, cancel. Default: none. Outside of development it needs a guard. */
+  admin?: AdminOptions | undefined;
 }
 
-export type JobsSettings = Required<JobsOptions>;
+export type JobsSettings = Required<Omit<JobsOptions, "admin">> & { readonly admin?: AdminOptions | undefined };
 
 const jobChecks: Checks<JobOptions<unknown>> = {
   schema: (value) => (isStandardSchema(value) ? undefined : "a schema"),
@@ -76,6 +79,7 @@ const jobsChecks: Checks<JobsOptions> = {
   pollMs: is.integer(10, 3_600_000),
   retentionDays: is.number(0),
   retentionCount: is.integer(0),
+  admin: isAdminOptions,
 };
 
 const enqueueChecks: Checks<EnqueueOptions> = {

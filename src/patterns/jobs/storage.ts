@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../engines/db/database.js";
+import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
 import type { Schedule } from "./cron.js";
 
@@ -24,17 +25,39 @@ export interface JobInfo {
   readonly progress: unknown;
   readonly error: string | null;
   readonly runAt: Date;
+  /** The begin of the last attempt; null before the first one. */
+  readonly startedAt: Date | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
 }
 
 const infoFields = `id::text, name, key, status, owner is not null and lease_until > clock_timestamp() as running, value, priority,
-  attempts, progress, error, run_at as "runAt", created_at as "createdAt", finished_at as "finishedAt"`;
+  attempts, progress, error, run_at as "runAt", started_at as "startedAt", created_at as "createdAt", finished_at as "finishedAt"`;
+
+/** Counts of jobs. */
+export interface JobCounts {
+  /** Jobs that are due or delayed, and those in progress. */
+  readonly waiting: number;
+  readonly running: number;
+  /** Jobs that have failed and are still kept. */
+  readonly failed: number;
+  /** Seconds that the oldest job which is due has waited for a worker. */
+  readonly oldestDueSeconds: number;
+}
+
+/** The end of an attempt. */
+export interface JobOutcome {
+  readonly status: JobStatus;
+  readonly error: string | null;
+  /** Milliseconds until the next attempt. */
+  readonly retryAfter?: number;
+}
 
 /** The statements of jobs. Each change of a claimed job checks its token. */
 export class JobStorage {
   readonly table: string;
   readonly #schedules: string;
+  readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
 
   constructor(
     readonly db: Database,
@@ -68,7 +91,7 @@ export class JobStorage {
 
   claim(name: string, limit: number): Promise<JobRow[]> {
     return this.db.fetch<JobRow>(
-      `update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
+      `update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1, started_at = clock_timestamp(),
          lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        where id in (
          select id from ${this.table}
@@ -81,9 +104,12 @@ export class JobStorage {
 
   async renew(items: readonly Leased[]): Promise<Renewals> {
     const rows = await this.db.fetch<{ id: string; cancel: boolean }>(
-      `update ${this.table} j set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-       from unnest($1::bigint[], $2::bigint[]) as held (id, token)
-       where j.id = held.id and j.token = held.token and j.owner is not null returning j.id::text, j.cancel`,
+      // Statements that change several rows lock them in the same order.
+      `with l as (
+         select j.id from ${this.table} j, unnest($1::bigint[], $2::bigint[]) as held (id, token)
+         where j.id = held.id and j.token = held.token and j.owner is not null order by j.id for update of j)
+       update ${this.table} j set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       from l where j.id = l.id returning j.id::text, j.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
       { timeout: this.leaseMs },
     );
@@ -100,22 +126,31 @@ export class JobStorage {
   }
 
   /** Ends a job, or gives it back for another attempt; false if another worker has it. */
-  async settle(
-    { id, token }: Leased,
-    outcome: {
-      readonly status: JobStatus;
-      readonly error: string | null;
-      readonly retryAfter?: number;
-    },
-  ): Promise<boolean> {
-    const { rowCount } = await this.db.execute(
-      `update ${this.table} set status = $3, error = $4, owner = null, lease_until = '-infinity',
-         finished_at = case when $3 = 'waiting' then null else clock_timestamp() end,
-         run_at = case when $3 = 'waiting' then clock_timestamp() + $5::float8 * interval '1 millisecond' else run_at end
-       where id = $1 and token = $2`,
-      [id, token, outcome.status, outcome.error, outcome.retryAfter ?? 0],
+  settle({ id, token }: Leased, outcome: JobOutcome): Promise<boolean> {
+    return this.#settled.add({ id, token, ...outcome });
+  }
+
+  async #settle(items: readonly (Leased & JobOutcome)[]): Promise<boolean[]> {
+    const rows = await this.db.fetchArrays(
+      `with l as (
+         select j.id, s.status, s.error, s.after
+         from ${this.table} j, unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::float8[])
+           as s (id, token, status, error, after)
+         where j.id = s.id and j.token = s.token order by j.id for update of j)
+       update ${this.table} j set status = l.status, error = l.error, owner = null, lease_until = '-infinity',
+         finished_at = case when l.status = 'waiting' then null else clock_timestamp() end,
+         run_at = case when l.status = 'waiting' then clock_timestamp() + l.after * interval '1 millisecond' else run_at end
+       from l where j.id = l.id returning j.id::text`,
+      [
+        items.map(({ id }) => id),
+        items.map(({ token }) => token),
+        items.map(({ status }) => status),
+        items.map(({ error }) => error),
+        items.map(({ retryAfter = 0 }) => retryAfter),
+      ],
     );
-    return rowCount === 1;
+    const changed = new Set(rows.rows.map(([id]) => id));
+    return items.map(({ id }) => changed.has(id));
   }
 
   async progress({ id, token }: Leased, value: string): Promise<void> {
@@ -126,12 +161,25 @@ export class JobStorage {
     return this.db.fetchrow<JobInfo>(`select ${infoFields} from ${this.table} where id = $1`, [id]);
   }
 
-  list(name: string | null, status: JobStatus | null, limit: number): Promise<JobInfo[]> {
+  list(name: string | null, status: JobStatus | null, limit: number, before: string | null): Promise<JobInfo[]> {
     return this.db.fetch<JobInfo>(
       `select ${infoFields} from ${this.table} where ($1::text is null or name = $1) and ($2::text is null or status = $2)
+         and ($4::bigint is null or id < $4)
        order by id desc limit $3`,
-      [name, status, limit],
+      [name, status, limit, before],
     );
+  }
+
+  async counts(): Promise<JobCounts> {
+    const row = await this.db.fetchrow<JobCounts>(
+      `select count(*) filter (where owner is null or lease_until <= clock_timestamp())::int as waiting,
+         count(*) filter (where owner is not null and lease_until > clock_timestamp())::int as running,
+         (select count(*)::int from ${this.table} where status = 'failed') as failed,
+         coalesce(max(extract(epoch from clock_timestamp() - run_at))
+           filter (where lease_until <= clock_timestamp() and run_at < clock_timestamp()), 0)::float8 as "oldestDueSeconds"
+       from ${this.table} where finished_at is null`,
+    );
+    return row!;
   }
 
   /** Runs a failed or cancelled job again; false if it is neither. */

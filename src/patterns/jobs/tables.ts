@@ -19,12 +19,14 @@ create table "${schema}".jobs (
   token bigint not null default 0,
   lease_until timestamptz not null default '-infinity',
   run_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   finished_at timestamptz
 );
 create index jobs_due on "${schema}".jobs (name, priority desc, run_at, id) where finished_at is null;
 create index jobs_delayed on "${schema}".jobs (name, run_at) where finished_at is null;
 create unique index jobs_key on "${schema}".jobs (name, key) where finished_at is null and key is not null;
+create index jobs_failed on "${schema}".jobs (id) where status = 'failed';
 create index jobs_finished on "${schema}".jobs (finished_at) where finished_at is not null;
 
 create table "${schema}".job_schedules (

@@ -1,11 +1,19 @@
-import type { Database } from "../../engines/db/database.js";
+import type { Database, Queries } from "../../engines/db/database.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { SagaStatus } from "./storage.js";
+import { toIssues, ValidationError } from "../../validation/issues.js";
+import { jsonText } from "../storage/texts.js";
+import type { DefinedSaga, SagaDefinition } from "./definition.js";
+import type { SagaStatus, StoredStatus } from "./row.js";
+import type { SagaStorage, StartOptions } from "./storage.js";
+import { signalAddress, type WaitStorage } from "./wait-storage.js";
+import { signal as readSignal, type Signal } from "./waits.js";
 
 /** An execution of a saga. */
 export interface SagaInfo {
   readonly id: string;
+  /** The saga that began this one as its child; null for others. */
+  readonly parentId: string | null;
   readonly name: string;
   readonly version: number;
   readonly status: SagaStatus;
@@ -14,6 +22,8 @@ export interface SagaInfo {
   readonly results: Readonly<Record<string, unknown>>;
   /** The reason of the compensation, or of the last failed attempt. */
   readonly error: string | null;
+  /** The end of the present wait or the time of the next attempt; null if there is none. */
+  readonly wakeAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly finishedAt: Date | null;
@@ -37,64 +47,156 @@ export interface SagaFilter {
   readonly before?: Date | undefined;
 }
 
+/** Counts of executions. */
+export interface SagaCounts {
+  /** Executions that have not ended, by status. */
+  readonly open: Readonly<Partial<Record<SagaStatus, number>>>;
+  /** Seconds that the oldest execution which is due has waited for a worker. */
+  readonly oldestDueSeconds: number;
+}
+
+export interface SignalOptions {
+  /** Sends of one key are one signal. */
+  readonly key?: string | undefined;
+  /** The transaction to take part in: the signal arrives if it is committed. Default: the one around the caller. */
+  readonly tx?: Queries | undefined;
+}
+
+const statuses = ["running", "waiting", "compensating", "completed", "compensated", "parked", "aborted"] as const;
+
 const filterChecks: Checks<SagaFilter> = {
-  status: is.oneOf("running", "compensating", "completed", "compensated", "parked", "aborted"),
+  status: is.oneOf(...statuses),
   name: is.text,
   limit: is.integer(1, 1000),
   before: is.object,
 };
 
-const columns = `id, name, version, status, input, results, error,
+const statusColumn = "case when status = 'running' and waiting_for is not null then 'waiting' else status end";
+const columns = `id, parent_id as "parentId", name, version, ${statusColumn} as status, input, results, error,
+  case when finished_at is null and status <> 'parked' then nullif(wake_at, 'infinity') end as "wakeAt",
   created_at as "createdAt", updated_at as "updatedAt", finished_at as "finishedAt"`;
+
+/** The parts of a process that the calls need. */
+interface Surroundings {
+  readonly db: Database;
+  readonly storage: SagaStorage;
+  readonly waits: WaitStorage;
+  readonly ring: () => void;
+  ringAfter(tx: Queries): void;
+  start(definition: SagaDefinition, input: unknown, options?: StartOptions): Promise<string>;
+}
 
 /** The calls for operators: `app.sagas`. */
 export class SagaAdmin {
-  readonly #db: Database;
-  readonly #sagas: string;
-  readonly #log: string;
-  readonly #changed: () => void;
+  readonly #around: Surroundings;
 
   /** @internal */
-  constructor(db: Database, schema: string, changed: () => void) {
-    this.#db = db;
-    this.#sagas = `"${schema}".sagas`;
-    this.#log = `"${schema}".saga_log`;
-    this.#changed = changed;
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /** Starts an execution and returns its id, at once: the steps run in the background. */
+  start<Given>(
+    definition: DefinedSaga<unknown, Given>,
+    input: NoInfer<Given>,
+    options?: StartOptions,
+  ): Promise<string> {
+    return this.#around.start(definition as SagaDefinition, input, options);
+  }
+
+  /**
+   * Sends a signal to an execution. One that arrives before the execution waits for it is kept. False if the execution has
+   * ended, or if a signal with this key was sent before.
+   */
+  async signal<Value>(
+    id: string,
+    signal: Signal<Value> | string,
+    value?: NoInfer<Value>,
+    options: SignalOptions = {},
+  ): Promise<boolean> {
+    const { name, schema } = typeof signal === "string" ? readSignal(signal) : signal;
+    const { key, tx = this.#around.db.current } = readOptions<SignalOptions>("signal()", options, {
+      key: is.text,
+      tx: is.object,
+    });
+    let given: unknown = value;
+    if (schema) {
+      const result = await schema["~standard"].validate(value);
+      if (result.issues) throw new ValidationError(toIssues(`signal ${name}`, result.issues, value));
+      given = result.value;
+    }
+    const text = jsonText(given, `the value of the signal ${show(name)}`);
+    const address = signalAddress(id, name);
+    const kept = await this.#around.waits.deliver(
+      { address, value: text, sourceId: key?.slice(0, 500), sagaId: id },
+      tx,
+    );
+    if (kept) this.#around.ringAfter(tx);
+    else if ((await this.get(id)) === null) throw new ValueError(`there is no saga with the id ${show(id)}`);
+    return kept;
   }
 
   /** An execution; null if there is none with this id. */
   get(id: string): Promise<SagaInfo | null> {
-    return this.#db.fetchrow<SagaInfo>(`select ${columns} from ${this.#sagas} where id = $1`, [id]);
+    const { db, storage } = this.#around;
+    return db.fetchrow<SagaInfo>(`select ${columns} from ${storage.sagas} where id = $1`, [id]);
   }
 
   /** Executions, the newest first. */
-  list(filter: SagaFilter = {}): Promise<SagaInfo[]> {
-    const { status, name, limit = 100, before } = readOptions<SagaFilter>("sagas.list()", filter, filterChecks);
-    return this.#db.fetch<SagaInfo>(
-      `select ${columns} from ${this.#sagas}
-       where ($1::text is null or status = $1) and ($2::text is null or name = $2)
+  async list(filter: SagaFilter = {}): Promise<SagaInfo[]> {
+    const given = readOptions<SagaFilter>("sagas.list()", filter, filterChecks);
+    const { db, storage } = this.#around;
+    return db.fetch<SagaInfo>(
+      `select ${columns} from ${storage.sagas}
+       where ($1::text is null or ${statusColumn} = $1) and ($2::text is null or name = $2)
          and ($3::timestamptz is null or created_at < $3)
        order by created_at desc limit $4`,
-      [status ?? null, name ?? null, before ?? null, limit],
+      [given.status ?? null, given.name ?? null, given.before ?? null, given.limit ?? 100],
+    );
+  }
+
+  /** The executions that this one began as its children. */
+  children(id: string): Promise<SagaInfo[]> {
+    const { db, storage } = this.#around;
+    return db.fetch<SagaInfo>(
+      `select ${columns} from ${storage.sagas} where parent_id = $1 order by created_at limit 1000`,
+      [id],
     );
   }
 
   /** Every transition of an execution, in order. */
   log(id: string): Promise<SagaLogLine[]> {
-    return this.#db.fetch<SagaLogLine>(
-      `select event, step, attempt, error, at from ${this.#log} where saga_id = $1 order by number`,
+    const { db, storage } = this.#around;
+    return db.fetch<SagaLogLine>(
+      `select event, step, attempt, error, at from ${storage.log} where saga_id = $1 order by number`,
       [id],
     );
   }
 
-  /** Tries the compensation of a parked saga again. */
+  /** The executions that have not ended, by status, and the age of the oldest that is due. */
+  async counts(): Promise<SagaCounts> {
+    const { db, storage } = this.#around;
+    const rows = await db.fetch<{ status: SagaStatus; count: number; due: number | null }>(
+      `select ${statusColumn} as status, count(*)::int as count,
+         max(extract(epoch from clock_timestamp() - greatest(wake_at, lease_until)))
+           filter (where status <> 'parked' and greatest(wake_at, lease_until) < clock_timestamp())::float8 as due
+       from ${storage.sagas} where finished_at is null group by 1`,
+    );
+    const open: Partial<Record<SagaStatus, number>> = {};
+    for (const row of rows) open[row.status] = row.count;
+    return { open, oldestDueSeconds: Math.max(0, ...rows.map(({ due }) => due ?? 0)) };
+  }
+
+  /** Tries the compensation of a parked saga again; one of an unknown version goes on where it was. */
   resume(id: string): Promise<void> {
-    return this.#update(id, "resumed", "parked", "status = 'compensating', attempt = 0");
+    const set = "status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0";
+    return this.#update(id, "resumed", "parked", set);
   }
 
   /** Leaves out the compensation that parked a saga, and goes on with the next one. */
   skip(id: string): Promise<void> {
-    return this.#update(id, "skipped", "parked", "status = 'compensating', attempt = 0, step = step - 1");
+    const set = "status = 'compensating', attempt = 0, step = step - 1";
+    return this.#update(id, "skipped", "parked", set, "parked_from is null");
   }
 
   /** Compensates a saga that runs; ends one that is parked as it is. */
@@ -104,23 +206,31 @@ export class SagaAdmin {
     if (!parked) await this.#update(id, "abort asked for", "running", "cancel = true");
   }
 
-  async #update(id: string, event: string, status: SagaStatus, set: string): Promise<void> {
-    if (await this.#try(id, event, status, set)) return;
+  async #update(id: string, event: string, status: StoredStatus, set: string, where?: string): Promise<void> {
+    if (await this.#try(id, event, status, set, where)) return;
     const found = await this.get(id);
     if (found === null) throw new ValueError(`there is no saga with the id ${show(id)}`);
-    throw new ValueError(`the saga ${show(id)} is ${found.status}, not ${status}`);
+    const reason = found.status === status ? `parked: ${found.error}` : `${found.status}, not ${status}`;
+    throw new ValueError(`the saga ${show(id)} is ${reason}`);
   }
 
-  async #try(id: string, event: string, status: SagaStatus, set: string): Promise<boolean> {
-    const done = await this.#db.fetchval(
-      `with s as (
-         update ${this.#sagas} set ${set}, updated_at = clock_timestamp(),
-           wake_at = case when owner is null then clock_timestamp() else wake_at end
-         where id = $1 and status = $2 returning id, token)
-       insert into ${this.#log} (saga_id, event, token) select id, $3, token from s returning saga_id`,
-      [id, status, event],
-    );
-    if (done !== null) this.#changed();
-    return done !== null;
+  async #try(id: string, event: string, status: StoredStatus, set: string, where = "true"): Promise<boolean> {
+    if (typeof id !== "string") throw new ValueError(`the id of a saga is a string, not ${show(id)}`);
+    const { db, storage, waits } = this.#around;
+    const done = await db.transaction(async (tx) => {
+      await waits.lockChild(tx, id);
+      const changed = await tx.fetchval(
+        `with s as (
+           update ${storage.sagas} set ${set}, updated_at = clock_timestamp(),
+             wake_at = case when owner is null then clock_timestamp() else wake_at end
+           where id = $1 and status = $2 and ${where} returning id, token)
+         insert into ${storage.log} (saga_id, event, token) select id, $3, token from s returning saga_id`,
+        [id, status, event],
+      );
+      if (changed !== null) await waits.wakeParent(tx, id);
+      return changed !== null;
+    });
+    if (done) this.#around.ring();
+    return done;
   }
 }

@@ -1,5 +1,6 @@
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
+import { type AdminOptions, isAdminOptions } from "../admin/options.js";
 import { addContractFields, type ContractFields } from "../storage/contract-fields.js";
 import { isSchemaName } from "../storage/schema-name.js";
 
@@ -20,8 +21,17 @@ export interface SagaOptions {
   backoffMs?: number;
   /** Days that finished sagas are kept. Default 30. */
   retentionDays?: number;
-  /** The most finished sagas that are kept. Default 100000. */
+  /** The most finished sagas that are kept, and the most messages for waits. Default 100000. */
   retentionCount?: number;
+  /** Days that messages and events are kept for sagas that wait for them later. Default 7. */
+  inboxDays?: number;
+  /** Milliseconds that a saga is due in a version that no worker knows, before it is parked. Default 60000. */
+  unknownVersionMs?: number;
+  /**
+   * Serves pages and calls for operators: list, detail, resume, skip, abort. Default: none. Outside of development it needs
+   * at least one guard.
+   */
+  admin?: AdminOptions | undefined;
 }
 
 const milliseconds = is.integer(10, 3_600_000);
@@ -36,7 +46,12 @@ const checks: Checks<SagaOptions> = {
   backoffMs: is.integer(1, 3_600_000),
   retentionDays: is.number(0),
   retentionCount: is.integer(0),
+  inboxDays: is.number(0),
+  unknownVersionMs: is.integer(100, 86_400_000),
+  admin: isAdminOptions,
 };
+
+type Settings = Required<Omit<SagaOptions, "admin">> & { readonly admin: AdminOptions | undefined };
 
 const defaults = {
   maxRetries: 3,
@@ -48,9 +63,10 @@ const defaults = {
   backoffMs: 200,
   retentionDays: 30,
   retentionCount: 100_000,
-} as const satisfies Required<SagaOptions>;
-
-type Settings = Required<SagaOptions>;
+  inboxDays: 7,
+  unknownVersionMs: 60_000,
+  admin: undefined,
+} as const satisfies Settings;
 
 /** The options of sagas. */
 export class SagaConfig {

@@ -1,84 +1,72 @@
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
-
-/** Thrown by an action that must not be tried again: the saga is compensated at once. */
-export class StepRefused extends Error {
-  override name = "StepRefused";
-}
-
-/** The surroundings of an action or a compensation. */
-export interface StepContext<Input, Results> {
-  readonly input: Input;
-  /** The results of the steps before, by name. They have been through JSON. */
-  readonly results: Results;
-  readonly sagaId: string;
-  /** The same for every attempt of this step, in every process: give it to the service that does the work. */
-  readonly key: string;
-  /** 1 for the first attempt. */
-  readonly attempt: number;
-  /** Aborted when the time of the step or of the saga is over, or when another worker drives the saga. */
-  readonly signal: AbortSignal;
-}
-
-export interface StepOptions<Input, Results, Result> {
-  /** Does the work. It may run again after a crash or a timeout, with the same key. */
-  action(context: StepContext<Input, Results>): Result | Promise<Result>;
-  /**
-   * Undoes the work. `result` is undefined if it is not known whether the action had its effect. It may run again, with the
-   * same key.
-   */
-  compensate?(
-    context: StepContext<Input, Results> & { readonly result: NoInfer<Awaited<Result>> | undefined },
-  ): unknown;
-  /** Milliseconds of one attempt. Default: those that the saga has left. */
-  readonly timeout?: number | undefined;
-  /** Attempts after the first one. Default: `maxRetries` of the config. */
-  readonly retries?: number | undefined;
-  /** Attempts of the compensation after the first one. Default 10. */
-  readonly compensateRetries?: number | undefined;
-}
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
+import { checkSagaName, readStep, type SagaContext, type Step, type StepOptions } from "./steps.js";
+import { readWait, type Wait, type WaitOptions, type WaitResult } from "./waits.js";
 
 export interface SagaSettings<Schema = undefined> {
   /** Sagas that were started continue with the version they began with. Default 1. */
   readonly version?: number | undefined;
   /** Checks the input at the start. */
   readonly input?: Schema | undefined;
-  /** Milliseconds that the whole saga may take, in place of the config's; 0 for no limit. */
+  /**
+   * Milliseconds that the steps of the saga may take together, in place of the config's; 0 for no limit. The time in which
+   * it waits does not count.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/** A step as the driver sees it. */
-export interface Step {
-  readonly name: string;
-  readonly action: (context: StepContext<never, never>) => unknown;
-  readonly compensate: ((context: StepContext<never, never> & { readonly result: never }) => unknown) | undefined;
-  readonly timeout: number | undefined;
-  readonly retries: number | undefined;
-  readonly compensateRetries: number;
+/** A value, or a function of the execution that returns it. */
+export type FromContext<Input, Results, Value> = Value | ((context: SagaContext<Input, Results>) => Value);
+
+type ReadContext<Value> = (context: SagaContext<never, never>) => Value;
+
+/** A part of a definition as the driver sees it. `at` is the number of its first unit. */
+export type SagaNode = { readonly at: number; readonly names: readonly string[] } & (
+  | { readonly kind: "step"; readonly step: Step }
+  | { readonly kind: "parallel"; readonly steps: readonly Step[] }
+  | { readonly kind: "wait"; readonly wait: Wait }
+  | { readonly kind: "sleep"; readonly duration: ReadContext<number | Date> }
+  | { readonly kind: "child"; readonly definition: SagaDefinition; readonly input: ReadContext<unknown> }
+);
+
+type NewNode = SagaNode extends infer Node ? (Node extends SagaNode ? Omit<Node, "at"> : never) : never;
+
+declare const result: unique symbol;
+
+/** A step of a parallel part, with the type of its result. */
+export interface Branch<Result> {
+  readonly [result]?: Result;
 }
 
-const stepChecks: Checks<StepOptions<never, never, unknown>> = {
-  action: is.function,
-  compensate: is.function,
-  timeout: is.integer(1),
-  retries: is.integer(0, 1000),
-  compensateRetries: is.integer(0, 1_000_000),
+type BranchResults<New> = {
+  readonly [K in keyof New]: New[K] extends { action: (...args: never) => infer Result }
+    ? Awaited<Result>
+    : New[K] extends Branch<infer Result>
+      ? Result
+      : never;
 };
 
-const settingChecks: Checks<SagaSettings<unknown>> = {
-  version: is.integer(1, 1_000_000),
-  input: is.anything,
-  timeoutMs: is.integer(0),
-};
+/** A definition as a parent or a start needs it: with the types of its results and of the input it takes. */
+export interface DefinedSaga<Results = unknown, Given = unknown> {
+  readonly kind: "saga";
+  readonly name: string;
+  readonly version: number;
+  /** For the compiler alone. */
+  readonly givenType?: (given: Given) => void;
+  readonly resultTypes?: Results;
+}
 
-/** The steps of a saga, in order. `step` returns a definition with one step more. */
-export class SagaDefinition<Input = unknown, Results = unknown> {
+/** The steps of a saga, in order. Each call returns a definition with one part more. */
+export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> implements DefinedSaga<Results, Given> {
   /** The types of its input and results, for the compiler alone. */
   declare readonly inputType?: Input;
+  declare readonly givenType?: (given: Given) => void;
   declare readonly resultTypes?: Results;
   /** Identifies definitions; `app.saga()` does not load this file to recognize them. */
   readonly kind = "saga";
+  /** The node of each unit. A parallel part has a unit for each of its steps, every other part has one. */
+  readonly units: readonly SagaNode[];
 
   /** @internal */
   constructor(
@@ -86,47 +74,118 @@ export class SagaDefinition<Input = unknown, Results = unknown> {
     readonly version: number,
     readonly input: StandardSchema | undefined,
     readonly timeoutMs: number | undefined,
-    readonly steps: readonly Step[],
-  ) {}
+    readonly nodes: readonly SagaNode[],
+  ) {
+    this.units = nodes.flatMap((node) => node.names.map(() => node));
+  }
 
   /** Adds a step. Steps run one after the other; if one fails, those before it are compensated, the newest first. */
   step<const Name extends string, Result>(
     name: Name,
     options: StepOptions<Input, Results, Result>,
-  ): SagaDefinition<Input, Results & { readonly [K in Name]: Awaited<Result> }> {
-    if (typeof name !== "string" || !/^[\w .-]{1,100}$/.test(name)) {
-      throw new ValueError(
-        `the name of a step must have 1 to 100 letters, digits, dots, hyphens and spaces, not ${show(name)}`,
-      );
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: Awaited<Result> }, Given> {
+    return this.#with({ kind: "step", names: [name], step: readStep(name, options) });
+  }
+
+  /**
+   * Adds steps that run at the same time. If one of them fails, those in progress end first; then those that had an effect
+   * are compensated. A function gives `result` its type in compensations: `parallel((step) => ({ a: step({ ... }) }))`.
+   */
+  parallel<const New extends Record<string, Branch<unknown>>>(
+    branches: (step: <Result>(options: StepOptions<Input, Results, Result>) => Branch<Awaited<Result>>) => New,
+  ): SagaDefinition<Input, Results & BranchResults<New>, Given>;
+  parallel<const New extends Record<string, StepOptions<Input, Results, unknown>>>(
+    branches: New,
+  ): SagaDefinition<Input, Results & BranchResults<New>, Given>;
+  parallel<Next>(given: unknown): Next {
+    const branches: unknown = typeof given === "function" ? given((options: unknown) => options) : given;
+    if (typeof branches !== "object" || branches === null || Object.keys(branches).length === 0) {
+      throw new ValueError("parallel() takes an object of steps, by name");
     }
-    if (this.steps.some((step) => step.name === name)) throw new ValueError(`two steps have the name ${show(name)}`);
-    const owner = `step ${show(name)}`;
-    const given = readOptions<StepOptions<never, never, unknown>>(owner, options, stepChecks);
-    if (given.action === undefined) throw new ValueError(`option 'action' is required in ${owner}`);
-    const step: Step = {
-      name,
-      action: given.action,
-      compensate: given.compensate as Step["compensate"],
-      timeout: given.timeout,
-      retries: given.retries,
-      compensateRetries: given.compensateRetries ?? 10,
-    };
-    return new SagaDefinition(this.name, this.version, this.input, this.timeoutMs, [...this.steps, step]);
+    const steps = Object.entries(branches).map(([name, options]) => readStep(name, options));
+    return this.#with({ kind: "parallel", names: steps.map(({ name }) => name), steps });
+  }
+
+  /**
+   * Waits for a signal, a message or an event, without a process: the saga is in the database until then. What has arrived
+   * since the start of the saga, before the wait begins, counts too.
+   */
+  waitFor<const Name extends string, const Options extends WaitOptions<Input, Results> = Record<never, never>>(
+    name: Name,
+    options?: Options & WaitOptions<Input, Results>,
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: WaitResult<Options> }, Given> {
+    return this.#with({ kind: "wait", names: [name], wait: readWait(name, options) });
+  }
+
+  /** Waits for milliseconds, or until a date, by the clock of the database, without a process. */
+  sleep<const Name extends string>(
+    name: Name,
+    duration: FromContext<Input, Results, number | Date>,
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: null }, Given> {
+    if (typeof duration !== "function") checkDuration(duration);
+    return this.#with({ kind: "sleep", names: [name], duration: reader(duration) });
+  }
+
+  /**
+   * Runs another saga and waits for its end without a process. Its results are the result of this part. If this saga is
+   * compensated, the other one is too.
+   */
+  child<const Name extends string, ChildResults, ChildGiven>(
+    name: Name,
+    definition: DefinedSaga<ChildResults, ChildGiven>,
+    input: FromContext<Input, Results, NoInfer<ChildGiven>>,
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: ChildResults }, Given> {
+    const child = definition as SagaDefinition;
+    if (child?.kind !== "saga") throw new ValueError(`child ${show(name)} takes a definition made by saga()`);
+    if (child.units.length === 0) throw new ValueError(`the saga ${show(child.name)} has no steps`);
+    return this.#with({ kind: "child", names: [name], definition: child, input: reader(input) });
+  }
+
+  /** This definition and those of its children, each once. */
+  family(): Set<SagaDefinition> {
+    const all = new Set<SagaDefinition>([this as unknown as SagaDefinition]);
+    for (const one of all) for (const node of one.nodes) if (node.kind === "child") all.add(node.definition);
+    return all;
+  }
+
+  /** The types of the result are those that the caller declares. */
+  #with<Next>(node: NewNode): Next {
+    const taken = new Set(this.nodes.flatMap(({ names }) => names));
+    for (const name of node.names) {
+      checkSagaName("step", name);
+      if (taken.has(name)) throw new ValueError(`two steps have the name ${show(name)}`);
+    }
+    const { name, version, input, timeoutMs, nodes } = this;
+    const next = [...nodes, { ...node, at: this.units.length }];
+    return new SagaDefinition(name, version, input, timeoutMs, next) as Next;
   }
 }
+
+const settingChecks: Checks<SagaSettings<unknown>> = {
+  version: is.integer(1, 1_000_000),
+  input: is.anything,
+  timeoutMs: is.integer(0),
+};
 
 /** Begins a definition: `saga<Input>("checkout")`, or with a schema: `saga("checkout", { input: Checkout })`. */
 export function saga<Schema extends StandardSchema>(
   name: string,
   settings: SagaSettings<Schema> & { readonly input: Schema },
-): SagaDefinition<SchemaOutput<Schema>, object>;
+): SagaDefinition<SchemaOutput<Schema>, object, SchemaInput<Schema>>;
 export function saga<Input = unknown>(name: string, settings?: SagaSettings): SagaDefinition<Input, object>;
-export function saga(name: string, settings: SagaSettings<unknown> = {}): SagaDefinition<unknown, object> {
-  if (typeof name !== "string" || !/^[\w .-]{1,100}$/.test(name)) {
-    throw new ValueError(
-      `the name of a saga must have 1 to 100 letters, digits, dots, hyphens and spaces, not ${show(name)}`,
-    );
-  }
+export function saga<Next>(name: string, settings: SagaSettings<unknown> = {}): Next {
+  checkSagaName("saga", name);
   const { version = 1, input, timeoutMs } = readOptions<SagaSettings<unknown>>("saga()", settings, settingChecks);
-  return new SagaDefinition(name, version, input as StandardSchema | undefined, timeoutMs, []);
+  return new SagaDefinition(name, version, input as StandardSchema | undefined, timeoutMs, []) as Next;
+}
+
+/** Checks the time of a sleep: a number of milliseconds or a date. */
+export function checkDuration(value: unknown): asserts value is number | Date {
+  if (typeof value === "number" && value >= 0 && value <= 1e15) return;
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return;
+  throw new ValueError(`a saga sleeps for milliseconds or until a Date, not ${show(value)}`);
+}
+
+function reader<Value>(given: unknown): ReadContext<Value> {
+  return typeof given === "function" ? (given as ReadContext<Value>) : () => given as Value;
 }

@@ -1,22 +1,26 @@
 import type { Database } from "../../engines/db/database.js";
 import { databaseOf } from "../../engines/db/feature.js";
+import { messagingState } from "../../engines/messaging/state.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
+import { enabledEventStore } from "../events/feature.js";
 import type { SagaAdmin, SagaInfo } from "./admin.js";
 import { SagaConfig, type SagaOptions } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
-import type { Sagas, StartOptions } from "./sagas.js";
+import type { Sagas } from "./sagas.js";
+import type { WaitSources } from "./sources.js";
+import type { StartOptions } from "./storage.js";
 
 export interface SagaFeature {
   /** Runs sagas, whose steps survive the end of a process. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
   enableSaga(
     ...given: [config?: SagaConfig | EitherSpelling<SagaOptions> | null] | [maxRetries: number, timeoutMs?: number]
   ): this;
-  /** Makes a definition known to this application, and returns the handle that starts it. */
-  saga<Input, Results>(definition: SagaDefinition<Input, Results>): SagaHandle<Input, Results>;
-  /** The executions, for operators: list, log, resume, skip, abort. */
+  /** Makes a definition known to this application, with those of its children, and returns the handle that starts it. */
+  saga<Input, Results, Given>(definition: SagaDefinition<Input, Results, Given>): SagaHandle<Given, Results>;
+  /** The executions: start, signal; for operators: list, log, resume, skip, abort. */
   readonly sagas: SagaAdmin;
 }
 
@@ -40,9 +44,11 @@ interface State {
   config: SagaConfig | null;
   readonly definitions: Set<SagaDefinition>;
   sagas: Sagas | null;
+  /** Null until the application consumes messages. */
+  sources: WaitSources | null;
 }
 
-const stateOf = perHost((): State => ({ config: null, definitions: new Set(), sagas: null }));
+const stateOf = perHost((): State => ({ config: null, definitions: new Set(), sagas: null, sources: null }));
 
 export const sagaFeature = feature<SagaFeature>({
   name: "sagas",
@@ -52,21 +58,30 @@ export const sagaFeature = feature<SagaFeature>({
     },
   },
   methods: {
-    saga<Input, Results>(host: Host, definition: SagaDefinition<Input, Results>): SagaHandle<Input, Results> {
+    saga<Input, Results, Given>(
+      host: Host,
+      definition: SagaDefinition<Input, Results, Given>,
+    ): SagaHandle<Given, Results> {
       if (definition?.kind !== "saga") throw new ValueError("app.saga() takes a definition made by saga()");
-      if (definition.steps.length === 0) throw new ValueError(`the saga "${definition.name}" has no steps`);
+      if (definition.units.length === 0) throw new ValueError(`the saga "${definition.name}" has no steps`);
       const state = stateOf(host);
       const plain = definition as unknown as SagaDefinition;
       if (state.sagas === null) state.definitions.add(plain);
-      else state.sagas.add(plain);
+      else addLate(host, state, state.sagas.add(plain));
       return {
-        start: (input, options) => sagasOf(host).start(plain, input, options),
+        start: async (input, options) => sagasOf(host).start(plain, input, options),
         wait: async (id, { timeoutMs = 10_000, signal } = {}) =>
           (await sagasOf(host).wait(id, timeoutMs, signal)) as SagaRun<Results> | null,
       };
     },
   },
   values: { sagas: (host) => sagasOf(host).admin },
+  async prepare(host) {
+    const { config } = stateOf(host);
+    if (config === null) return;
+    const { prepareSagas } = await import("./operations.js");
+    prepareSagas(host, config, () => sagasOf(host));
+  },
   async open(host) {
     const { config, definitions } = stateOf(host);
     if (config === null) {
@@ -75,13 +90,26 @@ export const sagaFeature = feature<SagaFeature>({
     }
     const db: Database = databaseOf(host, "enableSaga()");
     const { Sagas } = await import("./sagas.js");
-    const sagas = new Sagas(db, config, host.logger, definitions);
+    const sagas = new Sagas(db, config, host.logger, host.tracer, definitions);
     await sagas.open();
     stateOf(host).sagas = sagas;
+  },
+  async ready(host) {
+    const state = stateOf(host);
+    if (state.sagas === null) return;
+    const { WaitSources } = await import("./sources.js");
+    const places = { messaging: messagingState(host).messaging, events: enabledEventStore(host) };
+    state.sources = new WaitSources(state.sagas, places, host.logger);
+    await state.sources.add(state.sagas.definitions);
   },
   drain: (host) => stateOf(host).sagas?.drain(),
   close: (host) => stateOf(host).sagas?.close(),
 });
+
+/** A definition that was added to a running application has its messages from now on. */
+function addLate(host: Host, { sources }: State, added: readonly SagaDefinition[]): void {
+  sources?.add(added).catch((error: unknown) => host.logger.error("a saga cannot wait for its messages", { error }));
+}
 
 function sagasOf(host: Host): Sagas {
   const { sagas, config } = stateOf(host);

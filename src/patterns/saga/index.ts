@@ -1,13 +1,24 @@
-export type { SagaAdmin, SagaFilter, SagaInfo, SagaLogLine } from "./admin.js";
+export type { AdminOptions } from "../admin/options.js";
+export type { SagaAdmin, SagaCounts, SagaFilter, SagaInfo, SagaLogLine, SignalOptions } from "./admin.js";
 export { SagaConfig, type SagaOptions } from "./config.js";
 export {
+  type Branch,
+  type DefinedSaga,
+  type FromContext,
   SagaDefinition,
   type SagaSettings,
-  type StepContext,
-  type StepOptions,
-  StepRefused,
   saga,
 } from "./definition.js";
 export type { SagaHandle, SagaRun } from "./feature.js";
-export type { StartOptions } from "./sagas.js";
-export type { SagaStatus } from "./storage.js";
+export type { SagaStatus } from "./row.js";
+export { type SagaContext, type StepContext, type StepOptions, StepRefused } from "./steps.js";
+export type { StartOptions } from "./storage.js";
+export {
+  type EventWait,
+  type Signal,
+  type SignalWait,
+  signal,
+  type TopicWait,
+  type WaitOptions,
+  type WaitResult,
+} from "./waits.js";

@@ -6,21 +6,31 @@ export const sagaTables: TableSet = {
     (schema) => `
 create table "${schema}".sagas (
   id text primary key,
+  -- The saga that waits for this one, and is deleted together with it.
+  parent_id text references "${schema}".sagas (id) on delete cascade,
   name text not null,
   version int not null,
   status text not null default 'running'
     check (status in ('running', 'compensating', 'completed', 'compensated', 'parked', 'aborted')),
+  -- The status before it was parked because no worker knows its version.
+  parked_from text,
   input jsonb not null,
   results jsonb not null default '{}',
-  -- The step that is next; while it is compensated, the step to undo next.
+  -- The unit that is next; while it is compensated, the unit to undo next.
   step int not null default 0,
   attempt int not null default 0,
-  -- The step whose action was begun and has not ended.
-  inflight text,
+  -- Attempts of steps that run at the same time, by name.
+  branches jsonb not null default '{}',
+  -- Steps whose action was begun and has not ended.
+  inflight text[] not null default '{}',
   -- Steps whose effect is not known.
   unknown text[] not null default '{}',
   error text,
   cancel boolean not null default false,
+  -- The address in the inbox that it waits for, or a text without a message for sleep and children.
+  waiting_for text,
+  waiting_since timestamptz,
+  wait_until timestamptz,
   owner text,
   token bigint not null default 0,
   lease_until timestamptz not null default '-infinity',
@@ -29,22 +39,43 @@ create table "${schema}".sagas (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   finished_at timestamptz
-);
+) with (fillfactor = 70);
 create index sagas_due on "${schema}".sagas (greatest(wake_at, lease_until)) where finished_at is null and status <> 'parked';
-create index sagas_finished on "${schema}".sagas (finished_at) where finished_at is not null;
+create index sagas_finished on "${schema}".sagas (finished_at) where finished_at is not null and parent_id is null;
 create index sagas_created on "${schema}".sagas (created_at desc);
+create index sagas_waiting on "${schema}".sagas (waiting_for) where waiting_for is not null;
+create index sagas_parent on "${schema}".sagas (parent_id) where parent_id is not null;
+create index sagas_open on "${schema}".sagas (status, created_at) where finished_at is null;
 
 create table "${schema}".saga_log (
-  number bigint generated always as identity primary key,
   saga_id text not null references "${schema}".sagas (id) on delete cascade,
+  number bigint generated always as identity,
   event text not null,
   step text,
   attempt int,
   token bigint not null,
   error text,
+  at timestamptz not null default clock_timestamp(),
+  primary key (saga_id, number)
+);
+
+create table "${schema}".saga_inbox (
+  number bigint generated always as identity primary key,
+  -- Signals are for one saga, and are deleted together with it.
+  saga_id text references "${schema}".sagas (id) on delete cascade,
+  address text not null,
+  -- The id of the message: one that is delivered again is not kept twice.
+  source_id text,
+  value jsonb not null,
+  -- The saga that has it.
+  taken_by text,
   at timestamptz not null default clock_timestamp()
 );
-create index saga_log_saga on "${schema}".saga_log (saga_id, number);
+create index saga_inbox_open on "${schema}".saga_inbox (address, number) where taken_by is null;
+create unique index saga_inbox_source on "${schema}".saga_inbox (address, source_id) where source_id is not null;
+create index saga_inbox_saga on "${schema}".saga_inbox (saga_id) where saga_id is not null;
+create index saga_inbox_at on "${schema}".saga_inbox (at) where saga_id is null;
+create index saga_inbox_messages on "${schema}".saga_inbox (number) where saga_id is null;
 `,
   ],
 };

@@ -1,15 +1,20 @@
 /**
- * A worker that drives sagas of five steps. Effects go to a table with the key of the step as its primary key, as a service
- * that knows idempotency keys would do. With `KILL_AT=n` the process kills itself at its n-th chance.
+ * A worker that drives sagas with steps, steps in parallel, a wait, a sleep and a child. Effects go to a table with the key of
+ * the step as its primary key, as a service that knows idempotency keys would do. With `KILL_AT=n` the process kills itself
+ * at its n-th chance; with `PAUSE_AT=n` it stops itself there, past its lease, until it is told to continue.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { App } from "../../../src/app/app.js";
-import { type SagaDefinition, type StepContext, saga } from "../../../src/patterns/saga/definition.js";
+import { saga } from "../../../src/patterns/saga/definition.js";
+import { type StepContext, type StepOptions, StepRefused } from "../../../src/patterns/saga/steps.js";
 import { quiet } from "../events/stores.js";
 
 const [, , url, mode] = process.argv as [string, string, string, string];
-let chances = Number(process.env["KILL_AT"] ?? 0);
+let killAt = Number(process.env["KILL_AT"] ?? 0);
+let pauseAt = Number(process.env["PAUSE_AT"] ?? 0);
 const mayDie = (): void => {
-  if (--chances === 0) process.kill(process.pid, "SIGKILL");
+  if (--killAt === 0) process.kill(process.pid, "SIGKILL");
+  if (--pauseAt === 0) process.kill(process.pid, "SIGSTOP");
 };
 
 const app = new App();
@@ -23,39 +28,67 @@ async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: nu
   await app.database.execute(
     `with e as (insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing returning key)
      insert into calls (key, was_new) select $1, exists (select from e)`,
-    [key, sagaId, amount],
+    [key, sagaId.split("/")[0], amount],
   );
   mayDie();
   return amount;
 }
 
-const steps = ["one", "two", "three", "four", "five"] as const;
-let definition: SagaDefinition<{ fails: boolean }, object> = saga<{ fails: boolean }>("crash");
-for (const name of steps) {
-  definition = definition.step(name, {
-    action: async (context) => {
-      if (name === "five" && context.input.fails) throw Object.assign(new Error("refused"), { name: "StepRefused" });
+const compensate = (context: StepContext<unknown, unknown>): Promise<number> => effect(context, -1);
+const step: StepOptions<unknown, unknown, number> = { action: (context) => effect(context, 1), compensate };
+const child = saga("crash child").step("six", step).sleep("nap", 1).step("seven", step);
+const definition = saga<{ fails: boolean }>("crash")
+  .step("one", step)
+  .parallel({ two: step, three: step })
+  .step("four", {
+    compensate,
+    // The signal is sent before the wait for it begins. Sent again after a crash, it is the same one.
+    async action(context) {
+      await app.sagas.signal(context.sagaId, "go", context.key, { key: "four" });
       return effect(context, 1);
     },
-    compensate: (context) => effect(context, -1),
-    ...(name === "five" && { retries: 0 }),
+  })
+  .waitFor("go", { timeout: 600_000 })
+  .sleep("rest", 1)
+  .child("part", child, null)
+  .step("five", {
+    compensate,
+    retries: 0,
+    async action(context) {
+      if (context.input.fails) throw new StepRefused("refused");
+      return effect(context, 1);
+    },
   });
-}
 const handle = app.saga(definition);
 await app.start();
 
-// Chances also before and after each transition that is written.
+// Chances also before and after each transition that is written, in its transaction and after its commit.
 const { SagaStorage } = await import("../../../src/patterns/saga/storage.js");
-const { transition } = SagaStorage.prototype;
-SagaStorage.prototype.transition = async function (row, change) {
-  mayDie();
-  const next = await transition.call(this, row, change);
-  mayDie();
-  return next;
-};
+const { WaitStorage } = await import("../../../src/patterns/saga/wait-storage.js");
+type Method = (...args: unknown[]) => Promise<unknown>;
+for (const [prototype, names] of [
+  [SagaStorage.prototype, ["transition"]],
+  [WaitStorage.prototype, ["take", "deliver", "child", "undoChild", "finishChild", "wakeParent"]],
+] as const) {
+  const methods = prototype as unknown as Record<string, Method>;
+  for (const name of names) {
+    const method = methods[name]!;
+    methods[name] = async function (...args) {
+      mayDie();
+      const result = await method.apply(this, args);
+      mayDie();
+      return result;
+    };
+  }
+}
 
 if (mode === "start") {
   await handle.start({ fails: false }, { id: "ok" });
   await handle.start({ fails: true }, { id: "fails" });
 }
-process.stdout.write("ready\n");
+// Shows that the process runs: after a pause, that it has come to its next turns.
+for (;;) {
+  // After a pause the time for a free connection can be over.
+  await app.database.execute("insert into beats values ($1)", [process.pid]).catch(() => {});
+  await delay(20);
+}

@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
-import type { SagaOptions } from "../../../src/patterns/saga/config.js";
-import { StepRefused, saga } from "../../../src/patterns/saga/definition.js";
+import { SagaConfig, type SagaOptions } from "../../../src/patterns/saga/config.js";
+import { saga } from "../../../src/patterns/saga/definition.js";
+import { StepRefused } from "../../../src/patterns/saga/steps.js";
+import { SagaStorage } from "../../../src/patterns/saga/storage.js";
+import { Sweeper } from "../../../src/patterns/saga/sweeper.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
@@ -257,14 +260,17 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const handle = app.saga(saga(name()).step("a", { action: () => 1 }));
     const ids = [await handle.start(1), await handle.start(2), await handle.start(3)];
     for (const id of ids) await handle.wait(id, patient);
-    const { deleteFinished } = await import("../../../src/patterns/storage/retention.js");
+    const sweep = async (options: SagaOptions) => {
+      const storage = new SagaStorage(app.database, "stoa", "x", 1000);
+      await new Sweeper(storage, new SagaConfig(options), quiet, () => []).sweep();
+    };
     const count = () => app.database.fetchval<number>("select count(*) from stoa.sagas where finished_at is not null");
-    await deleteFinished(app.database, "stoa.sagas", { days: 1, count: 2 });
+    await sweep({ retentionDays: 1, retentionCount: 2 });
     expect(await count()).toBe(2);
     await app.database.execute("update stoa.sagas set finished_at = finished_at - interval '2 days' where id = $1", [
       ids[2],
     ]);
-    await deleteFinished(app.database, "stoa.sagas", { days: 1, count: 100 });
+    await sweep({ retentionDays: 1, retentionCount: 100 });
     expect(await app.sagas.get(ids[2]!)).toBeNull();
     expect(await app.sagas.log(ids[2]!)).toEqual([]);
   });

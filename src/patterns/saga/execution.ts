@@ -1,0 +1,185 @@
+import type { Logger } from "../../internal/logger.js";
+import type { Span, Tracer } from "../../internal/tracer.js";
+import type { WorkSignals } from "../storage/leased-worker.js";
+import { jsonText } from "../storage/texts.js";
+import type { SagaDefinition, SagaNode } from "./definition.js";
+import { applied, isFinished, type SagaRow, type Transition } from "./row.js";
+import type { Step } from "./steps.js";
+import type { SagaStorage } from "./storage.js";
+import type { WaitStorage } from "./wait-storage.js";
+
+export interface DriverSettings {
+  readonly maxRetries: number;
+  readonly backoffMs: number;
+  readonly timeoutMs: number;
+}
+
+/** The parts of the process that drive sagas. */
+export interface DriverParts {
+  readonly storage: SagaStorage;
+  readonly waits: WaitStorage;
+  readonly settings: DriverSettings;
+  readonly logger: Logger;
+  readonly tracer: Tracer | null;
+  /** Called when a saga has become due: a child that was started, a parent whose child has ended. */
+  readonly ring: () => void;
+}
+
+/** The longest pause between two attempts. */
+export const longestPause = 60_000;
+
+/**
+ * One saga while this process drives it. Every transition is written before its effect and after it, and checks the token of
+ * the claim, so a driver that was replaced changes nothing.
+ *
+ * The transition after one step and the one before the next are written together, by one statement. `note` keeps the first
+ * until `change` writes both; nothing of the user runs in between.
+ */
+export class Execution {
+  #row: SagaRow;
+  #unwritten: readonly Transition[] = [];
+  #now: SagaRow;
+  #readAt = performance.now();
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly definition: SagaDefinition,
+    row: SagaRow,
+    readonly parts: DriverParts,
+    readonly signals: WorkSignals,
+  ) {
+    // The process that began these steps is gone: their effects may be there.
+    const { inflight, unknown } = row;
+    this.#row =
+      inflight.length === 0 ? row : { ...row, inflight: [], unknown: [...new Set([...unknown, ...inflight])] };
+    this.#now = this.#row;
+  }
+
+  /** The state, with the changes that are not written yet. */
+  get row(): SagaRow {
+    return this.#now;
+  }
+
+  /** Milliseconds until the deadline; the process counts from the time that the database gave. */
+  get left(): number {
+    return this.#row.left === null ? Infinity : this.#row.left - (performance.now() - this.#readAt);
+  }
+
+  /** The reason to compensate now, whatever the next step is; null to go on. */
+  get end(): string | null {
+    if (this.#now.cancel || this.signals.cancelled.aborted) return "the end of the saga was asked for";
+    return this.left <= 0 ? "the time of the saga is over" : null;
+  }
+
+  note(change: Transition): void {
+    this.#unwritten = [...this.#unwritten, change];
+    this.#now = applied(this.#now, [change]);
+  }
+
+  change(change: Transition): Promise<void> {
+    return this.write((row, changes) => {
+      const ends = row.parentId !== null && change.status !== undefined && isFinished(change.status);
+      return ends ? this.#endChild(row, changes) : this.parts.storage.transition(row, changes);
+    }, change);
+  }
+
+  /**
+   * Writes what was noted and `last`, by a function that gets the state before them. Branches of a parallel part write one
+   * after the other.
+   */
+  write(
+    save: (row: SagaRow, changes: readonly Transition[]) => Promise<SagaRow>,
+    last?: Transition | (() => Transition),
+  ): Promise<void> {
+    const run = async (): Promise<void> => {
+      const change = typeof last === "function" ? last() : last;
+      const changes = change === undefined ? this.#unwritten : [...this.#unwritten, change];
+      this.#row = this.#now = await save(this.#row, changes);
+      this.#unwritten = [];
+      this.#readAt = performance.now();
+    };
+    const done = this.#writing.then(run);
+    this.#writing = done.catch(() => {});
+    return done;
+  }
+
+  async #endChild(row: SagaRow, changes: readonly Transition[]): Promise<SagaRow> {
+    const next = await this.parts.waits.finishChild(row, changes);
+    this.parts.ring();
+    return next;
+  }
+
+  /** Begins the compensation: with the steps of this node whose effects may be there, else with those before. */
+  async turnBack(
+    node: SagaNode,
+    error: string,
+    { unknown = [], event = "compensation begins", ...log }: TurnBack = {},
+  ): Promise<boolean> {
+    const names = [...new Set([...this.#now.unknown, ...unknown])];
+    await this.change({
+      event,
+      status: "compensating",
+      step: node.at + node.names.length - 1,
+      attempt: 0,
+      branches: {},
+      inflight: [],
+      unknown: names,
+      error,
+      waited: true,
+      logError: error,
+      logStep: node.names.length === 1 ? node.names[0] : undefined,
+      ...log,
+    });
+    return true;
+  }
+
+  /** The values that functions of the user get. */
+  context(): { readonly input: never; readonly results: never; readonly sagaId: string } {
+    const { id, input, results } = this.#now;
+    return { input: input as never, results: results as never, sagaId: id };
+  }
+
+  stepContext(step: Step, attempt: number, signal: AbortSignal, kind: "action" | "compensate") {
+    const { id } = this.#now;
+    const key = kind === "action" ? `${id}:${step.name}` : `${id}:${step.name}:compensate`;
+    return { ...this.context(), key, attempt, signal };
+  }
+
+  /** A span of an attempt; null without telemetry. */
+  span(step: string, attempt: number, kind: "action" | "compensate"): Span | null {
+    const { id, name } = this.#now;
+    const attributes = {
+      "stoa.saga.name": name,
+      "stoa.saga.id": id,
+      "stoa.saga.step": step,
+      "stoa.saga.attempt": attempt,
+      "stoa.saga.kind": kind,
+    };
+    const title = `saga ${name} ${kind === "action" ? step : `undo ${step}`}`;
+    return this.parts.tracer?.start(title, attributes, { kind: "internal" }) ?? null;
+  }
+}
+
+interface TurnBack {
+  readonly unknown?: readonly string[];
+  readonly event?: string;
+  readonly logStep?: string;
+  readonly logAttempt?: number;
+}
+
+/** A result as the table keeps it; undefined if JSON cannot hold it. */
+export function plainResult(result: unknown): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(jsonText(result, "the result of a step")) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+export function without(names: readonly string[], name: string): readonly string[] {
+  return names.includes(name) ? names.filter((other) => other !== name) : names;
+}
+
+export function withName(names: readonly string[], name: string): readonly string[] {
+  return names.includes(name) ? names : [...names, name];
+}

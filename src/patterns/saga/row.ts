@@ -1,0 +1,82 @@
+import type { Leased } from "../storage/leased-worker.js";
+
+/** The status of an execution. One that runs and waits for a message or a time is `waiting`. */
+export type SagaStatus = "running" | "waiting" | "compensating" | "completed" | "compensated" | "parked" | "aborted";
+
+/** The status as the table has it: a wait is kept beside it. */
+export type StoredStatus = Exclude<SagaStatus, "waiting">;
+
+/** The state of a saga that its driver works with. */
+export interface SagaRow extends Leased {
+  readonly name: string;
+  readonly version: number;
+  readonly parentId: string | null;
+  readonly status: StoredStatus;
+  readonly input: unknown;
+  readonly results: Readonly<Record<string, unknown>>;
+  readonly step: number;
+  readonly attempt: number;
+  readonly branches: Readonly<Record<string, number>>;
+  readonly inflight: readonly string[];
+  readonly unknown: readonly string[];
+  readonly error: string | null;
+  readonly cancel: boolean;
+  readonly waitingFor: string | null;
+  /** Milliseconds until the end of the wait, by the clock of the database; null without one. */
+  readonly waitLeft: number | null;
+  /** Milliseconds until the deadline, by the clock of the database; null without one. */
+  readonly left: number | null;
+}
+
+/** A change of a saga, with its line in the log. Fields that are absent stay as they are. */
+export interface Transition {
+  readonly event: string;
+  readonly status?: StoredStatus;
+  readonly step?: number;
+  readonly attempt?: number;
+  readonly branches?: Readonly<Record<string, number>>;
+  readonly inflight?: readonly string[];
+  readonly unknown?: readonly string[];
+  /** Results to add, by name. */
+  readonly results?: Readonly<Record<string, unknown>>;
+  readonly error?: string | null;
+  /** Gives the saga back, due after so many milliseconds. */
+  readonly wakeAfter?: number;
+  /** Gives the saga back until something arrives for `for`, or until a time; a wait that goes on keeps its time. */
+  readonly wait?: { readonly for: string; readonly until: number | Date | null };
+  /** Ends a wait. */
+  readonly waited?: true;
+  readonly logStep?: string | undefined;
+  readonly logAttempt?: number | undefined;
+  readonly logError?: string | undefined;
+}
+
+/** The state after changes that may not have been written yet. */
+export function applied(row: SagaRow, changes: readonly Transition[]): SagaRow {
+  let next = row;
+  for (const change of changes) {
+    const { status, step, attempt, branches, inflight, unknown, results, error, waited } = change;
+    next = {
+      ...next,
+      status: status ?? next.status,
+      step: step ?? next.step,
+      attempt: attempt ?? next.attempt,
+      branches: branches ?? next.branches,
+      inflight: inflight ?? next.inflight,
+      unknown: unknown ?? next.unknown,
+      results: results === undefined ? next.results : { ...next.results, ...results },
+      error: error === undefined ? next.error : error,
+      waitingFor: waited ? null : next.waitingFor,
+    };
+  }
+  return next;
+}
+
+export function isFinished(status: StoredStatus): boolean {
+  return status === "completed" || status === "compensated" || status === "aborted";
+}
+
+export const rowFields = `id, token, name, version, parent_id as "parentId", status, input, results, step, attempt, branches,
+  inflight, unknown, error, cancel, waiting_for as "waitingFor",
+  (extract(epoch from nullif(wait_until, 'infinity') - clock_timestamp()) * 1000)::float8 as "waitLeft",
+  (extract(epoch from deadline - coalesce(waiting_since, clock_timestamp())) * 1000)::float8 as left`;

@@ -1,0 +1,70 @@
+import { attempt } from "../storage/attempt.js";
+import { errorText } from "../storage/texts.js";
+import { backoff } from "../storage/wake.js";
+import type { SagaNode } from "./definition.js";
+import { type Execution, longestPause } from "./execution.js";
+import { undoChild } from "./run-wait.js";
+import type { Step } from "./steps.js";
+
+/** Undoes the newest unit that had an effect, or may have had one. Returns true if the saga goes on at once. */
+export async function runBack(execution: Execution): Promise<boolean> {
+  const { units } = execution.definition;
+  const { row } = execution;
+  // One that was completed begins behind its last unit.
+  let unit = Math.min(row.step, units.length - 1);
+  while (unit >= 0 && !isToUndo(execution, units[unit]!, unit)) unit--;
+  const node = units[unit];
+  if (node === undefined) {
+    await execution.change({ event: "compensated", status: "compensated", step: -1 });
+    return false;
+  }
+  if (unit !== row.step) execution.note({ event: "compensation goes on", step: unit, attempt: 0 });
+  return node.kind === "child" ? undoChild(execution, node) : undoStep(execution, stepOf(node, unit)!, unit);
+}
+
+async function undoStep(execution: Execution, step: Step, unit: number): Promise<boolean> {
+  const { settings, logger } = execution.parts;
+  const { row } = execution;
+  const number = row.attempt + 1;
+  const log = { logStep: step.name, logAttempt: number };
+  await execution.change({ event: "compensation started", attempt: number, ...log });
+  const span = execution.span(step.name, number, "compensate");
+  const outcome = await attempt(
+    (signal) => {
+      const result = row.results[step.name] as never;
+      const run = (): unknown =>
+        step.compensate!({ ...execution.stepContext(step, number, signal, "compensate"), result });
+      return span === null ? run() : span.run(run);
+    },
+    step.timeout ?? Infinity,
+    { lost: execution.signals.lost },
+  );
+  span?.end("error" in outcome ? outcome.error : undefined);
+  if (outcome.kind === "lost") return false;
+  if (outcome.kind === "done") {
+    execution.note({ event: "compensation done", step: unit - 1, attempt: 0, ...log });
+    return true;
+  }
+  const error = errorText(outcome.error);
+  if (number > step.compensateRetries) {
+    const fields = { saga: row.name, id: row.id, step: step.name, error };
+    logger.error("a saga is parked: a compensation failed", fields);
+    await execution.change({ event: "parked", status: "parked", logError: error, wakeAfter: 0, ...log });
+    return false;
+  }
+  const wakeAfter = backoff(number - 1, settings.backoffMs, longestPause);
+  await execution.change({ event: "compensation failed", logError: error, wakeAfter, ...log });
+  return false;
+}
+
+/** Steps that are done, or whose effect is not known, are undone if they can be. */
+function isToUndo({ row }: Execution, node: SagaNode, unit: number): boolean {
+  const name = node.names[unit - node.at]!;
+  if (!Object.hasOwn(row.results, name) && !row.unknown.includes(name)) return false;
+  return node.kind === "child" || stepOf(node, unit)?.compensate !== undefined;
+}
+
+function stepOf(node: SagaNode, unit: number): Step | undefined {
+  if (node.kind === "step") return node.step;
+  return node.kind === "parallel" ? node.steps[unit - node.at] : undefined;
+}

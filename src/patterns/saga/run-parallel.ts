@@ -1,0 +1,108 @@
+import { errorText } from "../storage/texts.js";
+import { backoff } from "../storage/wake.js";
+import type { SagaNode } from "./definition.js";
+import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
+import { runAction } from "./run-step.js";
+import { type Step, StepRefused } from "./steps.js";
+
+/** The end of one branch: it is done, it failed for good, or this process does not go on with it. */
+type BranchEnd = { readonly kind: "done" | "left" } | { readonly kind: "failed"; readonly error: string };
+
+/**
+ * Runs the steps of a parallel part that are not done yet, at the same time. Each has attempts of its own. If one fails for
+ * good, no further attempt begins, and those in progress end first: a compensation must not overtake an action.
+ */
+export async function runParallel(
+  execution: Execution,
+  node: SagaNode & { readonly kind: "parallel" },
+): Promise<boolean> {
+  const end = execution.end;
+  if (end !== null) return execution.turnBack(node, end);
+  const open = node.steps.filter(({ name }) => !Object.hasOwn(execution.row.results, name));
+  const group = { failed: false };
+  // All are awaited, also if one of them finds that another worker has the saga: none goes on unseen.
+  const settled = await Promise.allSettled(open.map((step) => runBranch(execution, step, group)));
+  const ends = settled.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
+  const failure = ends.find((one) => one.kind === "failed");
+  if (failure?.kind === "failed") return execution.turnBack(node, failure.error);
+  if (ends.some(({ kind }) => kind === "left")) {
+    if (execution.signals.lost.aborted) return false;
+    if (execution.end !== null) return true;
+    await execution.change({ event: "handed over", wakeAfter: 0 });
+    return false;
+  }
+  execution.note({ event: "all done", step: node.at + node.steps.length, attempt: 0, branches: {}, error: null });
+  return true;
+}
+
+async function runBranch(execution: Execution, step: Step, group: { failed: boolean }): Promise<BranchEnd> {
+  const { settings } = execution.parts;
+  const retries = step.retries ?? settings.maxRetries;
+  for (;;) {
+    const { lost, draining } = execution.signals;
+    if (lost.aborted || draining.aborted || group.failed || execution.end !== null) return { kind: "left" };
+    const number = (execution.row.branches[step.name] ?? 0) + 1;
+    // A step that ends the process each time is not begun for ever.
+    if (number > retries + 1) return failed(group, execution.row.error ?? "the step did not end");
+    const log = { logStep: step.name, logAttempt: number };
+    await execution.write(
+      (row, changes) => execution.parts.storage.transition(row, changes),
+      () => ({
+        event: "action started",
+        branches: { ...execution.row.branches, [step.name]: number },
+        inflight: withName(execution.row.inflight, step.name),
+        ...log,
+      }),
+    );
+    const outcome = await runAction(execution, step, number);
+    if (outcome.kind === "lost") return { kind: "left" };
+    const result = outcome.kind === "done" ? plainResult(outcome.result) : undefined;
+    const error = outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
+    const unknown = outcome.kind === "unknown" || (outcome.kind === "done" && result === undefined);
+    await execution.write(
+      (row, changes) => execution.parts.storage.transition(row, changes),
+      () => {
+        const { row } = execution;
+        const inflight = without(row.inflight, step.name);
+        if (result !== undefined) {
+          const results = { [step.name]: result.value };
+          return { event: "action done", inflight, unknown: without(row.unknown, step.name), results, ...log };
+        }
+        const names = unknown ? withName(row.unknown, step.name) : row.unknown;
+        const event = outcome.kind === "unknown" ? "action timed out" : "action failed";
+        return { event, inflight, unknown: names, error, logError: error, ...log };
+      },
+    );
+    if (result !== undefined) return { kind: "done" };
+    const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
+    const over = unknown && execution.row.left !== null && step.timeout === undefined;
+    if (refused || over || number > retries || execution.end !== null) return failed(group, error);
+    await pause(
+      execution,
+      Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
+    );
+  }
+}
+
+function failed(group: { failed: boolean }, error: string): BranchEnd {
+  group.failed = true;
+  return { kind: "failed", error };
+}
+
+/** Waits in this process: other branches may be under way. */
+function pause({ signals }: Execution, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const all = [signals.lost, signals.cancelled, signals.draining];
+    const end = (): void => {
+      clearTimeout(timer);
+      for (const signal of all) signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    for (const signal of all) signal.addEventListener("abort", end);
+    if (all.some(({ aborted }) => aborted)) end();
+  });
+}

@@ -1,0 +1,74 @@
+import { type AttemptOutcome, attempt } from "../storage/attempt.js";
+import { errorText } from "../storage/texts.js";
+import { backoff } from "../storage/wake.js";
+import type { SagaNode } from "./definition.js";
+import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
+import { type Step, StepRefused } from "./steps.js";
+
+/** Runs one attempt of a step. Returns true if the saga goes on at once. */
+export async function runStep(execution: Execution, node: SagaNode & { readonly kind: "step" }): Promise<boolean> {
+  const { step } = node;
+  const { row } = execution;
+  const { settings } = execution.parts;
+  const end = execution.end;
+  if (end !== null) return execution.turnBack(node, end);
+  const number = row.attempt + 1;
+  const retries = step.retries ?? settings.maxRetries;
+  // A step that ends the process each time is not begun for ever.
+  if (number > retries + 1) return execution.turnBack(node, row.error ?? "the step did not end");
+  const log = { logStep: step.name, logAttempt: number };
+  await execution.change({ event: "action started", attempt: number, inflight: [step.name], ...log });
+  const outcome = await runAction(execution, step, number);
+  if (outcome.kind === "lost") return false;
+  if (outcome.kind === "done") {
+    const result = plainResult(outcome.result);
+    if (result === undefined) {
+      const error = "the result of the step is not a JSON value";
+      return execution.turnBack(node, error, { unknown: [step.name], event: "action failed", ...log });
+    }
+    execution.note({
+      event: "action done",
+      step: node.at + 1,
+      attempt: 0,
+      inflight: [],
+      unknown: without(execution.row.unknown, step.name),
+      results: { [step.name]: result.value },
+      error: null,
+      ...log,
+    });
+    return true;
+  }
+  const error = errorText(outcome.error);
+  const unknown = outcome.kind === "unknown";
+  const event = unknown ? "action timed out" : "action failed";
+  const over = execution.end !== null || (unknown && execution.row.left !== null && step.timeout === undefined);
+  if (over || number > retries || outcome.error instanceof StepRefused) {
+    return execution.turnBack(node, error, { unknown: unknown ? [step.name] : [], event, ...log });
+  }
+  await execution.change({
+    event,
+    inflight: [],
+    unknown: unknown ? withName(execution.row.unknown, step.name) : execution.row.unknown,
+    error,
+    logError: error,
+    // The end of its time is noticed in time, too.
+    wakeAfter: Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
+    ...log,
+  });
+  return false;
+}
+
+/** Runs the action once, in a span of its own. */
+export async function runAction(execution: Execution, step: Step, number: number): Promise<AttemptOutcome> {
+  const span = execution.span(step.name, number, "action");
+  const outcome = await attempt(
+    (signal) => {
+      const run = (): unknown => step.action(execution.stepContext(step, number, signal, "action"));
+      return span === null ? run() : span.run(run);
+    },
+    Math.min(step.timeout ?? Infinity, execution.left),
+    execution.signals,
+  );
+  span?.end("error" in outcome ? outcome.error : undefined);
+  return outcome;
+}

@@ -1,0 +1,167 @@
+import { toIssues, ValidationError } from "../../validation/issues.js";
+import { errorText, jsonText } from "../storage/texts.js";
+import { checkDuration, type SagaDefinition, type SagaNode } from "./definition.js";
+import { type Execution, without } from "./execution.js";
+import type { Transition } from "./row.js";
+import type { NewSaga } from "./storage.js";
+import { type ChildState, childAddress, messageAddress, signalAddress } from "./wait-storage.js";
+import type { Wait } from "./waits.js";
+
+/** The longest key of a message that a saga can wait for. */
+export const longestKey = 500;
+
+/** Takes the message that a wait is for, or gives the saga back until it arrives or its time is over. */
+export async function runWait(execution: Execution, node: SagaNode & { readonly kind: "wait" }): Promise<boolean> {
+  const { wait } = node;
+  const end = execution.end;
+  if (end !== null) return execution.turnBack(node, end);
+  let address: string;
+  try {
+    address = execution.row.waitingFor ?? addressOf(execution, wait);
+  } catch (error) {
+    return execution.turnBack(node, errorText(error), { event: "wait failed" });
+  }
+  const { waitLeft, waitingFor } = execution.row;
+  const over = waitingFor !== null && waitLeft !== null && waitLeft <= 0;
+  let outcome: "taken" | "over" | "waiting" = "waiting";
+  const changesOf = (message: { readonly value: unknown } | null): Transition => {
+    outcome = message !== null ? "taken" : over ? "over" : "waiting";
+    const log = { logStep: wait.name };
+    const done = { step: node.at + 1, attempt: 0, error: null, waited: true, ...log } as const;
+    if (message !== null) return { event: "wait done", results: { [wait.name]: message.value }, ...done };
+    if (!over) return { event: waitEvent(execution), wait: { for: address, until: wait.timeout ?? null }, ...log };
+    if (wait.optional) return { event: "wait timed out", results: { [wait.name]: null }, ...done };
+    const error = "the time of the wait is over";
+    return {
+      event: "wait timed out",
+      status: "compensating",
+      step: node.at,
+      error,
+      logError: error,
+      waited: true,
+      ...log,
+    };
+  };
+  await execution.write((row, changes) =>
+    execution.parts.waits.take(row, address, (message) => [...changes, changesOf(message)]),
+  );
+  return outcome !== "waiting";
+}
+
+export async function runSleep(execution: Execution, node: SagaNode & { readonly kind: "sleep" }): Promise<boolean> {
+  const [name] = node.names;
+  const end = execution.end;
+  if (end !== null) return execution.turnBack(node, end);
+  const { waitingFor, waitLeft } = execution.row;
+  if (waitingFor !== null && waitLeft !== null && waitLeft <= 0) {
+    execution.note({ event: "sleep done", step: node.at + 1, results: { [name!]: null }, waited: true, logStep: name });
+    return true;
+  }
+  let until: number | Date;
+  try {
+    until = node.duration(execution.context());
+    checkDuration(until);
+  } catch (error) {
+    return execution.turnBack(node, errorText(error), { event: "sleep failed" });
+  }
+  await execution.change({ event: waitEvent(execution, "sleep"), wait: { for: "sleep", until }, logStep: name });
+  return false;
+}
+
+/** Starts the child of a saga, or looks at it again. */
+export async function runChild(execution: Execution, node: SagaNode & { readonly kind: "child" }): Promise<boolean> {
+  const name = node.names[0]!;
+  const { row, parts } = execution;
+  const end = execution.end;
+  if (end !== null) return execution.turnBack(node, end);
+  const childId = childIdOf(execution, node);
+  let insert: NewSaga | null = null;
+  if (row.waitingFor === null) {
+    try {
+      insert = await newChild(execution, node.definition, node.input(execution.context()), childId);
+    } catch (error) {
+      return execution.turnBack(node, errorText(error), { event: "child failed" });
+    }
+  }
+  let goesOn = true;
+  const changesOf = (child: ChildState | null): Transition => {
+    const unknown = without(row.unknown, name);
+    const log = { logStep: name };
+    if (child?.status === "completed") {
+      const done = { step: node.at + 1, attempt: 0, error: null, unknown, waited: true, ...log } as const;
+      return { event: "child done", results: { [name]: child.results }, ...done };
+    }
+    if (child === null || child.status === "compensated" || child.status === "aborted") {
+      const error = `the saga ${node.definition.name} was ${child?.status ?? "deleted"}${child?.error ? `: ${child.error}` : ""}`;
+      return {
+        event: "child failed",
+        status: "compensating",
+        step: node.at,
+        error,
+        logError: error,
+        unknown,
+        waited: true,
+        ...log,
+      };
+    }
+    goesOn = false;
+    const wait = { for: childAddress(childId), until: null };
+    return { event: waitEvent(execution, "child"), wait, unknown: [...unknown, name], ...log };
+  };
+  await execution.write((before, changes) =>
+    parts.waits.child(before, childId, insert, (child) => [...changes, changesOf(child)]),
+  );
+  if (insert !== null) parts.ring();
+  return goesOn;
+}
+
+/** Has a child compensated, and waits for its end. */
+export async function undoChild(execution: Execution, node: SagaNode & { readonly kind: "child" }): Promise<boolean> {
+  const name = node.names[0]!;
+  const childId = childIdOf(execution, node);
+  let goesOn = true;
+  const changesOf = (child: ChildState | null): Transition => {
+    if (child === null || child.status === "compensated" || child.status === "aborted") {
+      return { event: "compensation done", step: node.at - 1, attempt: 0, waited: true, logStep: name };
+    }
+    goesOn = false;
+    return { event: "compensation waits", wait: { for: childAddress(childId), until: null }, logStep: name };
+  };
+  await execution.write((row, changes) =>
+    execution.parts.waits.undoChild(row, childId, (child) => [...changes, changesOf(child)]),
+  );
+  if (!goesOn) execution.parts.ring();
+  return goesOn;
+}
+
+export async function checkedInput({ input }: SagaDefinition, given: unknown): Promise<unknown> {
+  if (input === undefined) return given;
+  const result = await input["~standard"].validate(given);
+  if (result.issues) throw new ValidationError(toIssues("input", result.issues, given));
+  return result.value;
+}
+
+async function newChild(execution: Execution, child: SagaDefinition, given: unknown, id: string): Promise<NewSaga> {
+  const input = jsonText(await checkedInput(child, given), `the input of the saga ${child.name}`);
+  const timeoutMs = child.timeoutMs ?? execution.parts.settings.timeoutMs;
+  return { id, name: child.name, version: child.version, input, timeoutMs, parentId: execution.row.id };
+}
+
+function childIdOf({ row }: Execution, node: SagaNode): string {
+  return `${row.id}/${node.names[0]}`;
+}
+
+/** A saga that was woken and goes back to its wait says so in its log. */
+function waitEvent({ row }: Execution, what = "wait"): string {
+  return row.waitingFor === null ? `${what} begins` : `${what} goes on`;
+}
+
+function addressOf(execution: Execution, wait: Wait): string {
+  const { id, name } = execution.row;
+  if (wait.source.kind === "signal") return signalAddress(id, wait.source.signal.name);
+  const key: unknown = wait.key!(execution.context());
+  if (typeof key !== "string" || key === "" || key.length > longestKey || key.includes("\0")) {
+    throw new TypeError(`the key of the wait ${wait.name} must be a string of 1 to ${longestKey} characters`);
+  }
+  return messageAddress(name, wait.name, key);
+}

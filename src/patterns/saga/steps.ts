@@ -1,0 +1,83 @@
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+
+/** Thrown by an action that must not be tried again: the saga is compensated at once. */
+export class StepRefused extends Error {
+  override name = "StepRefused";
+}
+
+/** The values of an execution that its functions can read. */
+export interface SagaContext<Input, Results> {
+  readonly input: Input;
+  /** The results of the steps before, by name. They have been through JSON. */
+  readonly results: Results;
+  readonly sagaId: string;
+}
+
+/** The surroundings of an action or a compensation. */
+export interface StepContext<Input, Results> extends SagaContext<Input, Results> {
+  /** The same for every attempt of this step, in every process: give it to the service that does the work. */
+  readonly key: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Aborted when the time of the step or of the saga is over, or when another worker drives the saga. */
+  readonly signal: AbortSignal;
+}
+
+export interface StepOptions<Input, Results, Result> {
+  /** Does the work. It may run again after a crash or a timeout, with the same key. */
+  action(context: StepContext<Input, Results>): Result | Promise<Result>;
+  /**
+   * Undoes the work. `result` is undefined if it is not known whether the action had its effect. It may run again, with the
+   * same key.
+   */
+  compensate?(
+    context: StepContext<Input, Results> & { readonly result: NoInfer<Awaited<Result>> | undefined },
+  ): unknown;
+  /** Milliseconds of one attempt. Default: those that the saga has left. */
+  readonly timeout?: number | undefined;
+  /** Attempts after the first one. Default: `maxRetries` of the config. */
+  readonly retries?: number | undefined;
+  /** Attempts of the compensation after the first one. Default 10. */
+  readonly compensateRetries?: number | undefined;
+}
+
+/** A step as the driver sees it. */
+export interface Step {
+  readonly name: string;
+  readonly action: (context: StepContext<never, never>) => unknown;
+  readonly compensate: ((context: StepContext<never, never> & { readonly result: never }) => unknown) | undefined;
+  readonly timeout: number | undefined;
+  readonly retries: number | undefined;
+  readonly compensateRetries: number;
+}
+
+const stepChecks: Checks<StepOptions<never, never, unknown>> = {
+  action: is.function,
+  compensate: is.function,
+  timeout: is.integer(1),
+  retries: is.integer(0, 1000),
+  compensateRetries: is.integer(0, 1_000_000),
+};
+
+export function readStep(name: string, options: unknown): Step {
+  const owner = `step ${show(name)}`;
+  const given = readOptions<StepOptions<never, never, unknown>>(owner, options, stepChecks);
+  if (given.action === undefined) throw new ValueError(`option 'action' is required in ${owner}`);
+  return {
+    name,
+    action: given.action,
+    compensate: given.compensate as Step["compensate"],
+    timeout: given.timeout,
+    retries: given.retries,
+    compensateRetries: given.compensateRetries ?? 10,
+  };
+}
+
+/** Checks the name of a saga, a step or a signal. */
+export function checkSagaName(what: string, name: unknown): asserts name is string {
+  if (typeof name === "string" && /^[\w .-]{1,100}$/.test(name)) return;
+  throw new ValueError(
+    `the name of a ${what} must have 1 to 100 letters, digits, dots, hyphens and spaces, not ${show(name)}`,
+  );
+}

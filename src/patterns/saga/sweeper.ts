@@ -1,0 +1,121 @@
+import type { Logger } from "../../internal/logger.js";
+import type { SagaConfig } from "./config.js";
+import type { Known, SagaStorage } from "./storage.js";
+
+/** Rows changed in one statement: a table that was never cleaned must not be locked for long. */
+const atOnce = 1000;
+const sweepInterval = 600_000;
+
+/** Deletes what is over, parks sagas that no worker can drive, and wakes waits whose message is there. */
+export class Sweeper {
+  #sweeping: NodeJS.Timeout | null = null;
+  #parking: NodeJS.Timeout | null = null;
+
+  constructor(
+    readonly storage: SagaStorage,
+    readonly config: SagaConfig,
+    readonly logger: Logger,
+    readonly known: () => readonly Known[],
+  ) {}
+
+  start(): void {
+    this.#sweeping = setInterval(() => void this.#try(() => this.sweep()), sweepInterval).unref();
+    const interval = Math.max(this.config.unknownVersionMs / 4, 100);
+    this.#parking = setInterval(() => void this.#try(() => this.park()), interval).unref();
+    void this.#try(() => this.sweep());
+  }
+
+  stop(): void {
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    if (this.#parking !== null) clearInterval(this.#parking);
+  }
+
+  async sweep(): Promise<void> {
+    const { sagas, inbox, db } = this.storage;
+    const { retentionDays, retentionCount, inboxDays } = this.config;
+    // Children have no turn of their own: they are deleted with the saga that began them, whose compensation needs them.
+    await this.#repeat(
+      `delete from ${sagas} where id in (
+         select id from ${sagas}
+         where parent_id is null and finished_at <= greatest(clock_timestamp() - $1 * interval '1 day',
+           (select finished_at from ${sagas} where finished_at is not null and parent_id is null
+            order by finished_at desc offset $2 limit 1))
+         order by finished_at limit ${atOnce} for update skip locked)`,
+      [retentionDays, retentionCount],
+    );
+    await this.#repeat(
+      `delete from ${inbox} where number in (
+         select number from ${inbox}
+         where saga_id is null and (at <= clock_timestamp() - $1 * interval '1 day'
+           or number <= (select number from ${inbox} where saga_id is null order by number desc offset $2 limit 1))
+         order by number limit ${atOnce} for update skip locked)`,
+      [inboxDays, retentionCount],
+    );
+    // A message that was delivered in a transaction with an old snapshot may not have seen the wait.
+    await db.execute(
+      `update ${sagas} s set wake_at = clock_timestamp()
+       where finished_at is null and waiting_for is not null and wake_at > clock_timestamp()
+         and exists (select from ${inbox} i where i.address = s.waiting_for and i.taken_by is null and i.at >= s.created_at)`,
+    );
+  }
+
+  /**
+   * Parks sagas that have been due for a while in a version that this program does not know, though it knows their name. In
+   * a deployment other workers still know it, and such a saga does not stay due.
+   */
+  async park(): Promise<number> {
+    const known = this.known();
+    if (known.length === 0) return 0;
+    const { sagas, log, db } = this.storage;
+    const parked = await db.fetch<{ id: string; name: string; version: number }>(
+      `with s as (
+         update ${sagas} set status = 'parked', parked_from = status, updated_at = clock_timestamp(),
+           error = 'no worker knows version ' || version || ' of the saga "' || name ||
+             '": register its definition beside the new one with app.saga()'
+         where id in (
+           select id from ${sagas}
+           where finished_at is null and status <> 'parked'
+             and greatest(wake_at, lease_until) <= clock_timestamp() - $3::float8 * interval '1 millisecond'
+             and name = any ($1::text[]) and (name, version) not in (select * from unnest($1::text[], $2::int[]))
+           limit ${atOnce} for update skip locked)
+         returning id, name, version, token, error),
+       l as (insert into ${log} (saga_id, event, token, error) select id, 'parked', token, error from s)
+       select id, name, version from s`,
+      [known.map(({ name }) => name), known.map(({ version }) => version), this.config.unknownVersionMs],
+    );
+    for (const { id, name, version } of parked) {
+      this.logger.error("a saga is parked: no worker knows its version", { saga: name, version, id });
+    }
+    return parked.length;
+  }
+
+  /** Lets sagas go on that were parked because their version was not known. */
+  async unpark(known: readonly Known[]): Promise<void> {
+    const { sagas, log, db } = this.storage;
+    await db.execute(
+      `with s as (
+         update ${sagas} set status = parked_from, parked_from = null, error = null, updated_at = clock_timestamp(),
+           wake_at = least(wake_at, clock_timestamp())
+         where status = 'parked' and finished_at is null and parked_from is not null
+           and (name, version) in (select * from unnest($1::text[], $2::int[]))
+         returning id, token)
+       insert into ${log} (saga_id, event, token) select id, 'resumed', token from s`,
+      [known.map(({ name }) => name), known.map(({ version }) => version)],
+    );
+  }
+
+  async #repeat(text: string, params: readonly unknown[]): Promise<void> {
+    for (;;) {
+      const { rowCount } = await this.storage.db.execute(text, params);
+      if (rowCount < atOnce) return;
+    }
+  }
+
+  async #try(run: () => Promise<unknown>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      this.logger.warn("old sagas were not cleaned up", { error });
+    }
+  }
+}

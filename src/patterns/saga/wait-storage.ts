@@ -1,0 +1,173 @@
+import type { Queries, Transaction } from "../../engines/db/database.js";
+import type { SagaRow, StoredStatus, Transition } from "./row.js";
+import type { NewSaga, SagaStorage } from "./storage.js";
+
+/** Signals of one name that a saga keeps until it takes them. */
+const mostSignals = 1000;
+
+export interface Delivery {
+  readonly address: string;
+  readonly value: string;
+  /** One that is delivered again with the same id is not kept twice. */
+  readonly sourceId?: string | undefined;
+  /** The saga that a signal is for. */
+  readonly sagaId?: string | undefined;
+}
+
+/** The state of a child as its parent sees it; null if it is gone. */
+export type ChildState = { readonly status: StoredStatus; readonly results: object; readonly error: string | null };
+
+/**
+ * The statements of waits. The begin of a wait and the arrival of its message take the same advisory lock before they look:
+ * either the wait finds the message, or the message finds the wait. No arrival is lost between the two.
+ *
+ * Locks are always taken in this order: address, child, parent.
+ */
+export class WaitStorage {
+  constructor(readonly storage: SagaStorage) {}
+
+  /**
+   * Takes the oldest message of an address that has arrived since the start of the saga. `changesOf` says what becomes of
+   * the saga, with the message or without one, in the same transaction.
+   */
+  take(
+    row: SagaRow,
+    address: string,
+    changesOf: (message: { readonly value: unknown } | null) => readonly Transition[],
+  ): Promise<SagaRow> {
+    const { sagas, inbox } = this.storage;
+    return this.#locked(address, async (tx) => {
+      const found = await tx.fetchrow<{ value: unknown }>(
+        `update ${inbox} set taken_by = $1 where number = (
+           select i.number from ${inbox} i, ${sagas} s
+           where i.address = $2 and i.taken_by is null and s.id = $1 and s.token = $3 and i.at >= s.created_at
+           order by i.number limit 1)
+         returning value`,
+        [row.id, address, row.token],
+      );
+      return this.storage.transition(row, changesOf(found), tx);
+    });
+  }
+
+  /** Keeps a message and wakes the sagas that wait for it. False if it was not kept. */
+  async deliver(delivery: Delivery, within: Queries): Promise<boolean> {
+    const { sagas, inbox } = this.storage;
+    const { address, value, sourceId = null, sagaId = null } = delivery;
+    const run = async (tx: Queries): Promise<boolean> => {
+      await this.#lock(tx, address);
+      // A statement of its own after the lock: it must see what the holder before has written.
+      const kept = await tx.fetchval(
+        `with i as (
+           insert into ${inbox} (saga_id, address, source_id, value) select $1, $2, $3, $4
+           where $1::text is null or (
+             exists (select from ${sagas} where id = $1 and finished_at is null)
+             and (select count(*) from (select from ${inbox} where address = $2 and taken_by is null limit ${mostSignals}) o) < ${mostSignals})
+           on conflict (address, source_id) where source_id is not null do nothing returning number),
+         w as (
+           update ${sagas} set wake_at = clock_timestamp() where waiting_for = $2 and finished_at is null and exists (select from i))
+         select number from i`,
+        [sagaId, address, sourceId, value],
+      );
+      return kept !== null;
+    };
+    return within.kind === "transaction" ? run(within) : within.transaction(run);
+  }
+
+  /** Starts a child, or finds it, and decides by its state what becomes of the parent. */
+  child(
+    row: SagaRow,
+    childId: string,
+    insert: NewSaga | null,
+    changesOf: (child: ChildState | null) => readonly Transition[],
+  ): Promise<SagaRow> {
+    return this.#locked(childAddress(childId), async (tx) => {
+      if (insert !== null) await this.storage.insert(insert, tx);
+      return this.storage.transition(row, changesOf(await this.#childState(tx, childId)), tx);
+    });
+  }
+
+  /** Asks for the compensation of a child, and decides by its state what becomes of the parent. */
+  undoChild(
+    row: SagaRow,
+    childId: string,
+    changesOf: (child: ChildState | null) => readonly Transition[],
+  ): Promise<SagaRow> {
+    const { sagas, log } = this.storage;
+    return this.#locked(childAddress(childId), async (tx) => {
+      // One that is completed is opened again; one that runs learns of it as of an abort.
+      await tx.execute(
+        `with c as (
+           update ${sagas} set
+             status = case when status = 'completed' then 'compensating' else status end,
+             error = coalesce(error, 'the saga that began it is compensated'),
+             cancel = true, finished_at = null, deadline = null, attempt = 0,
+             wake_at = case when owner is null then clock_timestamp() else wake_at end
+           where id = $1 and status in ('completed', 'running') and not (cancel and status = 'running')
+           returning id, token)
+         insert into ${log} (saga_id, event, token) select id, 'compensation asked for', token from c`,
+        [childId],
+      );
+      return this.storage.transition(row, changesOf(await this.#childState(tx, childId)), tx);
+    });
+  }
+
+  /** Ends a child, and wakes the saga that waits for it. */
+  finishChild(row: SagaRow, changes: readonly Transition[]): Promise<SagaRow> {
+    return this.#locked(childAddress(row.id), async (tx) => {
+      const next = await this.storage.transition(row, changes, tx);
+      await this.wakeParent(tx, row.id);
+      return next;
+    });
+  }
+
+  /** Takes the lock that `wakeParent` needs. */
+  lockChild(tx: Queries, childId: string): Promise<unknown> {
+    return this.#lock(tx, childAddress(childId));
+  }
+
+  async wakeParent(tx: Queries, childId: string): Promise<void> {
+    await tx.execute(
+      `update ${this.storage.sagas} set wake_at = clock_timestamp() where waiting_for = $1 and finished_at is null`,
+      [childAddress(childId)],
+    );
+  }
+
+  async #childState(tx: Queries, childId: string): Promise<ChildState | null> {
+    const text = `select status, results, error from ${this.storage.sagas} where id = $1`;
+    return tx.fetchrow<ChildState>(text, [childId]);
+  }
+
+  async #locked(address: string, run: (tx: Transaction) => Promise<SagaRow>): Promise<SagaRow> {
+    return this.storage.db.transaction(async (tx) => {
+      // A process that is paused here would hold its locks, and nobody could go on with the saga. The database ends its
+      // session when its lease is over.
+      await tx.execute(
+        `select set_config('idle_in_transaction_session_timeout', $2, true),
+           pg_advisory_xact_lock(hashtextextended($1, 0))`,
+        [this.#name(address), String(this.storage.leaseMs)],
+      );
+      return run(tx);
+    });
+  }
+
+  #lock(tx: Queries, address: string): Promise<unknown> {
+    return tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [this.#name(address)]);
+  }
+
+  #name(address: string): string {
+    return `${this.storage.schema} ${address}`;
+  }
+}
+
+export function childAddress(childId: string): string {
+  return `child ${childId}`;
+}
+
+export function signalAddress(sagaId: string, name: string): string {
+  return `signal ${name} ${sagaId}`;
+}
+
+/** The address of a message or an event: for one wait of one saga, whatever its version. */
+export function messageAddress(saga: string, wait: string, key: string): string {
+  return `message ${saga}/${wait} ${key}`;
+}

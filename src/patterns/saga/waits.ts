@@ -1,0 +1,150 @@
+import { asTopic, type OutputOf, type Topic, type ValueSchema } from "../../engines/messaging/topic.js";
+import { type Checks, is, readOptions, show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { isStandardSchema, type SchemaOutput, type StandardSchema } from "../../validation/standard-schema.js";
+import type { EventMap } from "../events/event.js";
+import { categoryOfClass, checkName } from "../events/names.js";
+import type { EventSource } from "../events/projection.js";
+import { checkSagaName, type SagaContext } from "./steps.js";
+
+declare const types: unique symbol;
+
+/** A signal with the type of its value, for those who send it and the saga that waits for it. Made by `signal()`. */
+export interface Signal<Value = unknown> {
+  readonly name: string;
+  /** Null if values are not checked. */
+  readonly schema: StandardSchema | null;
+  readonly [types]?: { readonly value: Value };
+}
+
+/** Declares a signal: `signal<{ by: string }>("approved")`, or with a schema that checks its values when it is sent. */
+export function signal<Schema extends StandardSchema>(
+  name: string,
+  options: { readonly schema: Schema },
+): Signal<SchemaOutput<Schema>>;
+export function signal<Value = unknown>(name: string): Signal<Value>;
+export function signal(name: string, options: { readonly schema?: unknown } = {}): Signal<never> {
+  checkSagaName("signal", name);
+  const { schema } = readOptions<{ schema: unknown }>(`signal ${show(name)}`, options, { schema: isSchema });
+  return Object.freeze({ name, schema: (schema as StandardSchema | undefined) ?? null });
+}
+
+interface CommonWait {
+  /** Milliseconds after which the wait is over, by the clock of the database. Default: no limit. */
+  readonly timeout?: number | undefined;
+  /** True if the saga goes on with `null` when the time is over. Default false: it is compensated. */
+  readonly optional?: boolean | undefined;
+}
+
+/** Waits for `app.sagas.signal()`. */
+export interface SignalWait extends CommonWait {
+  /** Default: a signal with the name of the wait. */
+  readonly signal?: Signal | string | undefined;
+}
+
+/** Waits for a message of a topic. */
+export interface TopicWait<Input, Results> extends CommonWait {
+  readonly topic: Topic<never, unknown> | string;
+  /** Schema of the value, where the topic has none. */
+  readonly schema?: ValueSchema | undefined;
+  /** The key of the message that this execution waits for. */
+  readonly key: (context: SagaContext<Input, Results>) => string;
+  /** The key of a message. Default: `message.key`. */
+  readonly keyOf?: ((message: { readonly key: string | null; readonly value: never }) => string | null) | undefined;
+}
+
+/** Waits for an event of the event store. */
+export interface EventWait<Input, Results> extends CommonWait {
+  readonly event: string;
+  /** The aggregate of the event, which gives the type of its data. Default: all streams. */
+  readonly from?: EventSource | undefined;
+  /** The key of the event that this execution waits for. */
+  readonly key: (context: SagaContext<Input, Results>) => string;
+  /** The key of an event. Default: the name of its stream. */
+  readonly keyOf?: ((event: { readonly stream: string; readonly data: never }) => string | null) | undefined;
+}
+
+export type WaitOptions<Input, Results> = SignalWait | TopicWait<Input, Results> | EventWait<Input, Results>;
+
+/** The type of the value that a wait ends with. */
+export type WaitResult<Options> = WaitValue<Options> | (Options extends { readonly optional: true } ? null : never);
+
+type WaitValue<Options> = Options extends { readonly topic: infer T }
+  ? T extends Topic<never, infer Out>
+    ? Out
+    : Options extends { readonly schema: infer S }
+      ? OutputOf<S>
+      : unknown
+  : Options extends { readonly event: infer Type; readonly from: EventSource<infer Events> }
+    ? Type extends keyof Events
+      ? Events[Type]
+      : unknown
+    : Options extends { readonly signal: Signal<infer Value> }
+      ? Value
+      : unknown;
+
+/** A wait as the driver and the sources see it. */
+export interface Wait {
+  readonly name: string;
+  readonly source:
+    | { readonly kind: "signal"; readonly signal: Signal }
+    | { readonly kind: "topic"; readonly topic: Topic; readonly schema: ValueSchema | undefined }
+    | { readonly kind: "event"; readonly type: string; readonly category: string | undefined };
+  readonly key: ((context: SagaContext<never, never>) => unknown) | undefined;
+  readonly keyOf: ((message: never) => string | null) | undefined;
+  readonly timeout: number | undefined;
+  readonly optional: boolean;
+}
+
+interface AllOptions extends CommonWait {
+  signal: Signal | string;
+  topic: Topic | string;
+  event: string;
+  from: EventSource<EventMap>;
+  schema: ValueSchema;
+  key: (context: SagaContext<never, never>) => unknown;
+  keyOf: (message: never) => string | null;
+}
+
+const checks: Checks<AllOptions> = {
+  signal: is.either(is.text, is.object),
+  topic: is.either(is.text, is.object),
+  event: is.text,
+  from: is.either(is.function, is.object),
+  schema: is.anything,
+  key: is.function,
+  keyOf: is.function,
+  timeout: is.integer(1, 1e15),
+  optional: is.boolean,
+};
+
+export function readWait(name: string, options: unknown): Wait {
+  const owner = `wait ${show(name)}`;
+  const given = readOptions<AllOptions>(owner, options, checks);
+  const named = (["signal", "topic", "event"] as const).filter((kind) => given[kind] !== undefined);
+  if (named.length > 1)
+    throw new ValueError(`${owner} takes one of 'signal', 'topic' and 'event', not ${named.join(" and ")}`);
+  const source = sourceOf(name, given);
+  if (source.kind === "signal" && (given.key !== undefined || given.keyOf !== undefined)) {
+    throw new ValueError(`${owner} has a key: signals are sent to the id of an execution, and have none`);
+  }
+  if (source.kind !== "signal" && given.key === undefined) {
+    throw new ValueError(`option 'key' is required in ${owner}: it selects the ${source.kind} of this execution`);
+  }
+  const { key, keyOf, timeout, optional = false } = given;
+  return { name, source, key, keyOf, timeout, optional };
+}
+
+function sourceOf(name: string, { signal: given, topic, event, from, schema }: Partial<AllOptions>): Wait["source"] {
+  if (topic !== undefined) return { kind: "topic", topic: asTopic(topic as Topic<never, unknown>), schema };
+  if (event !== undefined) {
+    checkName("the type of an event", event);
+    return { kind: "event", type: event, category: from && categoryOfClass(from as { name: string }) };
+  }
+  if (typeof given === "object") return { kind: "signal", signal: signal(given.name, { schema: given.schema! }) };
+  return { kind: "signal", signal: signal(given ?? name) };
+}
+
+function isSchema(value: unknown): string | undefined {
+  return value === null || isStandardSchema(value) ? undefined : "a schema (zod, valibot, arktype ...)";
+}
