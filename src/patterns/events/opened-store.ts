@@ -25,7 +25,7 @@ export class OpenedStore implements RepositorySource {
   async append(
     stream: string,
     events: readonly NewEvent[],
-    { expectedVersion = "any", metadata = {}, tx }: AppendOptions,
+    { expectedVersion = "any", metadata, tx }: AppendOptions,
   ): Promise<AppendResult> {
     checkName("a stream", stream);
     const ready = readEvents(events, metadata, this.upcasters);

@@ -32,7 +32,7 @@ export type ExpectedNumber = number;
 
 /** The outcome of an append: stored, stored earlier by the same call, or not stored. */
 export interface AppendOutcome {
-  readonly outcome: "stored" | "known" | "conflict" | "mixed";
+  readonly outcome: "stored" | "known" | "conflict" | "mixed" | "archived";
   /** The version of the stream afterwards; for events that were known, the version of the last of them. */
   readonly version: number;
   /** The position of the last event; 0 if nothing was stored. */
