@@ -66,15 +66,13 @@ const wellKnownFormats: ReadonlySet<unknown> = new Set(
 
 /**
  * A plain object accepts further properties and drops them, so `additionalProperties: false` is not part of its
- * contract and would make input and output differ for no reason. The range of safe integers and the pattern of a known
- * format are left out too.
+ * contract and would make input and output differ for no reason. The pattern of a known format is left out too. The
+ * range of safe integers is stated, because an integer beyond it is refused.
  */
 function tidy(context: ZodContext & { jsonSchema: Record<string, unknown> }, direction: Direction): void {
   const { zodSchema, jsonSchema } = context;
   const { type, catchall } = zodSchema._zod.def;
   if (direction === "output" && type === "object" && catchall === undefined) delete jsonSchema["additionalProperties"];
-  if (jsonSchema["minimum"] === Number.MIN_SAFE_INTEGER) delete jsonSchema["minimum"];
-  if (jsonSchema["maximum"] === Number.MAX_SAFE_INTEGER) delete jsonSchema["maximum"];
   if (wellKnownFormats.has(jsonSchema["format"])) delete jsonSchema["pattern"];
 }
 

@@ -3,6 +3,8 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { App, Role } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
+import { livePanels } from "../../src/batteries/live/panels.js";
 import { send } from "../batteries/wire.js";
 import { service } from "../support/service.js";
 
@@ -18,7 +20,7 @@ function watchedApp(): App {
   app.get("/books/{id}", { tags: ["books"], summary: "One book" }, () => ({ a: 1 }));
   app.delete("/books/{id}", { tags: [hostile], summary: hostile, guards: [new Role("admin")] }, () => null);
   app.get("/fails", () => {
-    throw new TypeError(hostile);
+    throw new TypeError(hostile, { cause: new Error("the shelf is empty") });
   });
   app.healthCheck("database", () => true);
   app.healthCheck("mail", () => ({ status: "DEGRADED", message: hostile }));
@@ -56,7 +58,11 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
 
   it("The live page shows routes, health and finished requests without further requests of its own", async () => {
     const { page, asked, complaints } = await visit();
-    await expect.poll(() => page.locator("#routes li").count()).toBe(5);
+    await expect.poll(() => page.locator("#routes li").count()).toBe(3);
+    expect(await page.locator("#internal-routes li").count()).toBe(2);
+    expect(await page.locator("#internal-routes").isVisible()).toBe(false);
+    await page.locator("#own-routes summary").click();
+    expect(await page.locator("#internal-routes").isVisible()).toBe(true);
     expect(await page.locator("#routes li", { hasText: "DELETE" }).textContent()).toContain("Role(admin)");
     await expect.poll(() => page.locator("#checks li").count()).toBe(3);
     expect(await page.locator("#health-status").textContent()).toBe("DEGRADED");
@@ -93,6 +99,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     expect(await page.locator("#rows tr.request").count()).toBe(1);
     await page.locator("#rows tr.request button").click();
     expect(await page.locator(".detail .error").textContent()).toBe(`TypeError: ${hostile}`);
+    expect(await page.locator(".detail .cause").textContent()).toBe("caused by Error: the shelf is empty");
     expect(await page.locator(".detail pre").textContent()).toContain("live-page.test.ts");
     await page.locator('[data-filter=""]').click();
     await page.locator("#search").fill("books/1");
@@ -131,6 +138,35 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
       await running.close();
       await page.close();
     }
+  });
+
+  it("Features show their state in panels of the live page, which follow it", async () => {
+    const app = watchedApp();
+    let waiting = 3;
+    livePanels(hostOf(app)).add("queue", () => ({
+      title: "Queue",
+      facts: [{ label: "Waiting", value: waiting, tone: "warning" }],
+      tables: [{ title: "Oldest", columns: ["Id", "Topic"], rows: [[1, hostile]], empty: "Nothing waits." }],
+      link: { label: "All messages", href: "/messages" },
+    }));
+    livePanels(hostOf(app)).add("broken", () => Promise.reject(new Error("the engine is away")));
+    server = await serve(app, { debug: true });
+    const page = await browser.newPage({ viewport: { width: 400, height: 800 } });
+    await page.goto(`${server.url}/_stoa`);
+    await page.waitForSelector('#state[data-state="live"]');
+    const panel = page.locator("#panels .panel").first();
+    await expect.poll(() => panel.locator("dd").textContent()).toBe("3");
+    expect(await panel.locator("td").allTextContents()).toEqual(["1", hostile]);
+    expect(await panel.locator("a").getAttribute("href")).toBe("/messages");
+    expect(await page.locator("#panels .panel").nth(1).textContent()).toContain("the engine is away");
+    waiting = 4;
+    await expect.poll(() => panel.locator("dd").textContent(), { timeout: 10_000 }).toBe("4");
+    const cards = await page.locator("#charts .card").all();
+    const boxes = await Promise.all(cards.map((card) => card.boundingBox()));
+    expect(boxes[0]!.y).toBe(boxes[1]!.y);
+    expect(boxes[2]!.y).toBeGreaterThan(boxes[0]!.y);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(400);
+    await page.close();
   });
 
   it("The live page is light or dark as its reader prefers", async () => {

@@ -6,6 +6,7 @@ import { currentHealth } from "../health/feature.js";
 import { LiveServer } from "./live-server.js";
 import type { LivePageOptions } from "./options.js";
 import { livePage } from "./page.js";
+import { livePanels } from "./panels.js";
 import { listRoutes } from "./route-list.js";
 import { checkHost, checkOrigin, checkSite } from "./visitor.js";
 
@@ -16,6 +17,7 @@ export async function addLivePage(host: Host, options: Required<LivePageOptions>
     requests: options.requests,
     routes: () => listRoutes(host.routes, host.scope),
     health: () => currentHealth(host),
+    panels: () => livePanels(host).read(),
     serving: () => host.phase === "started",
   });
   host.use(live.middleware);

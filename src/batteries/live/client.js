@@ -234,6 +234,7 @@ function show(request, row) {
     h("dl", {}, ...list),
     error ? h("p", { class: "error" }, `${error.name}: ${error.message}`) : null,
     error?.stack ? h("pre", {}, error.stack) : null,
+    ...(error?.causes ?? []).map((cause) => h("p", { class: "cause" }, `caused by ${cause.name}: ${cause.message}`)),
   );
   queueMicrotask(() => row.after(h("tr", { class: "detail" }, cell)));
 }
@@ -308,8 +309,12 @@ function renderRoutes(routes) {
       h("span", { class: "tags" }, ...tags),
     );
   });
-  $("routes").replaceChildren(...items);
-  $("route-count").textContent = String(routes.length);
+  const own = routes.filter((route) => !route.internal).length;
+  $("routes").replaceChildren(...items.slice(0, own));
+  $("internal-routes").replaceChildren(...items.slice(own));
+  $("route-count").textContent = String(own);
+  $("own-count").textContent = String(routes.length - own);
+  $("own-routes").hidden = own === routes.length;
 }
 
 function renderHits(perRoute) {
@@ -337,6 +342,35 @@ function renderHealth(report) {
     ),
   );
   return $("checks").replaceChildren(...items);
+}
+
+// Panels of features.
+
+function tableOf({ title, columns, rows, empty }) {
+  if (rows.length === 0) return [h("h3", {}, title), h("p", { class: "empty" }, empty)];
+  const kind = (value) => ({ class: typeof value === "number" ? "number" : null });
+  const head = h("tr", {}, ...columns.map((column, i) => h("th", kind(rows[0][i]), column)));
+  const body = rows.map((row) => h("tr", {}, ...row.map((value) => h("td", kind(value), shown(value)))));
+  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+  return [h("h3", {}, title), h("div", { class: "scroll" }, table)];
+}
+
+const shown = (value) => (value === null ? "–" : String(value));
+
+function renderPanels(panels) {
+  const sections = panels.map(({ title, facts: known = [], tables = [], link }) => {
+    const terms = known.map(({ label, value, tone }) =>
+      h("div", {}, h("dt", {}, label), h("dd", { class: tone ?? null }, shown(value))),
+    );
+    return h(
+      "section",
+      { class: "panel" },
+      h("div", { class: "bar" }, h("h2", {}, title), link ? h("a", { href: link.href }, link.label) : null),
+      terms.length > 0 ? h("dl", { class: "terms" }, ...terms) : null,
+      ...tables.flatMap(tableOf),
+    );
+  });
+  $("panels").replaceChildren(...sections);
 }
 
 // The events.
@@ -367,6 +401,7 @@ const handlers = {
     renderRoutes(data.routes);
     renderHits(data.perRoute);
     renderHealth(data.health);
+    renderPanels(data.panels);
     renderRequests();
     drawAll();
   },
@@ -379,6 +414,7 @@ const handlers = {
     drawAll();
   },
   health: renderHealth,
+  panels: renderPanels,
 };
 
 const source = new EventSource(`${location.pathname.replace(/\/$/, "")}/events`);

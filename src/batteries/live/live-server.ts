@@ -2,6 +2,7 @@ import type { Request } from "../../http/request.js";
 import type { SseEvent } from "../../http/sse.js";
 import type { Middleware, RouteInfo } from "../../pipeline/middleware.js";
 import type { HealthReport } from "../health/report.js";
+import type { LivePanel } from "./panels.js";
 import { Pulse } from "./pulse.js";
 import { LiveRequestLog } from "./request-log.js";
 import type { ListedRoute } from "./route-list.js";
@@ -12,6 +13,7 @@ export interface LiveServerOptions {
   readonly routes: () => readonly ListedRoute[];
   /** null if there are no health checks. */
   readonly health: () => Promise<HealthReport> | null;
+  readonly panels: () => Promise<readonly LivePanel[]>;
   /** True while the application serves and has not begun to drain. */
   readonly serving: () => boolean;
 }
@@ -78,7 +80,9 @@ export class LiveServer {
     let seen = this.#log.last;
     let beats = this.#pulse.count;
     let healthAt = Date.now();
-    yield { event: "hello", data: await this.#everything() };
+    const first = await this.#everything();
+    let panels = JSON.stringify(first["panels"]);
+    yield { event: "hello", data: first };
     while (this.#options.serving() && !signal.aborted) {
       await sleep(interval, signal);
       if (this.#log.last > seen) {
@@ -89,6 +93,12 @@ export class LiveServer {
       if (this.#pulse.count > beats) {
         beats = this.#pulse.count;
         yield { event: "beat", data: { beat: this.#pulse.beats.at(-1), perRoute: [...this.#perRoute] } };
+        const now = await this.#options.panels();
+        const text = JSON.stringify(now);
+        if (text !== panels) {
+          panels = text;
+          yield { event: "panels", data: now };
+        }
       }
       if (Date.now() - healthAt >= healthEvery) {
         healthAt = Date.now();
@@ -107,6 +117,7 @@ export class LiveServer {
       requests: this.#log.since(0),
       perRoute: [...this.#perRoute],
       health: await this.#options.health(),
+      panels: await this.#options.panels(),
     };
   }
 }

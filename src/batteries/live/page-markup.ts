@@ -44,6 +44,7 @@ ${card("loop", "Event loop", "longest delay", ["delay"])}
 <p id="no-requests" class="empty">No requests yet. They appear here as they are answered.</p>
 </div>
 </section>
+<div id="panels"></div>
 <div class="side">
 <section class="panel" id="health-panel">
 <div class="bar"><h2>Health</h2><span id="health-status" class="badge" hidden></span></div>
@@ -53,6 +54,7 @@ ${card("loop", "Event loop", "longest delay", ["delay"])}
 <section class="panel" id="routes-panel">
 <div class="bar"><h2>Routes <span id="route-count" class="count"></span></h2></div>
 <ul id="routes"></ul>
+<details id="own-routes" hidden><summary>Routes of the framework <span id="own-count" class="count"></span></summary><ul id="internal-routes"></ul></details>
 </section>
 </div>
 </main>

@@ -94,12 +94,14 @@ figure .top { position: absolute; top: -0.85rem; right: 1.1rem; font-size: 0.687
 #search { background: var(--ground); border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.22rem 0.7rem; font-size: 0.8125rem; width: 14rem; }
 #search::placeholder { color: var(--soft); opacity: 1; }
 .scroll { overflow-x: auto; }
+#requests .scroll { max-height: 44rem; }
+#requests thead th { position: sticky; top: 0; background: var(--card); z-index: 1; }
 table { width: 100%; border-collapse: collapse; font-size: 0.8125rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; color: var(--soft); font-size: 0.75rem; padding: 0.5rem 0.6rem; }
 td { padding: 0.36rem 0.6rem; border-top: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 1.1rem; }
 th:last-child, td:last-child { padding-right: 1.1rem; }
-.number { text-align: right; }
+th.number, .number { text-align: right; }
 tbody tr.request { cursor: pointer; }
 tbody tr.request:hover > td { background: var(--hover); }
 .time, .size { color: var(--soft); }
@@ -120,26 +122,41 @@ td.path button { font: 0.8125rem/1.5 var(--mono); background: none; border: 0; c
 .detail dt { color: var(--soft); }
 .detail dd { font-family: var(--mono); overflow-wrap: anywhere; }
 .detail .error { color: var(--red); font-weight: 600; margin-top: 0.6rem; overflow-wrap: anywhere; }
+.detail .cause { color: var(--red); margin-top: 0.35rem; overflow-wrap: anywhere; }
 .detail pre { font: 0.75rem/1.6 var(--mono); color: var(--soft); margin-top: 0.35rem; overflow-x: auto; }
 .missed > td { color: var(--soft); font-style: italic; }
 .empty { color: var(--soft); font-size: 0.8125rem; padding: 1rem 1.1rem 1.1rem; }
 code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem; padding: 0.1rem 0.3rem; overflow-wrap: anywhere; }
 
-.side { display: grid; gap: 1rem; }
+#panels { grid-column: 1; grid-row: 3; display: grid; gap: 1rem; }
+#panels:empty { display: none; }
+#panels a { color: var(--accent); font-size: 0.8125rem; }
+#panels h3 { font-size: 0.8125rem; font-weight: 550; color: var(--soft); padding: 0.75rem 1.1rem 0.1rem; }
+#panels h3 + .empty { padding-top: 0.2rem; }
+#panels td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; }
+.terms { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; padding: 0.75rem 1.1rem; }
+.terms dt { color: var(--soft); font-size: 0.75rem; }
+.terms dd { font-size: 1.05rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.terms .good { color: var(--green); } .terms .warning { color: var(--amber); } .terms .bad { color: var(--red); }
+#requests { grid-column: 1; grid-row: 2; }
+.side { grid-column: 2; grid-row: 2 / span 2; display: grid; gap: 1rem; }
+#own-routes { border-top: 1px solid var(--line); }
+#own-routes summary { padding: 0.6rem 1.1rem; font-size: 0.8125rem; color: var(--soft); cursor: pointer; }
+#own-routes li { border-top: 1px solid var(--line); }
 .side li + li { border-top: 1px solid var(--line); }
 .side li { padding: 0.5rem 1.1rem; font-size: 0.8125rem; }
 #checks li { display: grid; grid-template-columns: 1fr auto auto; gap: 0 0.75rem; align-items: center; }
 #checks .ms { color: var(--soft); font-variant-numeric: tabular-nums; }
 #checks .message { grid-column: 1 / -1; color: var(--soft); overflow-wrap: anywhere; }
 #routes { max-height: 36rem; overflow-y: auto; }
-#routes li { display: grid; grid-template-columns: 3.6rem minmax(0, 1fr) auto; gap: 0 0.5rem; align-items: baseline; }
-#routes .path { font: 0.8125rem/1.5 var(--mono); overflow-wrap: anywhere; }
-#routes .path em { font-style: normal; color: var(--accent); }
-#routes .deprecated .path { text-decoration: line-through; }
-#routes .internal .path, #routes .internal .method { color: var(--soft); }
-#routes .about { grid-column: 2 / -1; color: var(--soft); font-size: 0.75rem; }
-#routes .tags { grid-column: 2 / -1; display: flex; flex-wrap: wrap; gap: 0.3rem; margin-top: 0.15rem; }
-#routes .tags:empty { display: none; }
+#routes-panel li { display: grid; grid-template-columns: 3.6rem minmax(0, 1fr) auto; gap: 0 0.5rem; align-items: baseline; }
+#routes-panel .path { font: 0.8125rem/1.5 var(--mono); overflow-wrap: anywhere; }
+#routes-panel .path em { font-style: normal; color: var(--accent); }
+#routes-panel .deprecated .path { text-decoration: line-through; }
+#routes-panel .internal .path, #routes-panel .internal .method { color: var(--soft); }
+#routes-panel .about { grid-column: 2 / -1; color: var(--soft); font-size: 0.75rem; }
+#routes-panel .tags { grid-column: 2 / -1; display: flex; flex-wrap: wrap; gap: 0.3rem; margin-top: 0.15rem; }
+#routes-panel .tags:empty { display: none; }
 .tag { font-size: 0.6875rem; line-height: 1.5; border-radius: 0.3rem; padding: 0 0.4rem; background: var(--hover); color: var(--soft); }
 .tag svg { width: 0.5rem; height: 0.6rem; fill: currentColor; fill-rule: evenodd; margin-right: 0.25rem; }
 .guard { background: var(--accent-soft); color: var(--accent); }
@@ -150,17 +167,22 @@ code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem
   main { grid-template-columns: minmax(0, 1fr); }
   #charts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   #routes { max-height: none; }
+  #requests, #panels, .side { grid-column: 1; grid-row: auto; }
 }
 @media (max-width: 40rem) {
   body { padding: 0 0.75rem 1.5rem; }
-  #charts { grid-template-columns: minmax(0, 1fr); }
-  figure { height: 3.75rem; }
+  #charts { gap: 0.6rem; }
+  .card h2, .value, .legend { padding-left: 0.75rem; padding-right: 0.75rem; }
+  .value b { font-size: 1.35rem; }
+  .value span { display: block; font-size: 0.75rem; }
+  .legend { gap: 0.1rem 0.6rem; font-size: 0.6875rem; }
+  figure { height: 3rem; }
   #facts { order: 9; flex-basis: 100%; }
   header { gap: 0.5rem 0.9rem; }
   #state { margin-left: auto; }
   #search { width: 100%; }
   th:first-child, td:first-child { padding-left: 0.9rem; }
-  .size, th:last-child, .time, th:first-child { display: none; }
+  .size, .time, #requests th:last-child, #requests th:first-child { display: none; }
   .duration { min-width: 5rem; padding-right: 0.9rem; }
 }
 `;

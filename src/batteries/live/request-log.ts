@@ -1,4 +1,4 @@
-import { describeError, isInstance } from "../../errors/describe.js";
+import { causesOf, describeError, isInstance } from "../../errors/describe.js";
 import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
@@ -19,7 +19,15 @@ export interface LiveRequest {
   /** Bytes of the body; null for a stream. */
   readonly size: number | null;
   readonly id: string | null;
-  readonly error?: { readonly name: string; readonly message: string; readonly stack: string | null };
+  readonly error?: LiveError;
+}
+
+export interface LiveError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | null;
+  /** The causes, from the nearest on. */
+  readonly causes: readonly { readonly name: string; readonly message: string }[];
 }
 
 const maxPath = 300;
@@ -27,6 +35,7 @@ const maxId = 100;
 const maxMessage = 1000;
 const maxStackLines = 12;
 const maxStack = 4000;
+const maxCauses = 4;
 
 /** The last requests; the oldest make room for new ones. */
 export class LiveRequestLog {
@@ -85,7 +94,7 @@ function sizeOf({ body }: Response): number | null {
   return body instanceof Uint8Array ? body.length : null;
 }
 
-function errorOf(error: unknown): NonNullable<LiveRequest["error"]> {
+function errorOf(error: unknown): LiveError {
   const { name, message, stack } = describeError(error);
   // An error that is a response needs no stack.
   const expected = isInstance(error, HttpError) && error.status < 500;
@@ -94,6 +103,10 @@ function errorOf(error: unknown): NonNullable<LiveRequest["error"]> {
     name,
     message: cut(hideUrlPasswords(message), maxMessage),
     stack: expected || !lines ? null : cut(hideUrlPasswords(lines.slice(0, maxStackLines).join("\n")), maxStack),
+    causes: causesOf(error, maxCauses).map((cause) => {
+      const { name, message } = describeError(cause);
+      return { name, message: cut(hideUrlPasswords(message), maxMessage) };
+    }),
   };
 }
 

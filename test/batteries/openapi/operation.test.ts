@@ -3,6 +3,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Any, documentOf, operationOf } from "./document-of.js";
 
+/** An integer beyond this range is refused. */
+const safeInteger = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
 describe("an operation", () => {
   it("An operation has the options of its route and its blueprints", async () => {
     const { paths, tags } = await documentOf(
@@ -103,7 +106,7 @@ describe("WebSocket routes", () => {
         summary: "Talk",
         parameters: [
           { name: "name", in: "path", required: true, schema: { type: "string" } },
-          { name: "since", in: "query", required: false, schema: { type: "integer" } },
+          { name: "since", in: "query", required: false, schema: safeInteger },
         ],
       },
     });

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { LivePanels } from "../../../src/batteries/live/panels.js";
+
+describe("panels of the live page", () => {
+  it("A panel that fails or never ends says so, and the others are shown", async () => {
+    const panels = new LivePanels();
+    panels.add("works", () => ({ title: "Works", facts: [{ label: "Count", value: 1 }] }));
+    panels.add("throws", () => {
+      throw new Error("no such table");
+    });
+    panels.add("hangs", () => new Promise(() => {}));
+    const [works, throws, hangs] = await panels.read();
+    expect(works).toMatchObject({ title: "Works", facts: [{ label: "Count", value: 1 }] });
+    expect(throws).toEqual({
+      title: "throws",
+      facts: [{ label: "Not available", value: "no such table", tone: "bad" }],
+    });
+    expect(hangs!.facts![0]!.value).toBe("no response within a second");
+  });
+
+  it("A panel sends at most fifty rows, and long texts are cut", async () => {
+    const panels = new LivePanels();
+    const rows = Array.from({ length: 1000 }, (_, i) => [i, "x".repeat(10_000)]);
+    panels.add("large", () => ({
+      title: "Large",
+      tables: [{ title: "All", columns: ["n", "text"], rows, empty: "" }],
+    }));
+    const [large] = await panels.read();
+    expect(large!.tables![0]!.rows).toHaveLength(50);
+    expect(large!.tables![0]!.rows[0]![1]).toHaveLength(501);
+  });
+
+  it("Pages that ask at the same time share one reading", async () => {
+    const panels = new LivePanels();
+    let readings = 0;
+    panels.add("counted", async () => ({ title: `Reading ${++readings}` }));
+    await Promise.all([panels.read(), panels.read(), panels.read()]);
+    expect(readings).toBe(1);
+    await panels.read();
+    expect(readings).toBe(2);
+  });
+
+  it("A later panel of the same name takes the place of the earlier one", async () => {
+    const panels = new LivePanels();
+    panels.add("a", () => ({ title: "First" }));
+    panels.add("a", () => ({ title: "Second" }));
+    expect((await panels.read()).map((panel) => panel.title)).toEqual(["Second"]);
+  });
+});
