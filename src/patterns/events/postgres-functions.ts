@@ -102,10 +102,12 @@ end $$;
  * insert with a check of the version, against 1.7 times. No row is the result where the stream has another version.
  */
 export function appendOneText(schema: string): string {
-  return `with l as materialized (select ${lockText(schema)})
+  // Materialized: the planner would otherwise copy the search for the last event into each use of its version.
+  return `with l as materialized (select ${lockText(schema)}),
+h as materialized (select ${headOf(schema, "$1")} as version)
 insert into "${schema}".events (position, stream, version, category, id, type, schema_version, data, metadata)
 select nextval('"${schema}".events_position'), $1, h.version + 1, $2, $4, $5, $6, $7::text::jsonb, $8::text::jsonb
-from l, (select ${headOf(schema, "$1")} as version) h
+from l, h
 where ${fits("$3::bigint", "h.version")}
 on conflict (stream, version) do nothing returning version, position`;
 }
