@@ -186,7 +186,8 @@ async function duel(name, sides, count, run) {
 
 /** Microseconds of CPU that the backends of this database have used. */
 async function backendCpu() {
-  const text = "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'";
+  const text =
+    "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'";
   let sum = 0;
   for (const { pid } of await db.fetch(text)) {
     sum += Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]);

@@ -5,6 +5,8 @@ import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 import { EventStore } from "./event-store.js";
+import type { PersonalData } from "./personal-data.js";
+import type { EventStorage } from "./storage.js";
 
 export interface EventSourcingFeature {
   /** Stores events, in PostgreSQL or in memory: `app.eventStore`, and `request.eventStore` in handlers. */
@@ -55,7 +57,8 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
       db === null
         ? new (await import("./memory-storage.js")).MemoryStorage()
         : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
-    const opened = new OpenedStore(storage, config, store.upcasters, host.logger);
+    const personal = config.personalKeys.length === 0 ? null : await personalData(host, config, store, storage, db);
+    const opened = new OpenedStore(storage, config, store.upcasters, host.logger, personal);
     await store.attach(opened, new EventWorkers(storage, db, config, store.upcasters, host.logger));
   },
   async close(host) {
@@ -73,6 +76,23 @@ export function eventStoreOf(host: Host, needs: string): EventStore {
 /** The event store of an application that has enabled it; else null. */
 export function enabledEventStore(host: Host): EventStore | null {
   return stateOf(host).config === null ? null : eventStoreOf(host, "app.eventStore");
+}
+
+async function personalData(
+  host: Host,
+  config: EventSourcingConfig,
+  store: EventStore,
+  storage: EventStorage,
+  db: Database | null,
+): Promise<PersonalData> {
+  const [{ PersonalData }, { SubjectKeys }, { MemoryKeys, PostgresKeys }] = await Promise.all([
+    import("./personal-data.js"),
+    import("./subject-keys.js"),
+    import("./key-storages.js"),
+  ]);
+  const keys = db === null ? new MemoryKeys(storage) : new PostgresKeys(db, config.schema, host.logger);
+  const subjectKeys = new SubjectKeys(keys, config.personalKeys, config.keyCacheMs, host.logger);
+  return new PersonalData(store.personalFields, subjectKeys);
 }
 
 /** Null for memory. */

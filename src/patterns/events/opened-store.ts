@@ -1,17 +1,25 @@
 import type { Logger } from "../../internal/logger.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { expectedNumber, readEvents } from "./append-input.js";
 import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
-import { ConcurrencyError, EventIdError } from "./errors.js";
+import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
 import type { EventMap, NewEvent } from "./event.js";
 import { checkName } from "./names.js";
-import type { AppendOptions, AppendResult } from "./options.js";
+import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
+import type { PersonalFields } from "./personal.js";
+import type { PersonalData } from "./personal-data.js";
 import { AggregateWork, DeciderWork, type RepositorySource } from "./repository-work.js";
 import { Snapshots } from "./snapshots.js";
 import type { EventStorage } from "./storage.js";
+import type { SubjectKeys } from "./subject-keys.js";
 import type { Upcasters } from "./upcasters.js";
+
+/** Streams that a policy looks for at a time. */
+const archiveAtOnce = 100;
 
 /** The parts of the event store that need a storage. They are loaded at the start of applications that have enabled it. */
 export class OpenedStore implements RepositorySource {
@@ -20,7 +28,11 @@ export class OpenedStore implements RepositorySource {
     readonly config: EventSourcingConfig,
     readonly upcasters: Upcasters,
     readonly logger: Logger,
-  ) {}
+    /** Null where no secrets for personal data were given. */
+    readonly personal: PersonalData | null = null,
+  ) {
+    if (personal !== null) upcasters.opener = (events) => personal.open(events);
+  }
 
   async append(
     stream: string,
@@ -28,15 +40,88 @@ export class OpenedStore implements RepositorySource {
     { expectedVersion = "any", metadata, tx }: AppendOptions,
   ): Promise<AppendResult> {
     checkName("a stream", stream);
-    const ready = readEvents(events, metadata, this.upcasters);
+    const ready = readEvents(
+      this.personal === null ? events : await this.personal.seal(stream, events),
+      metadata,
+      this.upcasters,
+    );
     const expected = expectedNumber(expectedVersion);
     const { outcome, version, position } = await this.storage.append(stream, expected, ready, tx);
     if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
+    if (outcome === "archived") throw new StreamArchivedError(stream);
     if (outcome === "mixed") {
       throw new EventIdError("some of the ids are in the store already, in another stream or with other events");
     }
     noteAppend(position);
     return { version, position, known: outcome === "known" };
+  }
+
+  async open(declared: PersonalFields): Promise<void> {
+    if (!declared.empty && this.personal === null) {
+      throw new ValueError("personal fields need option 'personalKeys' of enableEventSourcing()");
+    }
+    await this.storage.open();
+    await this.personal?.keys.open();
+  }
+
+  /** Moves a stream to the archive. */
+  async archive(stream: string): Promise<number> {
+    checkName("a stream", stream);
+    return this.storage.archive(stream);
+  }
+
+  async restore(stream: string): Promise<number> {
+    checkName("a stream", stream);
+    return this.storage.restore(stream);
+  }
+
+  async truncateBefore(stream: string, version: number, { archive = true }: TruncateOptions): Promise<number> {
+    checkName("a stream", stream);
+    if (!Number.isSafeInteger(version) || version < 1) {
+      throw new ValueError(`truncateBefore takes a version of at least 1, not ${show(version)}`);
+    }
+    const snapshot = await this.storage.loadSnapshot(stream);
+    if (snapshot === null || snapshot.version < version) {
+      throw new ValueError(
+        `events before version ${version} are needed: the snapshot of the stream is of version ${snapshot?.version ?? 0}`,
+      );
+    }
+    return this.storage.truncate(stream, version, archive);
+  }
+
+  /** Archives the streams that the policies name; returns their number. */
+  async applyArchivePolicies(signal?: AbortSignal): Promise<number> {
+    let total = 0;
+    for (const policy of this.config.archive) {
+      for (let found: string[] | null = null; found === null || found.length === archiveAtOnce; ) {
+        found = await this.storage.finished(policy, archiveAtOnce);
+        for (const stream of found) {
+          if (signal?.aborted) return total;
+          await this.storage.archive(stream);
+          total++;
+        }
+      }
+    }
+    return total;
+  }
+
+  async forget(subject: string): Promise<ForgetResult> {
+    checkName("a subject", subject);
+    return { streams: await this.#keys.forget(subject) };
+  }
+
+  rotatePersonalKeys(): Promise<number> {
+    return this.#keys.rotate();
+  }
+
+  async close(): Promise<void> {
+    await this.personal?.keys.close();
+    await this.storage.close();
+  }
+
+  get #keys(): SubjectKeys {
+    if (this.personal === null) throw new Error("personal data need option 'personalKeys' of enableEventSourcing()");
+    return this.personal.keys;
   }
 
   aggregates<A extends AnyAggregate>(type: AggregateClass<A>, category: string): AggregateWork<A> {

@@ -3,33 +3,23 @@ import { UniqueViolation } from "../../engines/db/errors.js";
 import type { Logger } from "../../internal/logger.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { installTables } from "../storage/tables.js";
-import { categoryOf, type EventMetadata } from "./event.js";
+import { categoryOf } from "./event.js";
+import { PostgresArchive } from "./postgres-archive.js";
 import { appendManyText, appendOneText } from "./postgres-functions.js";
+import { PostgresReads } from "./postgres-reads.js";
 import { eventTables } from "./postgres-tables.js";
 import type {
   AppendOutcome,
   Claim,
   EventStorage,
   EventToStore,
+  FinishedStreams,
   ReadFilter,
+  ReplayedEvent,
   StoredEvent,
   StoredSnapshot,
+  StreamRange,
 } from "./storage.js";
-
-interface EventRow {
-  readonly position: number;
-  readonly stream: string;
-  readonly version: number;
-  readonly category: string;
-  readonly id: string;
-  readonly type: string;
-  readonly schema_version: number;
-  readonly data: unknown;
-  readonly metadata: EventMetadata;
-  readonly recorded_at: Date;
-}
-
-const columns = "position, stream, version, category, id, type, schema_version, data, metadata, recorded_at";
 
 /** Events in PostgreSQL or PGlite. Every call takes part in the transaction around it, or in the one it is given. */
 export class PostgresStorage implements EventStorage {
@@ -38,6 +28,8 @@ export class PostgresStorage implements EventStorage {
   readonly #doorbell: Doorbell;
   readonly #appendOne: string;
   readonly #appendMany: string;
+  readonly #reads: PostgresReads;
+  readonly #archive: PostgresArchive;
 
   constructor(db: Database, schema: string, logger: Logger) {
     this.#db = db;
@@ -45,6 +37,8 @@ export class PostgresStorage implements EventStorage {
     this.#doorbell = new Doorbell(db, `${schema}_events`, logger);
     this.#appendOne = appendOneText(schema);
     this.#appendMany = appendManyText(schema);
+    this.#reads = new PostgresReads(schema);
+    this.#archive = new PostgresArchive(db, schema);
   }
 
   async open(): Promise<void> {
@@ -99,37 +93,32 @@ export class PostgresStorage implements EventStorage {
     }
   }
 
-  async readStream(
-    stream: string,
-    from: number,
-    backwards: boolean,
-    limit: number,
-    within: Queries = this.#db.current,
-  ): Promise<StoredEvent[]> {
-    const rows = await within.fetch<EventRow>(
-      `select ${columns} from ${this.#table("events")} where stream = $1 and version ${backwards ? "<=" : ">="} $2
-       order by version ${backwards ? "desc" : "asc"} limit $3`,
-      [stream, from, limit],
-    );
-    return rows.map(eventOf);
+  readStream(stream: string, range: StreamRange, within: Queries = this.#db.current): Promise<StoredEvent[]> {
+    return this.#reads.stream(stream, range, within);
   }
 
-  async readAll(
-    { categories, types }: ReadFilter,
-    from: number,
-    upTo: number,
-    backwards: boolean,
-    limit: number,
-  ): Promise<StoredEvent[]> {
-    const rows = await this.#db.current.fetch<EventRow>(
-      `select ${columns} from ${this.#table("events")}
-       where position > $1 and position <= $2${categories ? " and category = any ($4)" : ""}${
-         types ? ` and type = any ($${categories ? 5 : 4})` : ""
-       }
-       order by position ${backwards ? "desc" : "asc"} limit $3`,
-      [from, upTo, limit, ...(categories ? [categories] : []), ...(types ? [types] : [])],
-    );
-    return rows.map(eventOf);
+  replay(stream: string, range: StreamRange, within: Queries = this.#db.current): Promise<ReplayedEvent[]> {
+    return this.#reads.replay(stream, range, within);
+  }
+
+  readAll(filter: ReadFilter, from: number, upTo: number, backwards: boolean, limit: number): Promise<StoredEvent[]> {
+    return this.#reads.all(filter, { from, upTo, backwards, limit }, this.#db.current);
+  }
+
+  archive(stream: string): Promise<number> {
+    return this.#archive.archive(stream);
+  }
+
+  restore(stream: string): Promise<number> {
+    return this.#archive.restore(stream);
+  }
+
+  truncate(stream: string, before: number, keep: boolean): Promise<number> {
+    return this.#archive.truncate(stream, before, keep);
+  }
+
+  finished(policy: FinishedStreams, limit: number): Promise<string[]> {
+    return this.#archive.finished(policy, limit);
   }
 
   async streamVersion(stream: string): Promise<number> {
@@ -152,15 +141,22 @@ export class PostgresStorage implements EventStorage {
   }
 
   async saveSnapshot(stream: string, { version, eventId, schema, state, checksum }: StoredSnapshot): Promise<void> {
+    // A worker may still have the data of a person in memory who was forgotten meanwhile.
     // Of two writers the one with fewer events must not win. One that replaces an unusable snapshot has another checksum.
     await this.#db.execute(
       `insert into ${this.#table("snapshots")} as s (stream, version, event_id, schema, state, checksum)
-       values ($1, $2, $3, $4, $5, $6)
+       select $1, $2, $3, $4, $5, $6
+       where not exists (select from ${this.#table("personal_streams")} p
+         where p.stream = $1 and p.forgotten_at > clock_timestamp() - interval '1 hour')
        on conflict (stream) do update set version = excluded.version, event_id = excluded.event_id,
          schema = excluded.schema, state = excluded.state, checksum = excluded.checksum, taken_at = clock_timestamp()
        where s.version < excluded.version or s.schema <> excluded.schema or s.event_id <> excluded.event_id`,
       [stream, version, eventId, schema, state, checksum],
     );
+  }
+
+  async deleteSnapshots(streams: readonly string[]): Promise<void> {
+    await this.#db.current.execute(`delete from ${this.#table("snapshots")} where stream = any ($1)`, [streams]);
   }
 
   afterCommit(run: () => void, within: Queries = this.#db.current): void {
@@ -213,8 +209,4 @@ export class PostgresStorage implements EventStorage {
   #table(name: string): string {
     return `"${this.#schema}".${name}`;
   }
-}
-
-function eventOf({ schema_version, recorded_at, ...event }: EventRow): StoredEvent {
-  return { ...event, schemaVersion: schema_version, recordedAt: recorded_at };
 }

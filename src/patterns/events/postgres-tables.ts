@@ -51,6 +51,22 @@ create table "${schema}".snapshots (
   taken_at timestamptz not null default clock_timestamp()
 );
 
+create table "${schema}".personal_keys (
+  id text primary key,
+  subject text not null unique,
+  master text not null,
+  wrapped text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+
+create table "${schema}".personal_streams (
+  subject text not null,
+  stream text not null,
+  forgotten_at timestamptz,
+  primary key (subject, stream)
+);
+create index on "${schema}".personal_streams (stream) where forgotten_at is not null;
+
 create table "${schema}".subscriptions (
   name text primary key,
   position bigint not null,
@@ -63,7 +79,9 @@ create table "${schema}".subscriptions (
 create table "${schema}".projections (
   name text primary key,
   live text not null,
+  live_shards int not null default 1,
   build text,
+  build_shards int not null default 1,
   swapped_at timestamptz not null default clock_timestamp()
 );
 ${eventFunctions(schema)}`,

@@ -18,6 +18,9 @@ export interface StoredEvent {
   readonly recordedAt: Date;
 }
 
+/** The part of an event that changes the state of an aggregate. */
+export type ReplayedEvent = Pick<StoredEvent, "version" | "position" | "type" | "schemaVersion" | "data">;
+
 export interface EventToStore {
   readonly id: string;
   readonly type: string;
@@ -42,6 +45,33 @@ export interface AppendOutcome {
 export interface ReadFilter {
   readonly categories?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
+  /** True for archived events too. */
+  readonly archived?: boolean | undefined;
+  /** One of several equal parts of all streams. */
+  readonly shard?: Shard | undefined;
+}
+
+/** The streams whose name has a hash with this remainder. */
+export interface Shard {
+  readonly number: number;
+  readonly of: number;
+}
+
+/** The part of a stream to read. */
+export interface StreamRange {
+  readonly from: number;
+  readonly limit: number;
+  readonly backwards?: boolean | undefined;
+  /** True for archived events too. */
+  readonly archived?: boolean | undefined;
+}
+
+/** Streams that a policy archives: those whose last event is old enough. */
+export interface FinishedStreams {
+  readonly category: string;
+  readonly afterDays: number;
+  /** The types of the last event. */
+  readonly closedBy?: readonly string[] | undefined;
 }
 
 export interface StoredSnapshot {
@@ -68,16 +98,28 @@ export interface EventStorage {
     within?: Queries,
   ): Promise<AppendOutcome>;
   /** Events of a stream from a version on, in either direction. */
-  readStream(stream: string, from: number, backwards: boolean, limit: number, within?: Queries): Promise<StoredEvent[]>;
+  readStream(stream: string, range: StreamRange, within?: Queries): Promise<StoredEvent[]>;
+  /** The same events, for aggregates. */
+  replay(stream: string, range: StreamRange, within?: Queries): Promise<ReplayedEvent[]>;
   /** Events of all streams after (or, backwards, before) a position, not beyond the high-water mark. */
   readAll(filter: ReadFilter, from: number, upTo: number, backwards: boolean, limit: number): Promise<StoredEvent[]>;
   streamVersion(stream: string): Promise<number>;
+
+  /** Moves all events of a stream to the archive and closes it; returns the number of events. */
+  archive(stream: string): Promise<number>;
+  /** Moves the events of a stream back and opens it. */
+  restore(stream: string): Promise<number>;
+  /** Moves the events of a stream before a version to the archive, or deletes them for good. */
+  truncate(stream: string, before: number, keep: boolean): Promise<number>;
+  /** Streams that a policy archives, up to a limit. */
+  finished(policy: FinishedStreams, limit: number): Promise<string[]>;
   /** The position up to which no event can appear any more. */
   highWaterMark(): Promise<number>;
 
   /** The snapshot of a stream whose last event is in the stream; null without one. */
   loadSnapshot(stream: string, within?: Queries): Promise<StoredSnapshot | null>;
   saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void>;
+  deleteSnapshots(streams: readonly string[]): Promise<void>;
 
   /** Claims a subscription unless another owner has it; null then. A new one begins at `start`. */
   claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null>;

@@ -127,7 +127,7 @@ export class SubscriptionRunner {
       const last = found.length < limit;
       const upTo = last ? mark : found.at(-1)!.position;
       try {
-        const events = found.map((event) => this.upcasters.apply(event));
+        const events = await this.upcasters.read(found);
         const reached = await this.process({ events, upTo, token, last, signal });
         if (reached === "end") return this.#stop.abort();
         position = reached;
