@@ -58,8 +58,13 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
         ? new (await import("./memory-storage.js")).MemoryStorage()
         : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
     const personal = config.personalKeys.length === 0 ? null : await personalData(host, config, store, storage, db);
-    const opened = new OpenedStore(storage, config, store.upcasters, host.logger, personal);
-    await store.attach(opened, new EventWorkers(storage, db, config, store.upcasters, host.logger));
+    const workers = new EventWorkers(storage, db, config, store.upcasters, host.logger);
+    const inline = db && {
+      db,
+      projectionsFor: (category: string, types: readonly string[]) => workers.inlineFor(category, types),
+    };
+    const opened = new OpenedStore(storage, config, store.upcasters, host.logger, personal, inline);
+    await store.attach(opened, workers);
   },
   async close(host) {
     await stateOf(host).store?.close();

@@ -1,3 +1,4 @@
+import type { Database, Queries, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -7,19 +8,29 @@ import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
 import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
-import type { EventMap, NewEvent } from "./event.js";
+import { categoryOf, type EventMap, type NewEvent, type RecordedEvent } from "./event.js";
 import { checkName } from "./names.js";
 import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
 import type { PersonalFields } from "./personal.js";
 import type { PersonalData } from "./personal-data.js";
 import { AggregateWork, DeciderWork, type RepositorySource } from "./repository-work.js";
 import { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
+import type { AppendOutcome, EventStorage, EventToStore, ExpectedNumber } from "./storage.js";
 import type { SubjectKeys } from "./subject-keys.js";
 import type { Upcasters } from "./upcasters.js";
 
 /** Streams that a policy looks for at a time. */
 const archiveAtOnce = 100;
+
+/** The projections that take part in the transactions of appends. */
+export interface InlineProjections {
+  readonly db: Database;
+  projectionsFor(category: string, types: readonly string[]): readonly InlineProjection[];
+}
+
+interface InlineProjection {
+  holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>>;
+}
 
 /** The parts of the event store that need a storage. They are loaded at the start of applications that have enabled it. */
 export class OpenedStore implements RepositorySource {
@@ -30,6 +41,8 @@ export class OpenedStore implements RepositorySource {
     readonly logger: Logger,
     /** Null where no secrets for personal data were given. */
     readonly personal: PersonalData | null = null,
+    /** Null where events are in memory. */
+    readonly inline: InlineProjections | null = null,
   ) {
     if (personal !== null) upcasters.opener = (events) => personal.open(events);
   }
@@ -46,7 +59,7 @@ export class OpenedStore implements RepositorySource {
       this.upcasters,
     );
     const expected = expectedNumber(expectedVersion);
-    const { outcome, version, position } = await this.storage.append(stream, expected, ready, tx);
+    const { outcome, version, position } = await this.#store(stream, expected, ready, tx);
     if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
     if (outcome === "archived") throw new StreamArchivedError(stream);
     if (outcome === "mixed") {
@@ -54,6 +67,28 @@ export class OpenedStore implements RepositorySource {
     }
     noteAppend(position);
     return { version, position, known: outcome === "known" };
+  }
+
+  /** Stores events, and handles them in the same transaction where projections ask for that. */
+  async #store(
+    stream: string,
+    expected: ExpectedNumber,
+    events: readonly EventToStore[],
+    tx: Queries | undefined,
+  ): Promise<AppendOutcome> {
+    const types = this.inline === null ? [] : events.map(({ type }) => type);
+    const inline = this.inline?.projectionsFor(categoryOf(stream), types) ?? [];
+    if (inline.length === 0) return this.storage.append(stream, expected, events, tx);
+    return (tx ?? this.inline!.db.current).transaction(async (within) => {
+      const handlers = [];
+      for (const projection of inline) handlers.push(await projection.holdInline(within));
+      const outcome = await this.storage.append(stream, expected, events, within);
+      if (outcome.outcome !== "stored") return outcome;
+      const range = { from: outcome.version - events.length + 1, limit: events.length };
+      const recorded = await this.upcasters.read(await this.storage.readStream(stream, range, within));
+      for (const handle of handlers) await handle(recorded);
+      return outcome;
+    });
   }
 
   async open(declared: PersonalFields): Promise<void> {

@@ -23,6 +23,7 @@ export class EventWorkers {
   readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
   readonly #running = new Map<string, { close(): Promise<void> }>();
   readonly #projections = new Map<string, ProjectionManager>();
+  #hasInline = false;
 
   constructor(
     readonly storage: EventStorage,
@@ -39,8 +40,9 @@ export class EventWorkers {
 
   subscribe(settings: SubscriptionSettings): EventSubscription {
     const { name, categories, types, batch, start, skipAfter } = settings;
-    const runner = this.#runner({ name, filter: { categories, types }, start, batch, skipAfter }, (given) =>
-      this.#deliver(settings, given),
+    const runner = this.#runner(
+      { name, filter: { categories, types, archived: true }, start, batch, skipAfter },
+      (given) => this.#deliver(settings, given),
     );
     return this.#keep(name, runner);
   }
@@ -55,16 +57,24 @@ export class EventWorkers {
       pollMs: this.config.pollMs,
       leaseMs: this.config.leaseMs,
       storage: this.storage,
+      upcasters: this.upcasters,
       logger: this.logger,
       runner: (settings, process) => this.#runner(settings, process),
     });
     const subscription = this.#keep(`projection:${projection.name}`, manager);
     this.#projections.set(projection.name, manager);
+    this.#hasInline ||= projection.mode === "inline";
     return subscription;
   }
 
   get projections(): readonly Projection[] {
     return [...this.#projections.values()].map(({ projection }) => projection);
+  }
+
+  /** The projections that handle the events of an append in its transaction. */
+  inlineFor(category: string, types: readonly string[]): readonly ProjectionManager[] {
+    if (!this.#hasInline) return [];
+    return [...this.#projections.values()].filter((manager) => manager.isInlineFor(category, types));
   }
 
   rebuild(name: string): Promise<void> {
