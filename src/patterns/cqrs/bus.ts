@@ -1,9 +1,11 @@
 import type { Request } from "../../http/request.js";
+import { decorating } from "../../internal/decorating.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
-import type { Message } from "./message.js";
+import type { Execution } from "./execution.js";
+import type { Message, MessageContext, MessageHandler } from "./message.js";
 
 /** The options and the handler of a route. */
 export type MessageRoute<Schema, Result> = Schema extends StandardSchema
@@ -12,6 +14,12 @@ export type MessageRoute<Schema, Result> = Schema extends StandardSchema
       handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
     ]
   : [options: object, handler: (request: Request) => Promise<Result>];
+
+/** The handler of a message: it receives what the schema has made of the input. */
+type HandlerOf<Given, Result, Schema> = (
+  input: Schema extends StandardSchema ? SchemaOutput<Schema> : Given,
+  context: MessageContext,
+) => Result | Promise<Result>;
 
 let execution: Promise<typeof import("./execution.js")> | undefined;
 
@@ -25,6 +33,8 @@ export class Bus<Kind extends "command" | "query"> {
   readonly #kind: Kind;
   readonly #services: BusServices;
   readonly #middleware: BusMiddleware[] = [];
+  readonly #handlers = new Map<unknown, MessageHandler>();
+  #execution: Execution | null = null;
 
   /** @internal */
   constructor(kind: Kind, services: BusServices) {
@@ -39,15 +49,54 @@ export class Bus<Kind extends "command" | "query"> {
     return this;
   }
 
+  /**
+   * Registers the handler of a message that was declared without one: `handler(ship, fn)`, or as a decorator of a method,
+   * `@app.commands.handler(ship)`. The method is registered when its class is instantiated.
+   */
+  handler<Given, Result, Schema>(
+    message: Message<Kind, Given, Result, Schema>,
+  ): (
+    handler: HandlerOf<Given, Result, Schema>,
+    context?: ClassMethodDecoratorContext,
+  ) => HandlerOf<Given, Result, Schema> | undefined;
+  handler<Given, Result, Schema>(
+    message: Message<Kind, Given, Result, Schema>,
+    handler: HandlerOf<Given, Result, Schema>,
+  ): this;
+  handler(message: Message<Kind, never, never>, handler?: MessageHandler): unknown {
+    this.#check(message);
+    const add = (given: MessageHandler): void => {
+      if (typeof given !== "function") throw new ValueError(`handler() takes a function, not ${show(given)}`);
+      if (message.handler !== undefined || this.#handlers.has(message)) {
+        throw new ValueError(`the ${this.#kind} ${show(message.name)} has a handler already`);
+      }
+      this.#handlers.set(message, given);
+    };
+    if (handler === undefined) return decorating<MessageHandler>(add);
+    add(handler);
+    return this;
+  }
+
   /** Runs a command or a query. */
-  async execute<Given, Result>(
+  execute<Given, Result>(
     message: Message<Kind, Given, Result>,
     given: Given,
     options: ExecuteOptions = {},
   ): Promise<Kind extends "command" ? CommandResult<Result> : QueryResult<Result>> {
-    if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
-    const { Execution } = await loadExecution();
-    return new Execution(this.#kind, this.#services, this.#middleware).execute(message, given, options) as never;
+    try {
+      this.#check(message);
+      const handler = message.handler ?? this.#handlers.get(message);
+      if (handler === undefined) {
+        throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+      }
+      if (this.#execution !== null) return this.#execution.execute(message, handler, given, options) as never;
+      return loadExecution().then(({ Execution }) => {
+        this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
+        return this.#execution.execute(message, handler, given, options) as never;
+      });
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**
@@ -62,6 +111,11 @@ export class Bus<Kind extends "command" | "query"> {
       const { value } = await this.execute(message, given, { signal: request.signal, idempotencyKey });
       return value;
     };
-    return [message.schema === undefined ? {} : { body: message.schema }, handler] as never;
+    const { schema: body, result: response } = message;
+    return [{ ...(body !== undefined && { body }), ...(response !== undefined && { response }) }, handler] as never;
+  }
+
+  #check(message: Message<Kind, never, never> | undefined): void {
+    if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
   }
 }

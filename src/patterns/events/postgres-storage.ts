@@ -127,7 +127,7 @@ export class PostgresStorage implements EventStorage {
   }
 
   async highWaterMark(): Promise<number> {
-    return (await this.#db.fetchval<number>(`select "${this.#schema}".high_water()`))!;
+    return (await this.#db.current.fetchval<number>(`select "${this.#schema}".high_water()`))!;
   }
 
   loadSnapshot(stream: string, within: Queries = this.#db.current): Promise<StoredSnapshot | null> {
