@@ -7,12 +7,17 @@ import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryRe
 import type { Execution } from "./execution.js";
 import type { Message, MessageContext, MessageHandler } from "./message.js";
 
-/** The options and the handler of a route. */
-export type MessageRoute<Schema, Result> = Schema extends StandardSchema
-  ? [
-      options: { readonly body: Schema },
-      handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
-    ]
+/** The options and the handler of a route: a command reads the body, a query the query string. */
+export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Schema extends StandardSchema
+  ? Kind extends "command"
+    ? [
+        options: { readonly body: Schema },
+        handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
+      ]
+    : [
+        options: { readonly query: Schema },
+        handler: (request: Request, given: { readonly query: SchemaOutput<Schema> }) => Promise<Result>,
+      ]
   : [options: object, handler: (request: Request) => Promise<Result>];
 
 /** The handler of a message: it receives what the schema has made of the input. */
@@ -83,36 +88,47 @@ export class Bus<Kind extends "command" | "query"> {
     given: Given,
     options: ExecuteOptions = {},
   ): Promise<Kind extends "command" ? CommandResult<Result> : QueryResult<Result>> {
-    try {
-      this.#check(message);
-      const handler = message.handler ?? this.#handlers.get(message);
-      if (handler === undefined) {
-        throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
-      }
-      if (this.#execution !== null) return this.#execution.execute(message, handler, given, options) as never;
-      return loadExecution().then(({ Execution }) => {
-        this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
-        return this.#execution.execute(message, handler, given, options) as never;
-      });
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    return this.#execute(message, given, options, false) as never;
   }
 
   /**
-   * The options and the handler of a route: `app.post("/orders", ...app.commands.route(placeOrder))`. The body is the input,
-   * the header `Idempotency-Key` the key of a command, and the value the response.
+   * The options and the handler of a route: `app.post("/orders", ...app.commands.route(placeOrder))`. The input is the body
+   * of a command and the query string of a query, the header `Idempotency-Key` the key of a command, the value the response.
    */
-  route<Given, Result, Schema>(message: Message<Kind, Given, Result, Schema>): MessageRoute<Schema, Result> {
-    const handler = async (request: Request, injected?: { readonly body?: unknown }): Promise<unknown> => {
+  route<Given, Result, Schema>(message: Message<Kind, Given, Result, Schema>): MessageRoute<Kind, Schema, Result> {
+    this.#check(message);
+    const { schema, result: response } = message;
+    const part = this.#kind === "command" ? "body" : "query";
+    const handler = async (request: Request, injected?: Readonly<Record<string, unknown>>): Promise<unknown> => {
       const idempotencyKey =
         this.#kind === "command" ? (request.headers.get("idempotency-key") ?? undefined) : undefined;
-      const given = (message.schema === undefined ? undefined : injected?.body) as Given;
-      const { value } = await this.execute(message, given, { signal: request.signal, idempotencyKey });
+      const given = schema === undefined ? undefined : injected?.[part];
+      // The route has checked the input. A schema that changes it must not be applied to its own result.
+      const { value } = await this.#execute(message, given, { signal: request.signal, idempotencyKey }, true);
       return value;
     };
-    const { schema: body, result: response } = message;
-    return [{ ...(body !== undefined && { body }), ...(response !== undefined && { response }) }, handler] as never;
+    return [
+      { ...(schema !== undefined && { [part]: schema }), ...(response !== undefined && { response }) },
+      handler,
+    ] as never;
+  }
+
+  async #execute(
+    message: Message<Kind, never, unknown>,
+    given: unknown,
+    options: ExecuteOptions,
+    checked: boolean,
+  ): Promise<QueryResult<unknown>> {
+    this.#check(message);
+    const handler = message.handler ?? this.#handlers.get(message);
+    if (handler === undefined) {
+      throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+    }
+    if (this.#execution === null) {
+      const { Execution } = await loadExecution();
+      this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
+    }
+    return this.#execution.execute(message, handler, given, options, checked);
   }
 
   #check(message: Message<Kind, never, never> | undefined): void {

@@ -8,7 +8,7 @@ import { CommandTimeout, type Message, type MessageHandler } from "./message.js"
 import { Run } from "./run.js";
 
 type Kind = "command" | "query";
-type AnyMessage = Message<Kind, unknown, unknown>;
+type AnyMessage = Message<Kind, never, unknown>;
 type Result = CommandResult<unknown> | QueryResult<unknown>;
 
 /** Runs the messages of one bus: checked, in their time, again after a conflict. */
@@ -28,8 +28,10 @@ export class Execution {
     handler: MessageHandler,
     given: unknown,
     { signal, idempotencyKey }: ExecuteOptions,
+    isChecked: boolean,
   ): Promise<Result> {
-    const input = message.schema === undefined ? given : await checked(message.schema as StandardSchema, given);
+    const { schema } = message;
+    const input = isChecked || schema === undefined ? given : await checked(schema as StandardSchema, given);
     if (idempotencyKey !== undefined) return this.#once(message, handler, input, signal, idempotencyKey);
     if (this.#kind === "query") return { value: await this.#run(message, handler, input, signal) };
     if (!this.#services.config.enableEventSync) {

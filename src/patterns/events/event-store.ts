@@ -23,6 +23,7 @@ import {
   readSubscription,
   type SubscriptionOptions,
 } from "./subscription.js";
+import type { RunnerProgress } from "./subscription-runner.js";
 import { type Upcast, Upcasters } from "./upcasters.js";
 import type { EventWorkers } from "./workers.js";
 
@@ -202,12 +203,20 @@ export class EventStore {
     return this.#open().storage;
   }
 
+  /** @internal The subscriptions and projections that this process runs. */
+  get progress(): readonly RunnerProgress[] {
+    return [...(this.#workers?.progress() ?? [])];
+  }
+
   /** @internal */
   async attach(opened: OpenedStore, workers: EventWorkers): Promise<void> {
     await opened.open(this.#personalFields);
     this.#opened = opened;
     this.#workers = workers;
     for (const begin of this.#waiting.splice(0)) begin(workers);
+    if (opened.config.archive.length > 0) {
+      workers.archiveAtIntervals((signal) => opened.applyArchivePolicies(signal));
+    }
     await workers.open();
   }
 

@@ -9,6 +9,7 @@ import type {
   StoredEvent,
   StoredSnapshot,
   StreamRange,
+  SubscriptionState,
 } from "./storage.js";
 
 /** Events in the memory of one process, for development and tests. They end with the process and have no transactions. */
@@ -86,7 +87,7 @@ export class MemoryStorage implements EventStorage {
     backwards: boolean,
     limit: number,
   ): Promise<StoredEvent[]> {
-    const range = this.#all.filter(({ position }) => position > from && position <= upTo);
+    const range = this.#all.slice(firstAbove(this.#all, from), firstAbove(this.#all, upTo));
     if (backwards) range.reverse();
     const found = range.filter(
       (event) =>
@@ -186,6 +187,15 @@ export class MemoryStorage implements EventStorage {
     return this.#claims.get(name)?.position ?? null;
   }
 
+  async subscriptions(): Promise<SubscriptionState[]> {
+    const states = [...this.#claims].map(([name, { position, until }]) => ({
+      name,
+      position,
+      owner: until > performance.now() ? "this process" : null,
+    }));
+    return states.filter(({ name }) => name !== "archive:policies");
+  }
+
   #move(stream: string, which: (event: StoredEvent) => boolean): number {
     const events = (this.#streams.get(stream) ?? []).filter((event) => which(event) && !this.#archived.has(event));
     for (const event of events) this.#archived.add(event);
@@ -205,4 +215,15 @@ export class MemoryStorage implements EventStorage {
 /** A reader that changes what it was given must not change the store. */
 function copies(events: readonly StoredEvent[]): StoredEvent[] {
   return events.map((event) => ({ ...event, data: structuredClone(event.data), metadata: { ...event.metadata } }));
+}
+
+/** The index of the first event above a position; events are in the order of their positions. */
+function firstAbove(events: readonly StoredEvent[], position: number): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (events[middle]!.position > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

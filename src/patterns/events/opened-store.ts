@@ -9,6 +9,7 @@ import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
 import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
 import { categoryOf, type EventMap, type NewEvent, type RecordedEvent } from "./event.js";
+import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
 import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
 import type { PersonalFields } from "./personal.js";
@@ -47,6 +48,9 @@ export class OpenedStore implements RepositorySource {
     if (personal !== null) upcasters.opener = (events) => personal.open(events);
   }
 
+  /** Null where neither metrics nor spans are enabled. */
+  monitor: EventMonitor | null = null;
+
   async append(
     stream: string,
     events: readonly NewEvent[],
@@ -60,6 +64,8 @@ export class OpenedStore implements RepositorySource {
     );
     const expected = expectedNumber(expectedVersion);
     const { outcome, version, position } = await this.#store(stream, expected, ready, tx);
+    if (outcome === "conflict") this.monitor?.conflict();
+    if (outcome === "stored") this.monitor?.appended(ready.length);
     if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
     if (outcome === "archived") throw new StreamArchivedError(stream);
     if (outcome === "mixed") {

@@ -19,6 +19,7 @@ import type {
   StoredEvent,
   StoredSnapshot,
   StreamRange,
+  SubscriptionState,
 } from "./storage.js";
 
 /** Events in PostgreSQL or PGlite. Every call takes part in the transaction around it, or in the one it is given. */
@@ -204,6 +205,13 @@ export class PostgresStorage implements EventStorage {
   checkpoint(name: string): Promise<number | null> {
     const text = `select position from ${this.#table("subscriptions")} where name = $1`;
     return this.#db.fetchval<number>(text, [name]);
+  }
+
+  subscriptions(): Promise<SubscriptionState[]> {
+    return this.#db.fetch<SubscriptionState>(
+      `select name, position, case when lease_until > clock_timestamp() then owner end as owner
+       from ${this.#table("subscriptions")} where name <> 'archive:policies' order by name limit 1000`,
+    );
   }
 
   #table(name: string): string {

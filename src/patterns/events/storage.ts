@@ -89,6 +89,13 @@ export interface Claim {
   readonly position: number;
 }
 
+export interface SubscriptionState {
+  readonly name: string;
+  readonly position: number;
+  /** The worker that has it; null if none has. */
+  readonly owner: string | null;
+}
+
 /** The storage of events, snapshots and checkpoints. */
 export interface EventStorage {
   append(
@@ -130,6 +137,9 @@ export interface EventStorage {
   release(name: string, token: number): Promise<void>;
   /** The checkpoint of a subscription; null if it has never run. */
   checkpoint(name: string): Promise<number | null>;
+
+  /** All subscriptions and projections. */
+  subscriptions(): Promise<SubscriptionState[]>;
 
   /** Calls back when there may be new events or a subscription is free. */
   onChange(listener: () => void): () => void;
