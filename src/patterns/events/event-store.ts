@@ -111,7 +111,7 @@ export class EventStore {
     type: Type,
     options: PersonalOptions<Events[Type]>,
   ): this {
-    this.#personalFields.declare(type, options as unknown as PersonalOptions);
+    this.#declarePersonal(type, options as unknown as PersonalOptions);
     return this;
   }
 
@@ -131,7 +131,7 @@ export class EventStore {
   /** The repository of a class of aggregates. */
   repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
     for (const [event, options] of Object.entries(type.personal ?? {})) {
-      this.#personalFields.declare(event, options as PersonalOptions);
+      this.#declarePersonal(event, options as PersonalOptions);
     }
     return new Repository(() => this.#open(), type);
   }
@@ -229,6 +229,11 @@ export class EventStore {
   #open(): OpenedStore {
     if (this.#opened === null) throw new Error("the event store can be used once the application has started");
     return this.#opened;
+  }
+
+  #declarePersonal(type: string, options: PersonalOptions): void {
+    this.#opened?.checkPersonal();
+    this.#personalFields.declare(type, options);
   }
 
   #running(): EventWorkers {

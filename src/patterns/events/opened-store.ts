@@ -98,11 +98,16 @@ export class OpenedStore implements RepositorySource {
   }
 
   async open(declared: PersonalFields): Promise<void> {
-    if (!declared.empty && this.personal === null) {
-      throw new ValueError("personal fields need option 'personalKeys' of enableEventSourcing()");
-    }
+    if (!declared.empty) this.checkPersonal();
     await this.storage.open();
     await this.personal?.keys.open();
+  }
+
+  /** Throws where personal fields would be stored in the clear. */
+  checkPersonal(): void {
+    if (this.personal === null) {
+      throw new ValueError("personal fields need option 'personalKeys' of enableEventSourcing()");
+    }
   }
 
   /** Moves a stream to the archive. */
