@@ -108,7 +108,7 @@ describe.skipIf(!executablePath)("the page of events in a browser", { timeout: 1
     expect((await get({ host: "evil.example" })).status).toBe(403);
     expect((await get({ origin: "https://evil.example" })).status).toBe(403);
     expect((await get({ "sec-fetch-site": "cross-site" })).status).toBe(403);
-    const production = await serve(ledger(), { env: "production" });
+    const production = await serve(ledger(), { debug: false });
     expect((await send(production.url, "/_stoa/event-store")).status).toBe(404);
     await production.close();
   });
