@@ -59,7 +59,9 @@ export default {
     const control = [`${programs}/pg_ctl`, "-D", data, "-l", join(folder, "log"), "-w"];
     await execute(as, [...control, "start"]);
     const stop = () => execute(as, [...control, "-m", "immediate", "stop"]);
-    return { value: `postgres://app@127.0.0.1:${port}/postgres`, stop };
+    /** Ends the server like a crash, and starts it again. */
+    const restart = () => execute(as, [...control, "-m", "immediate", "restart"]);
+    return { value: `postgres://app@127.0.0.1:${port}/postgres`, stop, restart };
   },
 };
 

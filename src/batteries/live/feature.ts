@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import { perHost } from "../../feature/host.js";
+import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import type { LiveServer } from "./live-server.js";
 import { type LivePageOptions, readLivePageOptions } from "./options.js";
@@ -36,3 +36,8 @@ export const livePageFeature = feature<LiveFeature>({
   open: (host) => stateOf(host).server?.start(),
   close: (host) => stateOf(host).server?.stop(),
 });
+
+/** The path of the live page and the hosts that may see it, for pages of features beside it; null if it is disabled. */
+export function livePageOf(host: Host): Pick<Required<LivePageOptions>, "path" | "hosts"> | null {
+  return stateOf(host).options;
+}

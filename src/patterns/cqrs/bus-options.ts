@@ -1,6 +1,7 @@
 import type { EventStore } from "../events/event-store.js";
 import type { CqrsConfig } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
+import type { MessageMonitor } from "./monitor.js";
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined;
@@ -36,4 +37,6 @@ export interface BusServices {
   readonly config: CqrsConfig;
   keys(): IdempotencyKeys | null;
   eventStore(): EventStore | null;
+  /** Null where neither metrics nor spans are enabled. */
+  readonly monitor: MessageMonitor | null;
 }

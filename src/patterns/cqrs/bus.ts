@@ -1,17 +1,30 @@
 import type { Request } from "../../http/request.js";
+import { decorating } from "../../internal/decorating.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
-import type { Message } from "./message.js";
+import type { Execution } from "./execution.js";
+import type { Message, MessageContext, MessageHandler } from "./message.js";
 
-/** The options and the handler of a route. */
-export type MessageRoute<Schema, Result> = Schema extends StandardSchema
-  ? [
-      options: { readonly body: Schema },
-      handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
-    ]
+/** The options and the handler of a route: a command reads the body, a query the query string. */
+export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Schema extends StandardSchema
+  ? Kind extends "command"
+    ? [
+        options: { readonly body: Schema },
+        handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
+      ]
+    : [
+        options: { readonly query: Schema },
+        handler: (request: Request, given: { readonly query: SchemaOutput<Schema> }) => Promise<Result>,
+      ]
   : [options: object, handler: (request: Request) => Promise<Result>];
+
+/** The handler of a message: it receives what the schema has made of the input. */
+type HandlerOf<Given, Result, Schema> = (
+  input: Schema extends StandardSchema ? SchemaOutput<Schema> : Given,
+  context: MessageContext,
+) => Result | Promise<Result>;
 
 let execution: Promise<typeof import("./execution.js")> | undefined;
 
@@ -25,6 +38,8 @@ export class Bus<Kind extends "command" | "query"> {
   readonly #kind: Kind;
   readonly #services: BusServices;
   readonly #middleware: BusMiddleware[] = [];
+  readonly #handlers = new Map<unknown, MessageHandler>();
+  #execution: Execution | null = null;
 
   /** @internal */
   constructor(kind: Kind, services: BusServices) {
@@ -39,29 +54,84 @@ export class Bus<Kind extends "command" | "query"> {
     return this;
   }
 
+  /**
+   * Registers the handler of a message that was declared without one: `handler(ship, fn)`, or as a decorator of a method,
+   * `@app.commands.handler(ship)`. The method is registered when its class is instantiated.
+   */
+  handler<Given, Result, Schema>(
+    message: Message<Kind, Given, Result, Schema>,
+  ): (
+    handler: HandlerOf<Given, Result, Schema>,
+    context?: ClassMethodDecoratorContext,
+  ) => HandlerOf<Given, Result, Schema> | undefined;
+  handler<Given, Result, Schema>(
+    message: Message<Kind, Given, Result, Schema>,
+    handler: HandlerOf<Given, Result, Schema>,
+  ): this;
+  handler(message: Message<Kind, never, never>, handler?: MessageHandler): unknown {
+    this.#check(message);
+    const add = (given: MessageHandler): void => {
+      if (typeof given !== "function") throw new ValueError(`handler() takes a function, not ${show(given)}`);
+      if (message.handler !== undefined || this.#handlers.has(message)) {
+        throw new ValueError(`the ${this.#kind} ${show(message.name)} has a handler already`);
+      }
+      this.#handlers.set(message, given);
+    };
+    if (handler === undefined) return decorating<MessageHandler>(add);
+    add(handler);
+    return this;
+  }
+
   /** Runs a command or a query. */
-  async execute<Given, Result>(
+  execute<Given, Result>(
     message: Message<Kind, Given, Result>,
     given: Given,
     options: ExecuteOptions = {},
   ): Promise<Kind extends "command" ? CommandResult<Result> : QueryResult<Result>> {
-    if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
-    const { Execution } = await loadExecution();
-    return new Execution(this.#kind, this.#services, this.#middleware).execute(message, given, options) as never;
+    return this.#execute(message, given, options, false) as never;
   }
 
   /**
-   * The options and the handler of a route: `app.post("/orders", ...app.commands.route(placeOrder))`. The body is the input,
-   * the header `Idempotency-Key` the key of a command, and the value the response.
+   * The options and the handler of a route: `app.post("/orders", ...app.commands.route(placeOrder))`. The input is the body
+   * of a command and the query string of a query, the header `Idempotency-Key` the key of a command, the value the response.
    */
-  route<Given, Result, Schema>(message: Message<Kind, Given, Result, Schema>): MessageRoute<Schema, Result> {
-    const handler = async (request: Request, injected?: { readonly body?: unknown }): Promise<unknown> => {
+  route<Given, Result, Schema>(message: Message<Kind, Given, Result, Schema>): MessageRoute<Kind, Schema, Result> {
+    this.#check(message);
+    const { schema, result: response } = message;
+    const part = this.#kind === "command" ? "body" : "query";
+    const handler = async (request: Request, injected?: Readonly<Record<string, unknown>>): Promise<unknown> => {
       const idempotencyKey =
         this.#kind === "command" ? (request.headers.get("idempotency-key") ?? undefined) : undefined;
-      const given = (message.schema === undefined ? undefined : injected?.body) as Given;
-      const { value } = await this.execute(message, given, { signal: request.signal, idempotencyKey });
+      const given = schema === undefined ? undefined : injected?.[part];
+      // The route has checked the input. A schema that changes it must not be applied to its own result.
+      const { value } = await this.#execute(message, given, { signal: request.signal, idempotencyKey }, true);
       return value;
     };
-    return [message.schema === undefined ? {} : { body: message.schema }, handler] as never;
+    return [
+      { ...(schema !== undefined && { [part]: schema }), ...(response !== undefined && { response }) },
+      handler,
+    ] as never;
+  }
+
+  async #execute(
+    message: Message<Kind, never, unknown>,
+    given: unknown,
+    options: ExecuteOptions,
+    checked: boolean,
+  ): Promise<QueryResult<unknown>> {
+    this.#check(message);
+    const handler = message.handler ?? this.#handlers.get(message);
+    if (handler === undefined) {
+      throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+    }
+    if (this.#execution === null) {
+      const { Execution } = await loadExecution();
+      this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
+    }
+    return this.#execution.execute(message, handler, given, options, checked);
+  }
+
+  #check(message: Message<Kind, never, never> | undefined): void {
+    if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
   }
 }

@@ -1,21 +1,17 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { DatabaseError } from "../../engines/db/errors.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
 import { withJournal } from "../events/cause.js";
-import { ConcurrencyError } from "../events/errors.js";
-import { attempt } from "../storage/attempt.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
 import type { IdempotencyKeys } from "./idempotency.js";
-import { CommandTimeout, type Message } from "./message.js";
+import { CommandTimeout, type Message, type MessageHandler } from "./message.js";
+import { Run } from "./run.js";
 
 type Kind = "command" | "query";
+type AnyMessage = Message<Kind, never, unknown>;
+type Result = CommandResult<unknown> | QueryResult<unknown>;
 
-/** Failures of two writers at once: the same again succeeds. */
-const transient: ReadonlySet<string | null> = new Set(["40001", "40P01"]);
-
-/** One run of a command or a query: checked, in its time, again after a conflict. */
+/** Runs the messages of one bus: checked, in their time, again after a conflict. */
 export class Execution {
   readonly #kind: Kind;
   readonly #services: BusServices;
@@ -28,72 +24,73 @@ export class Execution {
   }
 
   async execute(
-    message: Message<Kind, unknown, unknown>,
+    message: AnyMessage,
+    handler: MessageHandler,
     given: unknown,
-    { signal, idempotencyKey: key }: ExecuteOptions,
-  ): Promise<CommandResult<unknown> | QueryResult<unknown>> {
-    const input = await checked(message, given);
-    const timeout = message.timeoutMs ?? this.#services.config.commandTimeoutMs;
-    const keys = key === undefined ? null : this.#idempotencyKeys();
-    const taken = keys === null ? null : await keys.take(message.name, key!, input, timeout + 5000);
-    if (taken?.known) return { value: taken.result, repeated: true, synced: true };
-    const journal = { position: 0 };
-    let value: unknown;
-    try {
-      value = await withJournal(journal, () => this.#run(message, input, timeout, signal));
-      if (keys !== null && taken !== null) await keys.finish(message.name, key!, taken.token, value);
-    } catch (error) {
-      // After a timeout the command may still have its effect: its key stays taken until the lease ends.
-      if (keys !== null && taken !== null && !(error instanceof CommandTimeout)) {
-        await keys.free(message.name, key!, taken.token).catch(() => {});
-      }
-      throw error;
+    { signal, idempotencyKey }: ExecuteOptions,
+    isChecked: boolean,
+  ): Promise<Result> {
+    const { schema } = message;
+    const input = isChecked || schema === undefined ? given : await checked(schema as StandardSchema, given);
+    if (idempotencyKey !== undefined) return this.#once(message, handler, input, signal, idempotencyKey);
+    if (this.#kind === "query") return { value: await this.#run(message, handler, input, signal) };
+    if (!this.#services.config.enableEventSync) {
+      return { value: await this.#run(message, handler, input, signal), repeated: false, synced: true };
     }
-    if (this.#kind === "query") return { value };
+    const journal = { position: 0 };
+    const value = await withJournal(journal, () => this.#run(message, handler, input, signal));
     return { value, repeated: false, synced: await this.#sync(message, journal.position, signal) };
   }
 
-  async #run(
-    message: Message<Kind, unknown, unknown>,
+  /** Runs a command whose effect must not be doubled by a second call with the same key. */
+  async #once(
+    message: AnyMessage,
+    handler: MessageHandler,
     input: unknown,
-    timeout: number,
     signal: AbortSignal | undefined,
-  ): Promise<unknown> {
-    const retries = message.retries ?? (this.#kind === "command" ? this.#services.config.retries : 0);
-    const never = new AbortController().signal;
-    const outcome = await attempt(
-      async (timed) => {
-        const whole = signal === undefined ? timed : AbortSignal.any([timed, signal]);
-        const context = { kind: this.#kind, name: message.name, input, signal: whole };
-        const handle = async (): Promise<unknown> => {
-          for (let number = 1; ; number++) {
-            try {
-              return await message.handler(input as never, { name: message.name, signal: whole, attempt: number });
-            } catch (error) {
-              if (number > retries || whole.aborted || !isTransient(error)) throw error;
-            }
-            await delay(Math.random() * Math.min(5 * 2 ** number, 100));
-          }
-        };
-        return this.#middleware.reduceRight<() => Promise<unknown>>(
-          (next, middleware) => async () => middleware(context, next),
-          handle,
-        )();
-      },
-      timeout,
-      { lost: never, cancelled: signal },
-    );
-    if (outcome.kind === "done") return outcome.result;
-    if (outcome.kind === "failed") throw outcome.error;
-    if (signal?.aborted) throw signal.reason;
-    throw new CommandTimeout(message.name, timeout);
+    key: string,
+  ): Promise<Result> {
+    const keys = this.#idempotencyKeys();
+    const taken = await keys.take(message.name, key, input, this.#timeoutOf(message) + 5000);
+    if (taken.known) return { value: taken.result, repeated: true, synced: true };
+    const journal = { position: 0 };
+    let value: unknown;
+    try {
+      value = await withJournal(journal, () => this.#run(message, handler, input, signal));
+      await keys.finish(message.name, key, taken.token, value);
+    } catch (error) {
+      // After a timeout the command may still have its effect: its key stays taken until the lease ends.
+      if (!(error instanceof CommandTimeout)) await keys.free(message.name, key, taken.token).catch(() => {});
+      throw error;
+    }
+    return { value, repeated: false, synced: await this.#sync(message, journal.position, signal) };
   }
 
-  async #sync(
-    message: Message<Kind, unknown, unknown>,
-    position: number,
+  #run(
+    message: AnyMessage,
+    handler: MessageHandler,
+    input: unknown,
     signal: AbortSignal | undefined,
-  ): Promise<boolean> {
+  ): Promise<unknown> | unknown {
+    const { config, monitor } = this.#services;
+    const settings = {
+      kind: this.#kind,
+      name: message.name,
+      handler,
+      timeout: this.#timeoutOf(message),
+      retries: message.retries ?? (this.#kind === "command" ? config.retries : 0),
+      middleware: this.#middleware,
+      signal,
+    };
+    const run = new Run(settings, input);
+    return monitor === null ? run.start() : monitor.measure(run, () => run.start());
+  }
+
+  #timeoutOf(message: AnyMessage): number {
+    return message.timeoutMs ?? this.#services.config.commandTimeoutMs;
+  }
+
+  async #sync(message: AnyMessage, position: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { config, eventStore } = this.#services;
     const store = config.enableEventSync && position > 0 ? eventStore() : null;
     if (store === null) return true;
@@ -112,13 +109,8 @@ export class Execution {
   }
 }
 
-async function checked({ schema }: Message<"command" | "query", unknown, unknown>, given: unknown): Promise<unknown> {
-  if (schema === undefined) return given;
-  const result = await (schema as StandardSchema)["~standard"].validate(given);
+async function checked(schema: StandardSchema, given: unknown): Promise<unknown> {
+  const result = await schema["~standard"].validate(given);
   if (result.issues) throw new ValidationError(toIssues("input", result.issues, given));
   return result.value;
-}
-
-function isTransient(error: unknown): boolean {
-  return error instanceof ConcurrencyError || (error instanceof DatabaseError && transient.has(error.sqlstate));
 }

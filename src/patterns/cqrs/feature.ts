@@ -1,3 +1,4 @@
+import { meterOf } from "../../batteries/metrics/feature.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
@@ -6,6 +7,7 @@ import { enabledEventStore } from "../events/feature.js";
 import { Bus, loadExecution } from "./bus.js";
 import { CqrsConfig, type CqrsOptions } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
+import type { MessageMonitor } from "./monitor.js";
 
 export interface CqrsFeature {
   /** Runs typed commands and queries: `app.commands` and `app.queries`. */
@@ -23,16 +25,24 @@ export interface CqrsFeature {
 interface State {
   buses: { readonly config: CqrsConfig; readonly commands: Bus<"command">; readonly queries: Bus<"query"> } | null;
   keys: IdempotencyKeys | null;
+  monitor: MessageMonitor | null;
 }
 
-const stateOf = perHost((): State => ({ buses: null, keys: null }));
+const stateOf = perHost((): State => ({ buses: null, keys: null, monitor: null }));
 
 export const cqrsFeature = feature<CqrsFeature>({
   name: "commands and queries",
   setup: {
     enableCqrs(host, ...given) {
       const config = CqrsConfig.from(given);
-      const services = { config, keys: () => stateOf(host).keys, eventStore: () => enabledEventStore(host) };
+      const services = {
+        config,
+        keys: () => stateOf(host).keys,
+        eventStore: () => enabledEventStore(host),
+        get monitor() {
+          return stateOf(host).monitor;
+        },
+      };
       stateOf(host).buses = { config, commands: new Bus("command", services), queries: new Bus("query", services) };
     },
   },
@@ -44,6 +54,10 @@ export const cqrsFeature = feature<CqrsFeature>({
     const state = stateOf(host);
     if (state.buses === null) return;
     await loadExecution();
+    const meter = meterOf(host);
+    if (meter !== null || host.tracer !== null) {
+      state.monitor = new (await import("./monitor.js")).MessageMonitor(meter, host.tracer);
+    }
     const db = databaseOrNull(host);
     if (db === null) return;
     const { IdempotencyKeys } = await import("./idempotency.js");

@@ -7,6 +7,7 @@ export {
   command,
   IdempotencyError,
   type MessageContext,
+  type MessageDeclaration,
   type MessageOptions,
   type Query,
   query,

@@ -30,27 +30,38 @@ export interface MessageContext {
   readonly attempt: number;
 }
 
-export interface MessageOptions<Schema, Input, Result> {
+/** The options of a message whose handler is registered with the bus. */
+export interface MessageDeclaration<Schema, ResultSchema> {
   /** Checks the input. */
   readonly schema?: Schema | undefined;
+  /** The type of the result; it is documented in the API, and not checked. */
+  readonly result?: ResultSchema | undefined;
   /** Milliseconds, in place of the config's `commandTimeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Runs after the first one, in place of the config's `retries`. */
   readonly retries?: number | undefined;
   /** The projections that `enableEventSync` waits for. Default: all that this process keeps. */
   readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
+}
+
+export interface MessageOptions<Schema, Input, Result> extends MessageDeclaration<Schema, StandardSchema> {
   handler(input: Input, context: MessageContext): Result | Promise<Result>;
 }
+
+/** A handler, whatever its input. */
+export type MessageHandler = (input: never, context: MessageContext) => unknown;
 
 /** A command or a query: its name, the check of its input, and its handler. */
 export interface Message<Kind extends "command" | "query", Given, Result, Schema = unknown> {
   readonly kind: Kind;
   readonly name: string;
   readonly schema: Schema;
+  readonly result: StandardSchema | undefined;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
   readonly affects: MessageOptions<unknown, unknown, unknown>["affects"];
-  readonly handler: (input: never, context: MessageContext) => unknown;
+  /** Undefined if it is registered with the bus. */
+  readonly handler: MessageHandler | undefined;
   /** The types of its input and result, for the compiler alone. */
   readonly types?: { readonly given: Given; readonly result: Result };
 }
@@ -63,25 +74,42 @@ type GivenOf<Schema, Input> = Schema extends StandardSchema ? SchemaInput<Schema
 
 const checks: Checks<MessageOptions<unknown, unknown, unknown>> = {
   schema: (value) => (isStandardSchema(value) ? undefined : "a schema"),
+  result: (value) => (isStandardSchema(value) ? undefined : "a schema"),
   timeoutMs: is.integer(1, 2_147_483_647),
   retries: is.integer(0, 1000),
   affects: is.list(is.object),
   handler: is.function,
 };
 
-/** Declares a command: a request to change something. */
+/** Declares a command: a request to change something. Without a handler, `app.commands.handler()` adds one. */
 export function command<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
   name: string,
   options: MessageOptions<Schema, InputOf<Schema, Input>, Result>,
-): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema> {
+): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
+export function command<
+  Schema extends StandardSchema | undefined = undefined,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
+  name: string,
+  options?: MessageDeclaration<Schema, ResultSchema>,
+): Command<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
+export function command(name: string, options: object = {}): Command<never, never> {
   return message("command", name, options);
 }
 
-/** Declares a query: a question that changes nothing. */
+/** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
 export function query<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
   name: string,
   options: Omit<MessageOptions<Schema, InputOf<Schema, Input>, Result>, "affects">,
-): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema> {
+): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
+export function query<
+  Schema extends StandardSchema | undefined = undefined,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
+  name: string,
+  options?: Omit<MessageDeclaration<Schema, ResultSchema>, "affects">,
+): Query<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
+export function query(name: string, options: object = {}): Query<never, never> {
   return message("query", name, options);
 }
 
@@ -97,11 +125,11 @@ function message<Kind extends "command" | "query", Given, Result, Schema>(
   }
   const owner = `${kind} ${show(name)}`;
   const given = readOptions<MessageOptions<unknown, unknown, unknown>>(owner, options, checks);
-  if (given.handler === undefined) throw new ValueError(`option 'handler' is required in ${owner}`);
   return {
     kind,
     name,
     schema: given.schema as Schema,
+    result: given.result,
     timeoutMs: given.timeoutMs,
     retries: given.retries,
     affects: given.affects,

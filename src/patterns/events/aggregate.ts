@@ -1,6 +1,7 @@
 import { nodeCrypto } from "../../internal/node-modules.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
 import { checkName } from "./names.js";
+import type { PersonalFieldsOf } from "./personal.js";
 
 /**
  * The base class of aggregates. Methods check the rules and call `emit`; `apply` changes the fields and does nothing
@@ -11,6 +12,8 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
   static readonly category?: string;
   /** To be raised when the fields change their meaning: older snapshots are then ignored. Default 1. */
   static readonly snapshotVersion: number = 1;
+  /** Fields of its events that are stored encrypted, with a key for each person. */
+  static readonly personal?: PersonalFieldsOf<never>;
 
   readonly #id: string;
   #version = 0;
@@ -90,6 +93,7 @@ export interface AggregateClass<A extends AnyAggregate> {
   readonly name: string;
   readonly category?: string;
   readonly snapshotVersion: number;
+  readonly personal?: PersonalFieldsOf<EventsOf<A> & EventMap>;
 }
 
 /** The events of an aggregate. */

@@ -21,10 +21,14 @@ interface GivenEvent {
 }
 
 /** Checks events and makes them fit for a storage. */
-export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, upcasters: Upcasters): EventToStore[] {
+export function readEvents(
+  given: readonly GivenEvent[],
+  shared: EventMetadata | undefined,
+  upcasters: Upcasters,
+): EventToStore[] {
   if (given.length === 0) throw new ValueError("append takes at least one event");
   if (given.length > mostEvents) throw new ValueError(`append takes at most ${mostEvents} events, not ${given.length}`);
-  const inherited = inheritedMetadata();
+  const inherited = currentCause();
   const ids = new Set<string>();
   return given.map((event, index) => {
     if (typeof event !== "object" || event === null) throw new ValueError(`event ${index} must be an object`);
@@ -34,7 +38,7 @@ export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, 
     if (!uuid.test(id)) throw new ValueError(`the id of an event must be a UUID, not ${show(event.id)}`);
     if (ids.has(id)) throw new ValueError(`two of the events have the id ${show(id)}`);
     ids.add(id);
-    const facts = { correlationId: id, ...inherited, ...defined(shared), ...defined(metadata ?? {}) };
+    const facts = factsOf(id, inherited, shared, metadata);
     return {
       id,
       type,
@@ -45,13 +49,18 @@ export function readEvents(given: readonly GivenEvent[], shared: EventMetadata, 
   });
 }
 
-/** Metadata of the cause that is known here; the first event of a chain is its own correlation. */
-function inheritedMetadata(): EventMetadata {
-  return defined(currentCause() ?? {});
-}
-
-function defined(metadata: EventMetadata): EventMetadata {
-  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
+/** Metadata of the cause and of the call; the first event of a chain is its own correlation. Undefined values are left out. */
+function factsOf(
+  id: string,
+  inherited: EventMetadata | undefined,
+  shared: EventMetadata | undefined,
+  own: EventMetadata | undefined,
+): EventMetadata {
+  const facts: Record<string, unknown> = { correlationId: id };
+  for (const metadata of [inherited, shared, own]) {
+    for (const name in metadata) if (metadata[name] !== undefined) facts[name] = metadata[name];
+  }
+  return facts;
 }
 
 export function expectedNumber(expected: ExpectedVersion = "any"): ExpectedNumber {

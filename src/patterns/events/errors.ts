@@ -27,6 +27,20 @@ export class EventIdError extends Error {
   override name = "EventIdError";
 }
 
+/** An append to a stream that is in the archive. Unhandled, it is a 409. */
+export class StreamArchivedError extends HttpError {
+  readonly #stream: string;
+
+  constructor(stream: string) {
+    super(409, "the stream is in the archive; restore it first");
+    this.#stream = stream;
+  }
+
+  get stream(): string {
+    return this.#stream;
+  }
+}
+
 /** An aggregate that has no events. Unhandled, it is a 404. */
 export class AggregateNotFound extends HttpError {
   constructor(category: string) {

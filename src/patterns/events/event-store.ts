@@ -5,7 +5,15 @@ import type { EventMap, NewEvent, RecordedEvent } from "./event.js";
 import { EventReader } from "./event-reader.js";
 import { checkName } from "./names.js";
 import type { OpenedStore } from "./opened-store.js";
-import type { AppendOptions, AppendResult, ReadAllOptions, ReadOptions } from "./options.js";
+import type {
+  AppendOptions,
+  AppendResult,
+  ForgetResult,
+  ReadAllOptions,
+  ReadOptions,
+  TruncateOptions,
+} from "./options.js";
+import { PersonalFields, type PersonalOptions } from "./personal.js";
 import type { Projection } from "./projection.js";
 import { DeciderRepository, Repository } from "./repository.js";
 import { type EventStorage, pageSize, type ReadFilter } from "./storage.js";
@@ -15,12 +23,14 @@ import {
   readSubscription,
   type SubscriptionOptions,
 } from "./subscription.js";
+import type { RunnerProgress } from "./subscription-runner.js";
 import { type Upcast, Upcasters } from "./upcasters.js";
 import type { EventWorkers } from "./workers.js";
 
 /** The store of events. It can be used once the application has started; subscriptions can be added before. */
 export class EventStore {
   readonly #upcasters = new Upcasters();
+  readonly #personalFields = new PersonalFields();
   #opened: OpenedStore | null = null;
   #workers: EventWorkers | null = null;
   readonly #waiting: ((workers: EventWorkers) => void)[] = [];
@@ -41,12 +51,12 @@ export class EventStore {
     options: ReadOptions = {},
   ): EventReader<RecordedEvent<Events>> {
     checkName("a stream", stream);
-    const { backwards = false, limit = Infinity, tx } = options;
+    const { backwards = false, limit = Infinity, archived = false, tx } = options;
     const first = checkNumber("from", options.from ?? (backwards ? Number.MAX_SAFE_INTEGER : 1));
     return this.#reader(
       checkNumber("limit", limit),
       first,
-      (from, count) => this.storage.readStream(stream, from, backwards, count, tx),
+      (from, count) => this.storage.readStream(stream, { from, backwards, limit: count, archived }, tx),
       (event) => event.version + (backwards ? -1 : 1),
     );
   }
@@ -57,12 +67,12 @@ export class EventStore {
     options: ReadAllOptions = {},
   ): EventReader<RecordedEvent<Events>> {
     checkName("a category", category);
-    return this.#readAll({ categories: [category], types: options.types }, options);
+    return this.#readAll({ categories: [category], types: options.types, archived: options.archived }, options);
   }
 
   /** All events, in the order in which they were stored. Those of appends that are still under way are left out. */
   readAll<Events extends EventMap = EventMap>(options: ReadAllOptions = {}): EventReader<RecordedEvent<Events>> {
-    return this.#readAll({ types: options.types }, options);
+    return this.#readAll({ types: options.types, archived: options.archived }, options);
   }
 
   /** The number of events in a stream. */
@@ -70,8 +80,59 @@ export class EventStore {
     return this.storage.streamVersion(stream);
   }
 
+  /**
+   * Moves all events of a stream to the archive, and closes the stream: an append to it throws `StreamArchivedError`. Reads
+   * with `archived: true` and subscriptions find them. Returns the number of events.
+   */
+  async archive(stream: string): Promise<number> {
+    return this.#open().archive(stream);
+  }
+
+  /** Moves the events of a stream back from the archive, and opens the stream. */
+  async restore(stream: string): Promise<number> {
+    return this.#open().restore(stream);
+  }
+
+  /**
+   * Moves the events of a stream before a version to the archive, or deletes them. The stream must have a snapshot of that
+   * version or a later one.
+   */
+  async truncateBefore(stream: string, version: number, options: TruncateOptions = {}): Promise<number> {
+    return this.#open().truncateBefore(stream, version, options);
+  }
+
+  /** Archives the streams that option `archive` names, now. A worker also does that at intervals. */
+  async applyArchivePolicies(): Promise<number> {
+    return this.#open().applyArchivePolicies();
+  }
+
+  /** Declares fields of an event that are stored encrypted, with a key for each person. */
+  personal<Events extends EventMap, Type extends keyof Events & string = keyof Events & string>(
+    type: Type,
+    options: PersonalOptions<Events[Type]>,
+  ): this {
+    this.#declarePersonal(type, options as unknown as PersonalOptions);
+    return this;
+  }
+
+  /**
+   * Deletes the key of a person: the personal fields of their events can never be read again. Snapshots with them are
+   * deleted too. Returns the streams, so that projections can be corrected.
+   */
+  async forget(subject: string): Promise<ForgetResult> {
+    return this.#open().forget(subject);
+  }
+
+  /** Wraps all keys of persons with the first secret of `personalKeys`; afterwards the others can be removed. */
+  async rotatePersonalKeys(): Promise<number> {
+    return this.#open().rotatePersonalKeys();
+  }
+
   /** The repository of a class of aggregates. */
   repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
+    for (const [event, options] of Object.entries(type.personal ?? {})) {
+      this.#declarePersonal(event, options as PersonalOptions);
+    }
     return new Repository(() => this.#open(), type);
   }
 
@@ -133,28 +194,46 @@ export class EventStore {
   }
 
   /** @internal */
+  get personalFields(): PersonalFields {
+    return this.#personalFields;
+  }
+
+  /** @internal */
   get storage(): EventStorage {
     return this.#open().storage;
   }
 
+  /** @internal The subscriptions and projections that this process runs. */
+  get progress(): readonly RunnerProgress[] {
+    return [...(this.#workers?.progress() ?? [])];
+  }
+
   /** @internal */
   async attach(opened: OpenedStore, workers: EventWorkers): Promise<void> {
-    await opened.storage.open();
+    await opened.open(this.#personalFields);
     this.#opened = opened;
     this.#workers = workers;
     for (const begin of this.#waiting.splice(0)) begin(workers);
+    if (opened.config.archive.length > 0) {
+      workers.archiveAtIntervals((signal) => opened.applyArchivePolicies(signal));
+    }
     await workers.open();
   }
 
   /** @internal */
   async close(): Promise<void> {
     await this.#workers?.close();
-    await this.#opened?.storage.close();
+    await this.#opened?.close();
   }
 
   #open(): OpenedStore {
     if (this.#opened === null) throw new Error("the event store can be used once the application has started");
     return this.#opened;
+  }
+
+  #declarePersonal(type: string, options: PersonalOptions): void {
+    this.#opened?.checkPersonal();
+    this.#personalFields.declare(type, options);
   }
 
   #running(): EventWorkers {
@@ -204,7 +283,7 @@ export class EventStore {
       for (let left = limit; left > 0; ) {
         const count = Math.min(left, pageSize);
         const page = await readPage(from, count);
-        if (page.length > 0) yield page.map((event) => upcasters.apply(event) as unknown as RecordedEvent<Events>);
+        if (page.length > 0) yield (await upcasters.read(page)) as unknown as RecordedEvent<Events>[];
         if (page.length < count) return;
         left -= page.length;
         from = nextAfter(page.at(-1)!);

@@ -1,3 +1,7 @@
+import type { HealthResult } from "../../batteries/health/check.js";
+import { registerHealthCheck } from "../../batteries/health/feature.js";
+import { livePageOf } from "../../batteries/live/feature.js";
+import { meterOf } from "../../batteries/metrics/feature.js";
 import type { Database } from "../../engines/db/database.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
@@ -5,6 +9,9 @@ import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 import { EventStore } from "./event-store.js";
+import type { PersonalData } from "./personal-data.js";
+import type { EventStorage } from "./storage.js";
+import type { RunnerProgress } from "./subscription-runner.js";
 
 export interface EventSourcingFeature {
   /** Stores events, in PostgreSQL or in memory: `app.eventStore`, and `request.eventStore` in handlers. */
@@ -42,6 +49,14 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
   },
   values: { eventStore: (host) => eventStoreOf(host, "app.eventStore") },
   requestMembers: { eventStore: (host) => eventStoreOf(host, "request.eventStore") },
+  async prepare(host) {
+    if (stateOf(host).config === null) return;
+    const store = eventStoreOf(host, "app.eventStore");
+    registerHealthCheck(host, "events", () => subscriptionHealth(store.progress), { critical: false });
+    if (host.env !== "development") return;
+    const page = livePageOf(host);
+    if (page !== null) (await import("./page/add-page.js")).addEventPage(host, page, store);
+  },
   async open(host) {
     const { config } = stateOf(host);
     if (config === null) return;
@@ -55,8 +70,19 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
       db === null
         ? new (await import("./memory-storage.js")).MemoryStorage()
         : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
-    const opened = new OpenedStore(storage, config, store.upcasters, host.logger);
-    await store.attach(opened, new EventWorkers(storage, db, config, store.upcasters, host.logger));
+    const personal = config.personalKeys.length === 0 ? null : await personalData(host, config, store, storage, db);
+    const workers = new EventWorkers(storage, db, config, store.upcasters, host.logger);
+    const inline = db && {
+      db,
+      projectionsFor: (category: string, types: readonly string[]) => workers.inlineFor(category, types),
+    };
+    const opened = new OpenedStore(storage, config, store.upcasters, host.logger, personal, inline);
+    const meter = meterOf(host);
+    if (meter !== null || host.tracer !== null) {
+      const { EventMonitor } = await import("./monitor.js");
+      opened.monitor = workers.monitor = new EventMonitor(meter, host.tracer, () => workers.progress());
+    }
+    await store.attach(opened, workers);
   },
   async close(host) {
     await stateOf(host).store?.close();
@@ -73,6 +99,35 @@ export function eventStoreOf(host: Host, needs: string): EventStore {
 /** The event store of an application that has enabled it; else null. */
 export function enabledEventStore(host: Host): EventStore | null {
   return stateOf(host).config === null ? null : eventStoreOf(host, "app.eventStore");
+}
+
+/** Failures of one event in a row after which a subscription is reported. */
+const manyFailures = 3;
+
+function subscriptionHealth(all: readonly RunnerProgress[]): HealthResult {
+  const failing = all.filter(({ active, failures }) => active && failures >= manyFailures);
+  if (failing.length === 0) return "UP";
+  return {
+    status: "DEGRADED",
+    message: `handlers of events keep failing: ${failing.map(({ name }) => name).join(", ")}`,
+  };
+}
+
+async function personalData(
+  host: Host,
+  config: EventSourcingConfig,
+  store: EventStore,
+  storage: EventStorage,
+  db: Database | null,
+): Promise<PersonalData> {
+  const [{ PersonalData }, { SubjectKeys }, { MemoryKeys, PostgresKeys }] = await Promise.all([
+    import("./personal-data.js"),
+    import("./subject-keys.js"),
+    import("./key-storages.js"),
+  ]);
+  const keys = db === null ? new MemoryKeys(storage) : new PostgresKeys(db, config.schema, host.logger);
+  const subjectKeys = new SubjectKeys(keys, config.personalKeys, config.keyCacheMs, host.logger);
+  return new PersonalData(store.personalFields, subjectKeys);
 }
 
 /** Null for memory. */

@@ -1,6 +1,6 @@
 export { Aggregate, type AggregateClass, type AnyAggregate, type EventsOf } from "./aggregate.js";
 export { causedBy } from "./cause.js";
-export { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
+export { type ArchivePolicy, EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 export { type Decider, decider } from "./decider.js";
 export {
   AggregateNotFound,
@@ -8,6 +8,7 @@ export {
   EventIdError,
   EventVersionError,
   type ExpectedVersion,
+  StreamArchivedError,
 } from "./errors.js";
 export type { EventMap, EventMetadata, NewEvent, PlainEvent, RecordedEvent } from "./event.js";
 export type { EventReader } from "./event-reader.js";
@@ -16,11 +17,14 @@ export type {
   AppendOptions,
   AppendResult,
   Decision,
+  ForgetResult,
   ReadAllOptions,
   ReadOptions,
   SaveOptions,
+  TruncateOptions,
   UpdateOptions,
 } from "./options.js";
+export { erasedText, type PersonalFieldsOf, type PersonalOptions } from "./personal.js";
 export {
   type EventSource,
   type Projection,

@@ -4,14 +4,19 @@ import type {
   Claim,
   EventStorage,
   EventToStore,
+  FinishedStreams,
   ReadFilter,
   StoredEvent,
   StoredSnapshot,
+  StreamRange,
+  SubscriptionState,
 } from "./storage.js";
 
 /** Events in the memory of one process, for development and tests. They end with the process and have no transactions. */
 export class MemoryStorage implements EventStorage {
-  readonly #all: StoredEvent[] = [];
+  #all: StoredEvent[] = [];
+  #position = 0;
+  readonly #archived = new Set<StoredEvent>();
   readonly #streams = new Map<string, StoredEvent[]>();
   readonly #ids = new Map<string, StoredEvent>();
   readonly #snapshots = new Map<string, StoredSnapshot>();
@@ -28,7 +33,7 @@ export class MemoryStorage implements EventStorage {
 
   async append(stream: string, expected: number, events: readonly EventToStore[]): Promise<AppendOutcome> {
     const before = this.#streams.get(stream) ?? [];
-    const version = before.length;
+    const version = before.at(-1)?.version ?? 0;
     const known = events.map(({ id }) => this.#ids.get(id)).filter((event) => event !== undefined);
     if (known.length > 0) {
       const all = known.length === events.length && known.every((event) => event.stream === stream);
@@ -37,16 +42,18 @@ export class MemoryStorage implements EventStorage {
         ? { outcome: "known", version: last.version, position: last.position }
         : { outcome: "mixed", version, position: 0 };
     }
+    if (before.length > 0 && this.#archived.has(before.at(-1)!)) return { outcome: "archived", version, position: 0 };
     if ((expected >= 0 && expected !== version) || (expected === -2 && version === 0)) {
       return { outcome: "conflict", version, position: 0 };
     }
+    let added = 0;
     for (const { id, type, schemaVersion, data, metadata } of events) {
       const event: StoredEvent = {
         id,
         stream,
         category: categoryOf(stream),
-        version: before.length + 1,
-        position: this.#all.length + 1,
+        version: version + ++added,
+        position: ++this.#position,
         type,
         schemaVersion,
         data: JSON.parse(data),
@@ -59,26 +66,32 @@ export class MemoryStorage implements EventStorage {
     }
     this.#streams.set(stream, before);
     this.#tell();
-    return { outcome: "stored", version: before.length, position: this.#all.length };
+    return { outcome: "stored", version: version + added, position: this.#position };
   }
 
-  async readStream(stream: string, from: number, backwards: boolean, limit: number): Promise<StoredEvent[]> {
-    const events = this.#streams.get(stream) ?? [];
-    if (!backwards) return copies(events.slice(Math.max(from - 1, 0)).slice(0, limit));
-    return copies(events.slice(0, Math.max(from, 0)).reverse().slice(0, limit));
+  async readStream(stream: string, { from, backwards, limit, archived }: StreamRange): Promise<StoredEvent[]> {
+    const events = (this.#streams.get(stream) ?? []).filter((event) => archived || !this.#archived.has(event));
+    const found = events.filter(({ version }) => (backwards ? version <= from : version >= from));
+    if (backwards) found.reverse();
+    return copies(found.slice(0, limit));
+  }
+
+  replay(stream: string, range: StreamRange): Promise<StoredEvent[]> {
+    return this.readStream(stream, range);
   }
 
   async readAll(
-    { categories, types }: ReadFilter,
+    { categories, types, archived }: ReadFilter,
     from: number,
     upTo: number,
     backwards: boolean,
     limit: number,
   ): Promise<StoredEvent[]> {
-    const range = this.#all.slice(Math.max(from, 0), Math.max(upTo, 0));
+    const range = this.#all.slice(firstAbove(this.#all, from), firstAbove(this.#all, upTo));
     if (backwards) range.reverse();
     const found = range.filter(
       (event) =>
+        (archived || !this.#archived.has(event)) &&
         (categories === undefined || categories.includes(event.category)) &&
         (types === undefined || types.includes(event.type)),
     );
@@ -86,15 +99,53 @@ export class MemoryStorage implements EventStorage {
   }
 
   async streamVersion(stream: string): Promise<number> {
-    return this.#streams.get(stream)?.length ?? 0;
+    return this.#streams.get(stream)?.findLast((event) => !this.#archived.has(event))?.version ?? 0;
   }
 
   async highWaterMark(): Promise<number> {
-    return this.#all.length;
+    return this.#position;
+  }
+
+  async archive(stream: string): Promise<number> {
+    this.#snapshots.delete(stream);
+    return this.#move(stream, () => true);
+  }
+
+  async restore(stream: string): Promise<number> {
+    const events = (this.#streams.get(stream) ?? []).filter((event) => this.#archived.delete(event));
+    return events.length;
+  }
+
+  async truncate(stream: string, before: number, keep: boolean): Promise<number> {
+    const last = this.#streams.get(stream)?.at(-1)?.version ?? 0;
+    const old = ({ version }: StoredEvent): boolean => version < Math.min(before, last);
+    if (keep) return this.#move(stream, old);
+    const gone = new Set((this.#streams.get(stream) ?? []).filter((event) => old(event) && !this.#archived.has(event)));
+    this.#all = this.#all.filter((event) => !gone.has(event));
+    this.#streams.set(
+      stream,
+      (this.#streams.get(stream) ?? []).filter((event) => !gone.has(event)),
+    );
+    for (const { id } of gone) this.#ids.delete(id);
+    return gone.size;
+  }
+
+  async finished({ category, afterDays, closedBy }: FinishedStreams, limit: number): Promise<string[]> {
+    const before = Date.now() - afterDays * 86_400_000;
+    const lasts = [...this.#streams.values()].map((events) => events.at(-1)!);
+    return lasts
+      .filter((event) => event.category === category && event.recordedAt.getTime() < before)
+      .filter((event) => !this.#archived.has(event) && (closedBy === undefined || closedBy.includes(event.type)))
+      .map(({ stream }) => stream)
+      .slice(0, limit);
   }
 
   async loadSnapshot(stream: string): Promise<StoredSnapshot | null> {
     return this.#snapshots.get(stream) ?? null;
+  }
+
+  async deleteSnapshots(streams: readonly string[]): Promise<void> {
+    for (const stream of streams) this.#snapshots.delete(stream);
   }
 
   async saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void> {
@@ -136,6 +187,21 @@ export class MemoryStorage implements EventStorage {
     return this.#claims.get(name)?.position ?? null;
   }
 
+  async subscriptions(): Promise<SubscriptionState[]> {
+    const states = [...this.#claims].map(([name, { position, until }]) => ({
+      name,
+      position,
+      owner: until > performance.now() ? "this process" : null,
+    }));
+    return states.filter(({ name }) => name !== "archive:policies");
+  }
+
+  #move(stream: string, which: (event: StoredEvent) => boolean): number {
+    const events = (this.#streams.get(stream) ?? []).filter((event) => which(event) && !this.#archived.has(event));
+    for (const event of events) this.#archived.add(event);
+    return events.length;
+  }
+
   #held(name: string, token: number): { position: number; until: number } | null {
     const held = this.#claims.get(name);
     return held?.token === token ? held : null;
@@ -149,4 +215,15 @@ export class MemoryStorage implements EventStorage {
 /** A reader that changes what it was given must not change the store. */
 function copies(events: readonly StoredEvent[]): StoredEvent[] {
   return events.map((event) => ({ ...event, data: structuredClone(event.data), metadata: { ...event.metadata } }));
+}
+
+/** The index of the first event above a position; events are in the order of their positions. */
+function firstAbove(events: readonly StoredEvent[], position: number): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (events[middle]!.position > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,17 +1,37 @@
+import type { Database, Queries, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { expectedNumber, readEvents } from "./append-input.js";
 import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
-import { ConcurrencyError, EventIdError } from "./errors.js";
-import type { EventMap, NewEvent } from "./event.js";
+import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
+import { categoryOf, type EventMap, type NewEvent, type RecordedEvent } from "./event.js";
+import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
-import type { AppendOptions, AppendResult } from "./options.js";
+import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
+import type { PersonalFields } from "./personal.js";
+import type { PersonalData } from "./personal-data.js";
 import { AggregateWork, DeciderWork, type RepositorySource } from "./repository-work.js";
 import { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
+import type { AppendOutcome, EventStorage, EventToStore, ExpectedNumber } from "./storage.js";
+import type { SubjectKeys } from "./subject-keys.js";
 import type { Upcasters } from "./upcasters.js";
+
+/** Streams that a policy looks for at a time. */
+const archiveAtOnce = 100;
+
+/** The projections that take part in the transactions of appends. */
+export interface InlineProjections {
+  readonly db: Database;
+  projectionsFor(category: string, types: readonly string[]): readonly InlineProjection[];
+}
+
+interface InlineProjection {
+  holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>>;
+}
 
 /** The parts of the event store that need a storage. They are loaded at the start of applications that have enabled it. */
 export class OpenedStore implements RepositorySource {
@@ -20,23 +40,134 @@ export class OpenedStore implements RepositorySource {
     readonly config: EventSourcingConfig,
     readonly upcasters: Upcasters,
     readonly logger: Logger,
-  ) {}
+    /** Null where no secrets for personal data were given. */
+    readonly personal: PersonalData | null = null,
+    /** Null where events are in memory. */
+    readonly inline: InlineProjections | null = null,
+  ) {
+    if (personal !== null) upcasters.opener = (events) => personal.open(events);
+  }
+
+  /** Null where neither metrics nor spans are enabled. */
+  monitor: EventMonitor | null = null;
 
   async append(
     stream: string,
     events: readonly NewEvent[],
-    { expectedVersion = "any", metadata = {}, tx }: AppendOptions,
+    { expectedVersion = "any", metadata, tx }: AppendOptions,
   ): Promise<AppendResult> {
     checkName("a stream", stream);
-    const ready = readEvents(events, metadata, this.upcasters);
+    const ready = readEvents(
+      this.personal === null ? events : await this.personal.seal(stream, events),
+      metadata,
+      this.upcasters,
+    );
     const expected = expectedNumber(expectedVersion);
-    const { outcome, version, position } = await this.storage.append(stream, expected, ready, tx);
+    const { outcome, version, position } = await this.#store(stream, expected, ready, tx);
+    if (outcome === "conflict") this.monitor?.conflict();
+    if (outcome === "stored") this.monitor?.appended(ready.length);
     if (outcome === "conflict") throw new ConcurrencyError(stream, expectedVersion, version);
+    if (outcome === "archived") throw new StreamArchivedError(stream);
     if (outcome === "mixed") {
       throw new EventIdError("some of the ids are in the store already, in another stream or with other events");
     }
     noteAppend(position);
     return { version, position, known: outcome === "known" };
+  }
+
+  /** Stores events, and handles them in the same transaction where projections ask for that. */
+  async #store(
+    stream: string,
+    expected: ExpectedNumber,
+    events: readonly EventToStore[],
+    tx: Queries | undefined,
+  ): Promise<AppendOutcome> {
+    const types = this.inline === null ? [] : events.map(({ type }) => type);
+    const inline = this.inline?.projectionsFor(categoryOf(stream), types) ?? [];
+    if (inline.length === 0) return this.storage.append(stream, expected, events, tx);
+    return (tx ?? this.inline!.db.current).transaction(async (within) => {
+      const handlers = [];
+      for (const projection of inline) handlers.push(await projection.holdInline(within));
+      const outcome = await this.storage.append(stream, expected, events, within);
+      if (outcome.outcome !== "stored") return outcome;
+      const range = { from: outcome.version - events.length + 1, limit: events.length };
+      const recorded = await this.upcasters.read(await this.storage.readStream(stream, range, within));
+      for (const handle of handlers) await handle(recorded);
+      return outcome;
+    });
+  }
+
+  async open(declared: PersonalFields): Promise<void> {
+    if (!declared.empty) this.checkPersonal();
+    await this.storage.open();
+    await this.personal?.keys.open();
+  }
+
+  /** Throws where personal fields would be stored in the clear. */
+  checkPersonal(): void {
+    if (this.personal === null) {
+      throw new ValueError("personal fields need option 'personalKeys' of enableEventSourcing()");
+    }
+  }
+
+  /** Moves a stream to the archive. */
+  async archive(stream: string): Promise<number> {
+    checkName("a stream", stream);
+    return this.storage.archive(stream);
+  }
+
+  async restore(stream: string): Promise<number> {
+    checkName("a stream", stream);
+    return this.storage.restore(stream);
+  }
+
+  async truncateBefore(stream: string, version: number, { archive = true }: TruncateOptions): Promise<number> {
+    checkName("a stream", stream);
+    if (!Number.isSafeInteger(version) || version < 1) {
+      throw new ValueError(`truncateBefore takes a version of at least 1, not ${show(version)}`);
+    }
+    const snapshot = await this.storage.loadSnapshot(stream);
+    if (snapshot === null || snapshot.version < version) {
+      throw new ValueError(
+        `events before version ${version} are needed: the snapshot of the stream is of version ${snapshot?.version ?? 0}`,
+      );
+    }
+    return this.storage.truncate(stream, version, archive);
+  }
+
+  /** Archives the streams that the policies name; returns their number. */
+  async applyArchivePolicies(signal?: AbortSignal): Promise<number> {
+    let total = 0;
+    for (const policy of this.config.archive) {
+      for (let found: string[] | null = null; found === null || found.length === archiveAtOnce; ) {
+        found = await this.storage.finished(policy, archiveAtOnce);
+        for (const stream of found) {
+          if (signal?.aborted) return total;
+          await this.storage.archive(stream);
+          total++;
+        }
+      }
+    }
+    return total;
+  }
+
+  async forget(subject: string): Promise<ForgetResult> {
+    checkName("a subject", subject);
+    return { streams: await this.#keys.forget(subject) };
+  }
+
+  rotatePersonalKeys(): Promise<number> {
+    return this.#keys.rotate();
+  }
+
+  async close(): Promise<void> {
+    await this.personal?.keys.close();
+    await this.storage.close();
+  }
+
+  get #keys(): SubjectKeys {
+    if (this.personal === null) throw new Error("personal data need option 'personalKeys' of enableEventSourcing()");
+    return this.personal.keys;
   }
 
   aggregates<A extends AnyAggregate>(type: AggregateClass<A>, category: string): AggregateWork<A> {

@@ -29,6 +29,8 @@ export interface ReadOptions {
   readonly backwards?: boolean | undefined;
   /** The most events. Default: no limit. */
   readonly limit?: number | undefined;
+  /** True for archived events too. Default false. */
+  readonly archived?: boolean | undefined;
   readonly tx?: Queries | undefined;
 }
 
@@ -38,6 +40,8 @@ export interface ReadAllOptions {
   readonly backwards?: boolean | undefined;
   readonly limit?: number | undefined;
   readonly types?: readonly string[] | undefined;
+  /** True for archived events too. Default false. */
+  readonly archived?: boolean | undefined;
 }
 
 export interface SaveOptions {
@@ -57,4 +61,14 @@ export interface UpdateOptions extends SaveOptions {
 export interface Decision<State, Events extends EventMap> extends AppendResult {
   readonly state: State;
   readonly events: readonly PlainEvent<Events>[];
+}
+
+export interface TruncateOptions {
+  /** False deletes the events for good; true moves them to the archive. Default true. */
+  readonly archive?: boolean | undefined;
+}
+
+export interface ForgetResult {
+  /** The streams that have events of the person. */
+  readonly streams: readonly string[];
 }

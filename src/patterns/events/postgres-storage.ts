@@ -1,46 +1,45 @@
 import type { Database, Queries, Transaction } from "../../engines/db/database.js";
+import { UniqueViolation } from "../../engines/db/errors.js";
 import type { Logger } from "../../internal/logger.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { installTables } from "../storage/tables.js";
-import { categoryOf, type EventMetadata } from "./event.js";
+import { categoryOf } from "./event.js";
+import { PostgresArchive } from "./postgres-archive.js";
+import { appendManyText, appendOneText } from "./postgres-functions.js";
+import { PostgresReads } from "./postgres-reads.js";
 import { eventTables } from "./postgres-tables.js";
 import type {
   AppendOutcome,
   Claim,
   EventStorage,
   EventToStore,
+  FinishedStreams,
   ReadFilter,
+  ReplayedEvent,
   StoredEvent,
   StoredSnapshot,
+  StreamRange,
+  SubscriptionState,
 } from "./storage.js";
-
-interface EventRow {
-  readonly position: number;
-  readonly stream: string;
-  readonly version: number;
-  readonly category: string;
-  readonly id: string;
-  readonly type: string;
-  readonly schema_version: number;
-  readonly data: unknown;
-  readonly metadata: EventMetadata;
-  readonly recorded_at: Date;
-}
-
-const columns = "position, stream, version, category, id, type, schema_version, data, metadata, recorded_at";
 
 /** Events in PostgreSQL or PGlite. Every call takes part in the transaction around it, or in the one it is given. */
 export class PostgresStorage implements EventStorage {
   readonly #db: Database;
   readonly #schema: string;
   readonly #doorbell: Doorbell;
-  readonly #appendText: string;
+  readonly #appendOne: string;
+  readonly #appendMany: string;
+  readonly #reads: PostgresReads;
+  readonly #archive: PostgresArchive;
 
   constructor(db: Database, schema: string, logger: Logger) {
     this.#db = db;
     this.#schema = schema;
     this.#doorbell = new Doorbell(db, `${schema}_events`, logger);
-    this.#appendText = `select outcome, version, position from "${schema}".append_events_1($1, $2, $3, $4, $5, $6, $7, $8)`;
+    this.#appendOne = appendOneText(schema);
+    this.#appendMany = appendManyText(schema);
+    this.#reads = new PostgresReads(schema);
+    this.#archive = new PostgresArchive(db, schema);
   }
 
   async open(): Promise<void> {
@@ -62,7 +61,13 @@ export class PostgresStorage implements EventStorage {
     events: readonly EventToStore[],
     within: Queries = this.#db.current,
   ): Promise<AppendOutcome> {
-    const row = await within.fetchrow<AppendOutcome>(this.#appendText, [
+    const stored =
+      within.kind === "database" && events.length === 1 ? await this.#store(stream, expected, events) : null;
+    if (stored !== null) {
+      this.#doorbell.ring();
+      return stored;
+    }
+    const row = await within.fetchrow<AppendOutcome>(this.#appendMany, [
       stream,
       categoryOf(stream),
       expected,
@@ -76,46 +81,54 @@ export class PostgresStorage implements EventStorage {
     return row!;
   }
 
-  async readStream(
-    stream: string,
-    from: number,
-    backwards: boolean,
-    limit: number,
-    within: Queries = this.#db.current,
-  ): Promise<StoredEvent[]> {
-    const rows = await within.fetch<EventRow>(
-      `select ${columns} from ${this.#table("events")} where stream = $1 and version ${backwards ? "<=" : ">="} $2
-       order by version ${backwards ? "desc" : "asc"} limit $3`,
-      [stream, from, limit],
-    );
-    return rows.map(eventOf);
+  /** Stores one event in a statement of its own; null if the function has to find out why that is not possible. */
+  async #store(stream: string, expected: number, [event]: readonly EventToStore[]): Promise<AppendOutcome | null> {
+    const { id, type, schemaVersion, data, metadata } = event!;
+    const values = [stream, categoryOf(stream), expected, id, type, schemaVersion, data, metadata];
+    try {
+      const row = await this.#db.fetchrow<{ version: number; position: number }>(this.#appendOne, values);
+      return row && { outcome: "stored", version: row.version, position: row.position };
+    } catch (error) {
+      if (error instanceof UniqueViolation) return null;
+      throw error;
+    }
   }
 
-  async readAll(
-    { categories, types }: ReadFilter,
-    from: number,
-    upTo: number,
-    backwards: boolean,
-    limit: number,
-  ): Promise<StoredEvent[]> {
-    const rows = await this.#db.current.fetch<EventRow>(
-      `select ${columns} from ${this.#table("events")}
-       where position > $1 and position <= $2${categories ? " and category = any ($4)" : ""}${
-         types ? ` and type = any ($${categories ? 5 : 4})` : ""
-       }
-       order by position ${backwards ? "desc" : "asc"} limit $3`,
-      [from, upTo, limit, ...(categories ? [categories] : []), ...(types ? [types] : [])],
-    );
-    return rows.map(eventOf);
+  readStream(stream: string, range: StreamRange, within: Queries = this.#db.current): Promise<StoredEvent[]> {
+    return this.#reads.stream(stream, range, within);
+  }
+
+  replay(stream: string, range: StreamRange, within: Queries = this.#db.current): Promise<ReplayedEvent[]> {
+    return this.#reads.replay(stream, range, within);
+  }
+
+  readAll(filter: ReadFilter, from: number, upTo: number, backwards: boolean, limit: number): Promise<StoredEvent[]> {
+    return this.#reads.all(filter, { from, upTo, backwards, limit }, this.#db.current);
+  }
+
+  archive(stream: string): Promise<number> {
+    return this.#archive.archive(stream);
+  }
+
+  restore(stream: string): Promise<number> {
+    return this.#archive.restore(stream);
+  }
+
+  truncate(stream: string, before: number, keep: boolean): Promise<number> {
+    return this.#archive.truncate(stream, before, keep);
+  }
+
+  finished(policy: FinishedStreams, limit: number): Promise<string[]> {
+    return this.#archive.finished(policy, limit);
   }
 
   async streamVersion(stream: string): Promise<number> {
-    const text = `select version from ${this.#table("streams")} where stream = $1`;
+    const text = `select max(version) from ${this.#table("events")} where stream = $1`;
     return (await this.#db.current.fetchval<number>(text, [stream])) ?? 0;
   }
 
   async highWaterMark(): Promise<number> {
-    return (await this.#db.fetchval<number>(`select "${this.#schema}".high_water_1()`))!;
+    return (await this.#db.current.fetchval<number>(`select "${this.#schema}".high_water()`))!;
   }
 
   loadSnapshot(stream: string, within: Queries = this.#db.current): Promise<StoredSnapshot | null> {
@@ -129,15 +142,22 @@ export class PostgresStorage implements EventStorage {
   }
 
   async saveSnapshot(stream: string, { version, eventId, schema, state, checksum }: StoredSnapshot): Promise<void> {
+    // A worker may still have the data of a person in memory who was forgotten meanwhile.
     // Of two writers the one with fewer events must not win. One that replaces an unusable snapshot has another checksum.
     await this.#db.execute(
       `insert into ${this.#table("snapshots")} as s (stream, version, event_id, schema, state, checksum)
-       values ($1, $2, $3, $4, $5, $6)
+       select $1, $2, $3, $4, $5, $6
+       where not exists (select from ${this.#table("personal_streams")} p
+         where p.stream = $1 and p.forgotten_at > clock_timestamp() - interval '1 hour')
        on conflict (stream) do update set version = excluded.version, event_id = excluded.event_id,
          schema = excluded.schema, state = excluded.state, checksum = excluded.checksum, taken_at = clock_timestamp()
        where s.version < excluded.version or s.schema <> excluded.schema or s.event_id <> excluded.event_id`,
       [stream, version, eventId, schema, state, checksum],
     );
+  }
+
+  async deleteSnapshots(streams: readonly string[]): Promise<void> {
+    await this.#db.current.execute(`delete from ${this.#table("snapshots")} where stream = any ($1)`, [streams]);
   }
 
   afterCommit(run: () => void, within: Queries = this.#db.current): void {
@@ -187,11 +207,14 @@ export class PostgresStorage implements EventStorage {
     return this.#db.fetchval<number>(text, [name]);
   }
 
+  subscriptions(): Promise<SubscriptionState[]> {
+    return this.#db.fetch<SubscriptionState>(
+      `select name, position, case when lease_until > clock_timestamp() then owner end as owner
+       from ${this.#table("subscriptions")} where name <> 'archive:policies' order by name limit 1000`,
+    );
+  }
+
   #table(name: string): string {
     return `"${this.#schema}".${name}`;
   }
-}
-
-function eventOf({ schema_version, recorded_at, ...event }: EventRow): StoredEvent {
-  return { ...event, schemaVersion: schema_version, recordedAt: recorded_at };
 }

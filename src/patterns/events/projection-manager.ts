@@ -1,9 +1,11 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
-import { type SqlFragment, sql } from "../../engines/db/sql.js";
 import type { Logger } from "../../internal/logger.js";
 import { Wake } from "../storage/wake.js";
 import { causedBy } from "./cause.js";
-import type { Projection, ProjectionTables } from "./projection.js";
+import type { RecordedEvent } from "./event.js";
+import type { Projection } from "./projection.js";
+import { isIncomplete, ProjectionBuilds } from "./projection-builds.js";
+import { swapTables } from "./projection-swap.js";
 import type { EventStorage } from "./storage.js";
 import {
   type Batch,
@@ -12,6 +14,7 @@ import {
   type RunnerSettings,
   type SubscriptionRunner,
 } from "./subscription-runner.js";
+import type { Upcasters } from "./upcasters.js";
 
 export interface ProjectionSurroundings {
   readonly db: Database;
@@ -19,18 +22,10 @@ export interface ProjectionSurroundings {
   readonly pollMs: number;
   readonly leaseMs: number;
   readonly storage: EventStorage;
+  readonly upcasters: Upcasters;
   readonly logger: Logger;
   runner(settings: Omit<RunnerSettings, "owner" | "leaseMs" | "pollMs">, process: Processor): SubscriptionRunner;
 }
-
-/** The row of a projection: the build whose tables serve, and the one that is being made. A build is `version.number`. */
-interface Row {
-  readonly live: string;
-  readonly build: string | null;
-}
-
-/** Milliseconds that the exchange of tables may wait for readers; it is tried again. */
-const swapPatience = 5000;
 
 /**
  * Runs the builds of one projection that have the version of this program. Every batch locks the projection's row for
@@ -38,9 +33,9 @@ const swapPatience = 5000;
  * another build, and programs of the older version end theirs after the exchange.
  */
 export class ProjectionManager {
+  readonly #builds: ProjectionBuilds;
   readonly #runners = new Map<string, SubscriptionRunner>();
   readonly #wake = new Wake();
-  readonly #rowText: string;
   /** Resolves when the tables exist. */
   readonly prepared: Promise<void>;
   readonly #running: Promise<void>;
@@ -50,25 +45,48 @@ export class ProjectionManager {
     readonly projection: Projection,
     readonly around: ProjectionSurroundings,
   ) {
-    this.#rowText = `select live, build from "${around.schema}".projections where name = $1`;
-    this.prepared = this.#prepare();
+    this.#builds = new ProjectionBuilds(projection, around.db, around.schema);
+    this.prepared = this.#builds.prepare();
     this.prepared.catch(() => {});
     this.#running = this.#run();
   }
 
   /** Begins a new build beside the one that serves; one that is being made is begun again. */
   async rebuild(): Promise<void> {
+    const { version } = this.projection;
     await this.around.db.transaction(async (tx) => {
-      const row = await this.#lockedRow(tx);
-      await this.#beginBuild(tx, row!, this.#isMine(row!.live) ? row!.live : `${this.projection.version}.0`);
+      const row = await this.#builds.lockedRow(tx, "update");
+      await this.#builds.beginBuild(tx, row!, this.#builds.isMine(row!.live) ? row!.live : `${version}.0`);
     });
     this.#wake.wake();
   }
 
-  /** The checkpoint of the build that serves. */
+  /** The checkpoint of the build that serves: the lowest of its shards. Inline, all that is stored. */
   async position(): Promise<number | null> {
-    const row = await this.#row();
-    return row === null ? null : this.around.storage.checkpoint(this.#subscription(row.live));
+    const row = await this.#builds.row();
+    if (row === null) return null;
+    if (this.projection.mode === "inline" && this.#builds.isMine(row.live)) {
+      return isIncomplete(row.live) ? null : Number.MAX_SAFE_INTEGER;
+    }
+    const names = this.#builds.subscriptions(row.live, row.live_shards);
+    const positions = await Promise.all(names.map((name) => this.around.storage.checkpoint(name)));
+    return positions.reduce((lowest, position) =>
+      lowest === null || position === null ? null : Math.min(lowest, position),
+    );
+  }
+
+  /** True if the events of an append are handled in its transaction. */
+  isInlineFor(category: string, types: readonly string[]): boolean {
+    const { mode, categories, on } = this.projection;
+    return mode === "inline" && categories.includes(category) && types.some((type) => on[type] !== undefined);
+  }
+
+  /** Locks the tables that serve against an exchange; returns a function that handles the events of the append. */
+  async holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>> {
+    const row = await this.#builds.lockedRow(tx, "share");
+    // The tables of another version, or those that are replaced soon, are not for this program.
+    if (row === null || !this.#builds.isMine(row.live) || isIncomplete(row.live)) return async () => {};
+    return (events) => this.#apply(tx, events, false);
   }
 
   async close(): Promise<void> {
@@ -78,55 +96,15 @@ export class ProjectionManager {
     await Promise.all([...this.#runners.values()].map((runner) => runner.close()));
   }
 
-  async #prepare(): Promise<void> {
-    const { projection, around } = this;
-    await around.db.transaction(async (tx) => {
-      await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
-        `stoa projection ${around.schema} ${projection.name}`,
-      ]);
-      const row = await this.#lockedRow(tx);
-      const first = `${projection.version}.1`;
-      if (row === null) {
-        await projection.create(tx, this.#tables(false));
-        await tx.execute(`insert into "${around.schema}".projections (name, live) values ($1, $2)`, [
-          projection.name,
-          first,
-        ]);
-      } else if (
-        versionOf(row.live) < projection.version &&
-        (row.build === null || versionOf(row.build) < projection.version)
-      ) {
-        await this.#beginBuild(tx, row, `${projection.version}.0`);
-      }
-      // A worker that ended right after an exchange of tables may have left the checkpoint of a retired build.
-      await tx.execute(
-        `delete from "${around.schema}".subscriptions s where starts_with(s.name, $2) and not exists (
-           select from "${around.schema}".projections p
-           where p.name = $1 and s.name in ($2 || p.live, $2 || coalesce(p.build, '')))`,
-        [projection.name, this.#subscription("")],
-      );
-    });
-  }
-
-  async #beginBuild(tx: Transaction, row: Row, after: string): Promise<void> {
-    const { projection, around } = this;
-    for (const table of Object.values(this.#tables(true))) await tx.execute(sql`drop table if exists ${table}`);
-    await projection.create(tx, this.#tables(true));
-    if (row.build !== null) await this.#forget(tx, row.build);
-    const numbers = [after, row.build ?? after].filter((build) => this.#isMine(build)).map(numberOf);
-    await tx.execute(`update "${around.schema}".projections set build = $2 where name = $1`, [
-      projection.name,
-      `${projection.version}.${Math.max(0, ...numbers) + 1}`,
-    ]);
-  }
-
   async #run(): Promise<void> {
     const off = this.around.storage.onChange(this.#wake.wake);
     while (!this.#closed) {
       try {
         await this.prepared;
-        const row = await this.#row();
-        for (const build of [row?.live, row?.build]) if (build && this.#isMine(build)) this.#start(build);
+        const row = await this.#builds.row();
+        const follows = row !== null && this.projection.mode === "async";
+        if (follows && this.#builds.isMine(row.live)) this.#start(row.live, row.live_shards);
+        if (row?.build && this.#builds.isMine(row.build)) this.#start(row.build, row.build_shards);
       } catch (error) {
         this.around.logger.error("a projection failed and is tried again", { projection: this.projection.name, error });
       }
@@ -135,115 +113,65 @@ export class ProjectionManager {
     off();
   }
 
-  #start(build: string): void {
-    const running = this.#runners.get(build);
-    if (this.#closed || (running !== undefined && !running.ended)) return;
-    const { categories, batch } = this.projection;
-    const types = Object.keys(this.projection.on);
-    const runner = this.around.runner(
-      {
-        name: this.#subscription(build),
-        filter: { categories, types },
-        start: "beginning",
-        batch,
-        skipAfter: Infinity,
-      },
-      (given) => this.#process(build, given),
-    );
-    this.#runners.set(build, runner);
+  #start(build: string, shards: number): void {
+    for (const [number, name] of this.#builds.subscriptions(build, shards).entries()) {
+      const running = this.#runners.get(name);
+      if (this.#closed || (running !== undefined && !running.ended)) continue;
+      const { categories, batch } = this.projection;
+      const shard = shards === 1 ? undefined : { number, of: shards };
+      const filter = { categories, types: Object.keys(this.projection.on), archived: true, shard };
+      const settings = { name, filter, start: "beginning", batch, skipAfter: Infinity } as const;
+      this.#runners.set(
+        name,
+        this.around.runner(settings, (given) => this.#process(build, name, given)),
+      );
+    }
   }
 
-  async #process(build: string, batch: Batch): Promise<number | "end"> {
+  async #process(build: string, name: string, batch: Batch): Promise<number | "end"> {
     const { db, schema, storage, leaseMs } = this.around;
     const { events, upTo, token, last } = batch;
     // A process that is stopped in the middle must not hold the row for ever.
     const settings = { idle_in_transaction_session_timeout: leaseMs * 2 };
-    const outcome = await db.transaction(
+    const role = await db.transaction(
       async (tx) => {
-        const row = await tx.fetchrow<Row & object>(`${this.#rowText} for share`, [this.projection.name]);
-        const role = row?.live === build ? "live" : row?.build === build ? "build" : null;
-        if (role === null) return null;
-        const context = { tx, tables: this.#tables(role === "build") };
-        for (const event of events) {
-          const handler = this.projection.on[event.type];
-          const { correlationId } = event.metadata;
-          await causedBy({ correlationId, causationId: event.id }, () => handler?.(event as never, context));
-        }
-        if (!(await storage.advance(this.#subscription(build), token, upTo, tx))) throw new ClaimLost();
-        return role;
+        const row = await this.#builds.lockedRow(tx, "share");
+        const found = row?.live === build ? "live" : row?.build === build ? "build" : null;
+        if (found === null) return null;
+        await this.#apply(tx, events, found === "build");
+        if (!(await storage.advance(name, token, upTo, tx))) throw new ClaimLost();
+        return found;
       },
       { settings: db.engine === "postgres" ? settings : {} },
     );
-    if (outcome === null) {
+    if (role === null) {
       // Retired. The claim has made its row anew if the exchange of tables had deleted it.
-      await db.execute(`delete from "${schema}".subscriptions where name = $1 and token = $2`, [
-        this.#subscription(build),
-        token,
-      ]);
+      await db.execute(`delete from "${schema}".subscriptions where name = $1 and token = $2`, [name, token]);
       return "end";
     }
-    if (outcome === "build" && last) await this.#swap(build, token, schema);
+    if (role === "build" && last && (await this.#swap(build, name, token))) {
+      return this.projection.mode === "inline" ? "end" : ((await storage.checkpoint(name)) ?? upTo);
+    }
     return upTo;
   }
 
-  /** Puts the tables of a build that has caught up in the place of those that serve. */
-  async #swap(build: string, token: number, schema: string): Promise<void> {
-    await this.around.db.transaction(
-      async (tx) => {
-        const row = await this.#lockedRow(tx);
-        if (row?.build !== build) return;
-        const held = `select 1 from "${schema}".subscriptions where name = $1 and token = $2`;
-        if ((await tx.fetchval(held, [this.#subscription(build), token])) === null) throw new ClaimLost();
-        const next = this.#tables(true);
-        for (const [name, live] of Object.entries(this.#tables(false))) {
-          await tx.execute(sql`drop table if exists ${live}`);
-          await tx.execute(sql`alter table ${next[name]!} rename to ${live}`);
-        }
-        await this.#forget(tx, row.live);
-        await tx.execute(
-          `update "${schema}".projections set live = $2, build = null, swapped_at = clock_timestamp() where name = $1`,
-          [this.projection.name, build],
-        );
-      },
-      { settings: { lock_timeout: swapPatience } },
-    );
-    this.around.logger.info("a projection was rebuilt", { projection: this.projection.name, build });
+  async #swap(build: string, name: string, token: number): Promise<boolean> {
+    const { storage, upcasters, logger } = this.around;
+    const apply = (tx: Transaction, events: readonly RecordedEvent[], isBuild: boolean): Promise<void> =>
+      this.#apply(tx, events, isBuild);
+    const context = { builds: this.#builds, storage, upcasters, apply };
+    const swapped = await swapTables(context, build, { name, token });
+    if (swapped) logger.info("a projection was rebuilt", { projection: this.projection.name, build });
+    return swapped;
   }
 
-  async #forget(tx: Transaction, build: string): Promise<void> {
-    const text = `delete from "${this.around.schema}".subscriptions where name = $1`;
-    await tx.execute(text, [this.#subscription(build)]);
+  async #apply(tx: Transaction, events: readonly RecordedEvent[], build: boolean): Promise<void> {
+    const context = { tx, tables: this.#builds.tables(build) };
+    for (const event of events) {
+      const handler = this.projection.on[event.type];
+      if (handler === undefined) continue;
+      const { correlationId } = event.metadata;
+      await causedBy({ correlationId, causationId: event.id }, () => handler(event as never, context));
+    }
   }
-
-  #row(): Promise<Row | null> {
-    return this.around.db.fetchrow<Row & object>(this.#rowText, [this.projection.name]);
-  }
-
-  #lockedRow(tx: Transaction): Promise<Row | null> {
-    return tx.fetchrow<Row & object>(`${this.#rowText} for update`, [this.projection.name]);
-  }
-
-  #tables(build: boolean): ProjectionTables<string> {
-    const entries = this.projection.tables.map((name): [string, SqlFragment] => [
-      name,
-      sql.id(build ? `${name}__build` : name),
-    ]);
-    return Object.fromEntries(entries);
-  }
-
-  #subscription(build: string): string {
-    return `projection:${this.projection.name}@${build}`;
-  }
-
-  #isMine(build: string): boolean {
-    return versionOf(build) === this.projection.version;
-  }
-}
-
-function versionOf(build: string): number {
-  return Number(build.split(".")[0]);
-}
-
-function numberOf(build: string): number {
-  return Number(build.split(".")[1]);
 }

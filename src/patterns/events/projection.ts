@@ -30,6 +30,16 @@ export interface ProjectionOptions<Events extends EventMap, Tables extends strin
   readonly version?: number | undefined;
   /** Events handled in one transaction. Default 100. */
   readonly batch?: number | undefined;
+  /**
+   * `inline` runs the handlers in the transaction of the append: the tables are never behind, and a handler that fails
+   * refuses the append. `async` runs them afterwards. Default `async`.
+   */
+  readonly mode?: "async" | "inline" | undefined;
+  /**
+   * The number of parts that workers process at the same time, each with the events of some streams. Events of one stream
+   * stay in order; those of different streams do not. Another number takes effect with the next build. Default 1.
+   */
+  readonly shards?: number | undefined;
   /** Creates the tables. Leave indexes unnamed: two builds exist at the same time. */
   create(tx: Transaction, tables: ProjectionTables<Tables>): unknown;
   /** The handlers by type of event. */
@@ -48,6 +58,8 @@ export interface Projection<Events extends EventMap = EventMap, Tables extends s
   readonly tables: readonly Tables[];
   readonly version: number;
   readonly batch: number;
+  readonly mode: "async" | "inline";
+  readonly shards: number;
   readonly create: ProjectionOptions<Events, Tables>["create"];
   readonly on: ProjectionOptions<Events, Tables>["on"];
 }
@@ -58,7 +70,7 @@ export function projection<Events extends EventMap, const Tables extends string>
   options: ProjectionOptions<Events, Tables>,
 ): Projection<Events, Tables> {
   checkName("the name of a projection", name);
-  const { from, tables, version = 1, batch = 100, create, on } = options;
+  const { from, tables, version = 1, batch = 100, mode = "async", shards = 1, create, on } = options;
   const sources = (Array.isArray(from) ? from : [from]) as readonly { name: string; category?: string }[];
   if (sources.length === 0) throw new ValueError(`projection ${show(name)} needs a source in 'from'`);
   if (!Number.isSafeInteger(version) || version < 1) {
@@ -66,6 +78,12 @@ export function projection<Events extends EventMap, const Tables extends string>
   }
   if (!Number.isSafeInteger(batch) || batch < 1 || batch > 10_000) {
     throw new ValueError(`option 'batch' in projection() must be an integer from 1 to 10000, not ${show(batch)}`);
+  }
+  if (mode !== "async" && mode !== "inline") {
+    throw new ValueError(`option 'mode' in projection() must be 'async' or 'inline', not ${show(mode)}`);
+  }
+  if (!Number.isSafeInteger(shards) || shards < 1 || shards > 64) {
+    throw new ValueError(`option 'shards' in projection() must be an integer from 1 to 64, not ${show(shards)}`);
   }
   if (!Array.isArray(tables) || tables.length === 0)
     throw new ValueError("option 'tables' in projection() must be a list");
@@ -78,5 +96,5 @@ export function projection<Events extends EventMap, const Tables extends string>
     }
   }
   const categories = sources.map((source) => categoryOfClass(source));
-  return { name, categories, tables, version, batch, create, on };
+  return { name, categories, tables, version, batch, mode, shards: mode === "inline" ? 1 : shards, create, on };
 }

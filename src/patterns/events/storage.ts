@@ -18,6 +18,9 @@ export interface StoredEvent {
   readonly recordedAt: Date;
 }
 
+/** The part of an event that changes the state of an aggregate. */
+export type ReplayedEvent = Pick<StoredEvent, "version" | "position" | "type" | "schemaVersion" | "data">;
+
 export interface EventToStore {
   readonly id: string;
   readonly type: string;
@@ -32,7 +35,7 @@ export type ExpectedNumber = number;
 
 /** The outcome of an append: stored, stored earlier by the same call, or not stored. */
 export interface AppendOutcome {
-  readonly outcome: "stored" | "known" | "conflict" | "mixed";
+  readonly outcome: "stored" | "known" | "conflict" | "mixed" | "archived";
   /** The version of the stream afterwards; for events that were known, the version of the last of them. */
   readonly version: number;
   /** The position of the last event; 0 if nothing was stored. */
@@ -42,6 +45,33 @@ export interface AppendOutcome {
 export interface ReadFilter {
   readonly categories?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
+  /** True for archived events too. */
+  readonly archived?: boolean | undefined;
+  /** One of several equal parts of all streams. */
+  readonly shard?: Shard | undefined;
+}
+
+/** The streams whose name has a hash with this remainder. */
+export interface Shard {
+  readonly number: number;
+  readonly of: number;
+}
+
+/** The part of a stream to read. */
+export interface StreamRange {
+  readonly from: number;
+  readonly limit: number;
+  readonly backwards?: boolean | undefined;
+  /** True for archived events too. */
+  readonly archived?: boolean | undefined;
+}
+
+/** Streams that a policy archives: those whose last event is old enough. */
+export interface FinishedStreams {
+  readonly category: string;
+  readonly afterDays: number;
+  /** The types of the last event. */
+  readonly closedBy?: readonly string[] | undefined;
 }
 
 export interface StoredSnapshot {
@@ -59,6 +89,13 @@ export interface Claim {
   readonly position: number;
 }
 
+export interface SubscriptionState {
+  readonly name: string;
+  readonly position: number;
+  /** The worker that has it; null if none has. */
+  readonly owner: string | null;
+}
+
 /** The storage of events, snapshots and checkpoints. */
 export interface EventStorage {
   append(
@@ -68,16 +105,28 @@ export interface EventStorage {
     within?: Queries,
   ): Promise<AppendOutcome>;
   /** Events of a stream from a version on, in either direction. */
-  readStream(stream: string, from: number, backwards: boolean, limit: number, within?: Queries): Promise<StoredEvent[]>;
+  readStream(stream: string, range: StreamRange, within?: Queries): Promise<StoredEvent[]>;
+  /** The same events, for aggregates. */
+  replay(stream: string, range: StreamRange, within?: Queries): Promise<ReplayedEvent[]>;
   /** Events of all streams after (or, backwards, before) a position, not beyond the high-water mark. */
   readAll(filter: ReadFilter, from: number, upTo: number, backwards: boolean, limit: number): Promise<StoredEvent[]>;
   streamVersion(stream: string): Promise<number>;
+
+  /** Moves all events of a stream to the archive and closes it; returns the number of events. */
+  archive(stream: string): Promise<number>;
+  /** Moves the events of a stream back and opens it. */
+  restore(stream: string): Promise<number>;
+  /** Moves the events of a stream before a version to the archive, or deletes them for good. */
+  truncate(stream: string, before: number, keep: boolean): Promise<number>;
+  /** Streams that a policy archives, up to a limit. */
+  finished(policy: FinishedStreams, limit: number): Promise<string[]>;
   /** The position up to which no event can appear any more. */
   highWaterMark(): Promise<number>;
 
   /** The snapshot of a stream whose last event is in the stream; null without one. */
   loadSnapshot(stream: string, within?: Queries): Promise<StoredSnapshot | null>;
   saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void>;
+  deleteSnapshots(streams: readonly string[]): Promise<void>;
 
   /** Claims a subscription unless another owner has it; null then. A new one begins at `start`. */
   claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null>;
@@ -88,6 +137,9 @@ export interface EventStorage {
   release(name: string, token: number): Promise<void>;
   /** The checkpoint of a subscription; null if it has never run. */
   checkpoint(name: string): Promise<number | null>;
+
+  /** All subscriptions and projections. */
+  subscriptions(): Promise<SubscriptionState[]>;
 
   /** Calls back when there may be new events or a subscription is free. */
   onChange(listener: () => void): () => void;

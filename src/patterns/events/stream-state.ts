@@ -1,8 +1,11 @@
 import type { Queries } from "../../engines/db/database.js";
-import type { PlainEvent, RecordedEvent } from "./event.js";
+import type { PlainEvent } from "./event.js";
 import type { Snapshots } from "./snapshots.js";
-import { type EventStorage, pageSize } from "./storage.js";
+import type { EventStorage } from "./storage.js";
 import type { Upcasters } from "./upcasters.js";
+
+/** Events of an aggregate that are read at a time. */
+const replayPage = 2000;
 
 /** Reads a stream to its end, from a snapshot on if there is one; calls back for both. Returns the version. */
 export async function replayStream(
@@ -17,14 +20,19 @@ export async function replayStream(
     target.restore(snapshot.state);
     version = snapshot.version;
   }
-  for (;;) {
-    const page = await storage.readStream(stream, version + 1, false, pageSize, within);
-    const events = page.map((event): RecordedEvent => upcasters.apply(event));
+  for (let archived = false; ; ) {
+    const page = await storage.replay(stream, { from: version + 1, limit: replayPage, archived }, within);
+    // Earlier events are in the archive, and the snapshot that took their place cannot be used.
+    if (!archived && page.length > 0 && page[0]!.version !== version + 1) {
+      archived = true;
+      continue;
+    }
+    const events = await upcasters.read(page);
     for (const event of events) {
       if (event.version !== version + 1) throw new Error(`the stream ${stream} has no event ${version + 1}`);
       version = event.version;
     }
     target.apply(events);
-    if (page.length < pageSize) return version;
+    if (page.length < replayPage) return version;
   }
 }

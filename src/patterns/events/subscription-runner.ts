@@ -29,6 +29,18 @@ export interface Batch {
   readonly signal: AbortSignal;
 }
 
+/** The state of a subscription in this process. */
+export interface RunnerProgress {
+  readonly name: string;
+  /** True if this process has the claim. */
+  readonly active: boolean;
+  /** Positions between the checkpoint and the newest event. */
+  readonly lag: number;
+  /** Failures of the present event in a row. */
+  readonly failures: number;
+  readonly error: unknown;
+}
+
 /** Thrown by a processor whose claim has passed to another worker. */
 export class ClaimLost extends Error {
   override name = "ClaimLost";
@@ -42,6 +54,7 @@ export class SubscriptionRunner {
   readonly #wake = new Wake();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
+  #progress: Omit<RunnerProgress, "name"> = { active: false, lag: 0, failures: 0, error: null };
 
   constructor(
     readonly settings: RunnerSettings,
@@ -59,6 +72,10 @@ export class SubscriptionRunner {
     this.#stop.abort();
     this.#wake.wake();
     return this.#running;
+  }
+
+  get progress(): RunnerProgress {
+    return { name: this.settings.name, ...this.#progress };
   }
 
   /** True once it has ended by itself or was closed. */
@@ -108,6 +125,7 @@ export class SubscriptionRunner {
       this.logger.warn("a subscription has passed to another worker", { subscription: name });
     } finally {
       clearInterval(timer);
+      this.#progress = { ...this.#progress, active: false };
       await renewing;
       if (!lost.signal.aborted) await this.storage.release(name, claim.token).catch(() => {});
     }
@@ -117,6 +135,7 @@ export class SubscriptionRunner {
     const { filter, batch, pollMs, name, skipAfter } = this.settings;
     for (let failures = 0; !signal.aborted; ) {
       const mark = await this.storage.highWaterMark();
+      this.#progress = { ...this.#progress, active: true, lag: Math.max(mark - position, 0), failures };
       if (mark <= position && failures === 0) {
         await this.#wake.wait(pollMs);
         continue;
@@ -127,7 +146,7 @@ export class SubscriptionRunner {
       const last = found.length < limit;
       const upTo = last ? mark : found.at(-1)!.position;
       try {
-        const events = found.map((event) => this.upcasters.apply(event));
+        const events = await this.upcasters.read(found);
         const reached = await this.process({ events, upTo, token, last, signal });
         if (reached === "end") return this.#stop.abort();
         position = reached;
@@ -135,6 +154,7 @@ export class SubscriptionRunner {
       } catch (error) {
         if (signal.aborted || error instanceof ClaimLost) throw error;
         failures++;
+        this.#progress = { ...this.#progress, failures, error };
         const event = found[0];
         const fields = { subscription: name, position: event?.position, type: event?.type, failures, error };
         if (limit === 1 && event !== undefined && failures > skipAfter) {

@@ -1,15 +1,19 @@
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { EventVersionError } from "./errors.js";
-import type { RecordedEvent } from "./event.js";
-import type { StoredEvent } from "./storage.js";
+import type { ReplayedEvent } from "./storage.js";
 
 /** Makes the data of one version into the data of the next. It must not depend on anything else. */
 export type Upcast = (data: never) => unknown;
 
+/** Makes the personal fields of events readable. */
+type Opener = <Event extends ReplayedEvent>(events: Event[]) => Promise<Event[]>;
+
 /** The upcasts of each type. The version of new events is one more than the number of them. */
 export class Upcasters {
   readonly #steps = new Map<string, ((data: unknown) => unknown)[]>();
+  /** Null where no fields are personal. */
+  opener: Opener | null = null;
 
   add(type: string, fromVersion: number, upcast: Upcast): void {
     if (typeof type !== "string" || type === "")
@@ -30,7 +34,13 @@ export class Upcasters {
     return (this.#steps.get(type)?.length ?? 0) + 1;
   }
 
-  apply(event: StoredEvent): RecordedEvent {
+  /** Stored events as the program sees them: personal fields readable, data of the newest version. */
+  async read<Event extends ReplayedEvent>(events: Event[]): Promise<Event[]> {
+    const readable = this.opener === null ? events : await this.opener(events);
+    return readable.map((event) => this.apply(event));
+  }
+
+  apply<Event extends ReplayedEvent>(event: Event): Event {
     const steps = this.#steps.get(event.type);
     const current = (steps?.length ?? 0) + 1;
     if (event.schemaVersion === current) return event;
@@ -40,7 +50,7 @@ export class Upcasters {
           `and this program knows ${current}: it was written by a newer one`,
       );
     }
-    let data = event.data;
+    let data: unknown = event.data;
     for (const step of steps!.slice(event.schemaVersion - 1)) data = step(data);
     return { ...event, data, schemaVersion: current };
   }

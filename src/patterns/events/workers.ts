@@ -5,24 +5,36 @@ import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { ArchiveWorker } from "./archive-worker.js";
 import { causedBy } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
+import type { EventMonitor } from "./monitor.js";
 import type { Projection } from "./projection.js";
 import { ProjectionManager } from "./projection-manager.js";
 import type { EventStorage } from "./storage.js";
 import type { EventSubscription, SubscriptionSettings } from "./subscription.js";
-import { type Batch, ClaimLost, type RunnerSettings, SubscriptionRunner } from "./subscription-runner.js";
+import {
+  type Batch,
+  ClaimLost,
+  type RunnerProgress,
+  type RunnerSettings,
+  SubscriptionRunner,
+} from "./subscription-runner.js";
 import type { Upcasters } from "./upcasters.js";
 
 /** Milliseconds that the handlers in progress have at the end of the application. */
 const closeGrace = 10_000;
 const longestLook = 50;
+/** Milliseconds between two looks for streams to archive. */
+const archiveInterval = 600_000;
 
 /** The subscriptions and projections of one process. */
 export class EventWorkers {
   readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
   readonly #running = new Map<string, { close(): Promise<void> }>();
   readonly #projections = new Map<string, ProjectionManager>();
+  readonly #runners = new Set<SubscriptionRunner>();
+  #hasInline = false;
 
   constructor(
     readonly storage: EventStorage,
@@ -33,14 +45,32 @@ export class EventWorkers {
     readonly logger: Logger,
   ) {}
 
+  /** Null where neither metrics nor spans are enabled. */
+  monitor: EventMonitor | null = null;
+
+  /** The state of the subscriptions and projections of this process. */
+  *progress(): Generator<RunnerProgress> {
+    for (const runner of this.#runners) {
+      if (runner.ended) this.#runners.delete(runner);
+      else yield runner.progress;
+    }
+  }
+
+  /** Archives streams at intervals. */
+  archiveAtIntervals(apply: (signal: AbortSignal) => Promise<number>): void {
+    const worker = new ArchiveWorker(this.storage, this.#owner, archiveInterval, this.logger, apply);
+    this.#running.set("archive:policies", worker);
+  }
+
   async open(): Promise<void> {
     await Promise.all([...this.#projections.values()].map((manager) => manager.prepared));
   }
 
   subscribe(settings: SubscriptionSettings): EventSubscription {
     const { name, categories, types, batch, start, skipAfter } = settings;
-    const runner = this.#runner({ name, filter: { categories, types }, start, batch, skipAfter }, (given) =>
-      this.#deliver(settings, given),
+    const runner = this.#runner(
+      { name, filter: { categories, types, archived: true }, start, batch, skipAfter },
+      (given) => this.#deliver(settings, given),
     );
     return this.#keep(name, runner);
   }
@@ -55,16 +85,24 @@ export class EventWorkers {
       pollMs: this.config.pollMs,
       leaseMs: this.config.leaseMs,
       storage: this.storage,
+      upcasters: this.upcasters,
       logger: this.logger,
       runner: (settings, process) => this.#runner(settings, process),
     });
     const subscription = this.#keep(`projection:${projection.name}`, manager);
     this.#projections.set(projection.name, manager);
+    this.#hasInline ||= projection.mode === "inline";
     return subscription;
   }
 
   get projections(): readonly Projection[] {
     return [...this.#projections.values()].map(({ projection }) => projection);
+  }
+
+  /** The projections that handle the events of an append in its transaction. */
+  inlineFor(category: string, types: readonly string[]): readonly ProjectionManager[] {
+    if (!this.#hasInline) return [];
+    return [...this.#projections.values()].filter((manager) => manager.isInlineFor(category, types));
   }
 
   rebuild(name: string): Promise<void> {
@@ -108,7 +146,14 @@ export class EventWorkers {
   ): SubscriptionRunner {
     const { leaseMs, pollMs } = this.config;
     const whole = { ...settings, owner: this.#owner, leaseMs, pollMs };
-    return new SubscriptionRunner(whole, this.storage, this.upcasters, this.logger, process);
+    const watched = (batch: Batch): Promise<number | "end"> =>
+      this.monitor === null
+        ? process(batch)
+        : this.monitor.handle(settings.name, batch.events.length, () => process(batch));
+    const runner = new SubscriptionRunner(whole, this.storage, this.upcasters, this.logger, watched);
+    for (const one of this.#runners) if (one.ended) this.#runners.delete(one);
+    this.#runners.add(runner);
+    return runner;
   }
 
   /** Calls the handler for each event; what was handled before a failure is not repeated. */

@@ -1,8 +1,12 @@
 import type { Database, Queries, Subscription, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 
-/** Milliseconds between two notifications: one for each of a thousand appends would cost as much as the appends. */
+/**
+ * Milliseconds between two notifications: one for each of a thousand appends would cost as much as the appends. The pause
+ * grows while calls keep coming, as workers that are busy look for more work by themselves.
+ */
 const quietTime = 10;
+const longestQuietTime = 80;
 
 /**
  * Tells waiting workers, in this process and in others, that there is work. A hint only: workers also look by themselves
@@ -21,6 +25,7 @@ export class Doorbell {
   #sending: Promise<void> | null = null;
   #sent: Promise<void> = Promise.resolve();
   #again = false;
+  #quietTime = quietTime;
   #closed = false;
 
   constructor(db: Database, channel: string, logger: Logger) {
@@ -60,11 +65,12 @@ export class Doorbell {
       return;
     }
     const pause = async (): Promise<void> => {
-      if (!this.#closed) await new Promise<void>((resolve) => void setTimeout(resolve, quietTime).unref());
+      if (!this.#closed) await new Promise<void>((resolve) => void setTimeout(resolve, this.#quietTime).unref());
     };
     this.#sent = this.#send();
     this.#sending = this.#sent.then(pause).finally(() => {
       this.#sending = null;
+      this.#quietTime = this.#again ? Math.min(this.#quietTime * 2, longestQuietTime) : quietTime;
       if (!this.#again) return;
       this.#again = false;
       this.ring();

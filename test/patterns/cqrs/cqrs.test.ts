@@ -125,12 +125,75 @@ describe("commands and queries", () => {
     expect(document.paths["/sums"]).toMatchObject({ post: { requestBody: {} } });
   });
 
+  it("A route of a query reads the query string, and a schema that changes its input is applied once", async () => {
+    const app = create().enableOpenapi({ title: "t" });
+    const since = query("since", {
+      schema: z.object({ day: z.string().transform((text) => new Date(text)) }),
+      result: z.object({ year: z.number() }),
+      handler: ({ day }) => ({ year: day.getUTCFullYear() }),
+    });
+    const note = command("note", {
+      schema: z.object({ text: z.string().transform((text) => ({ text })) }),
+      handler: ({ text }) => text.text,
+    });
+    app.get("/since", ...app.queries.route(since));
+    app.post("/notes", ...app.commands.route(note));
+    await app.start();
+    expect(await (await app.request("/since?day=2024-05-01")).json()).toEqual({ year: 2024 });
+    expect((await app.request("/since")).status).toBe(422);
+    const headers = { "content-type": "application/json" };
+    const posted = await app.request("/notes", { method: "POST", body: JSON.stringify({ text: "a" }), headers });
+    expect([posted.status, await posted.text()]).toEqual([200, "a"]);
+    const document = (await (await app.request("/openapi.json")).json()) as { paths: Record<string, unknown> };
+    expect(document.paths["/since"]).toMatchObject({ get: { parameters: [{ name: "day", in: "query" }] } });
+  });
+
+  it("The signal of the caller ends a command, and a query has the same time limit", async () => {
+    const app = create({ commandTimeoutMs: 20 });
+    const aborted: boolean[] = [];
+    const wait = (_input: unknown, { signal }: { signal: AbortSignal }): Promise<never> =>
+      new Promise(() => signal.addEventListener("abort", () => aborted.push(true)));
+    const slow = query("slow", { handler: wait });
+    const endless = command("endless", { handler: wait, timeoutMs: 1_000_000 });
+    await app.start();
+    await expect(app.queries.execute(slow, null)).rejects.toThrow(CommandTimeout);
+    const caller = new AbortController();
+    const call = app.commands.execute(endless, null, { signal: caller.signal });
+    caller.abort(new Error("the client has left"));
+    await expect(call).rejects.toThrow("the client has left");
+    await expect(app.commands.execute(endless, null, { signal: caller.signal })).rejects.toThrow("the client has left");
+    expect(aborted).toEqual([true, true]);
+  });
+
+  it("Commands are counted by outcome and timed in the metrics", async () => {
+    const app = create({ commandTimeoutMs: 20 }).enableMetrics();
+    const fail = command("fail", { handler: () => Promise.reject(new Error("no")) });
+    const hang = command("hang", { handler: () => new Promise<never>(() => {}) });
+    await app.start();
+    await app.commands.execute(add, { a: 1, b: 2 });
+    await expect(app.commands.execute(fail, null)).rejects.toThrow("no");
+    await expect(app.commands.execute(hang, null)).rejects.toThrow(CommandTimeout);
+    const text = await (await app.request("/metrics")).text();
+    for (const [name, outcome] of [
+      ["add", "done"],
+      ["fail", "failed"],
+      ["hang", "timeout"],
+    ]) {
+      expect(text).toMatch(new RegExp(`messages_total\\{kind="command",name="${name}",outcome="${outcome}"\\} 1`));
+    }
+    expect(text).toContain('message_duration_seconds_count{kind="command",name="add"} 1');
+  });
+
   it("Wrong messages are refused with a message", async () => {
     expect(() => command("a b", { handler: () => 1 })).toThrow("the name of a command");
-    expect(() => command("a", {} as never)).toThrow("option 'handler' is required in command \"a\"");
+    expect(() => command("a", { handler: 3 as never })).toThrow("option 'handler' in command \"a\"");
     expect(() => query("a", { handler: () => 1, schema: 3 as never })).toThrow("option 'schema'");
     const app = create();
     await app.start();
+    const lonely = command("lonely");
+    await expect(app.commands.execute(lonely, null)).rejects.toThrow('the command "lonely" has no handler');
+    expect(() => app.commands.handler(add, () => ({ sum: 1 }))).toThrow('the command "add" has a handler already');
+    expect(() => app.queries.handler(add as never, () => 1)).toThrow("made by query()");
     const call = app.commands.execute(add, { a: 1, b: 1 }, { idempotencyKey: "k" });
     await expect(call).rejects.toThrow("idempotency keys need app.enableDatabase()");
   });

@@ -204,6 +204,60 @@ describe.skipIf(!server)("the high-water mark", () => {
     }
   });
 
+  it("Under concurrent transactions, one of them held to the end, each committed event is seen once and in order", async () => {
+    const many = await openDatabase({ url: place.url, poolSize: 16 });
+    const seen: number[] = [];
+    await using _running = app.eventStore.subscribe({ name: "mixed", categories: ["mixed"] }, ({ position }) =>
+      seen.push(position),
+    );
+    try {
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let first = (): void => {};
+      const begun = new Promise<void>((resolve) => (first = resolve));
+      const long = many.transaction(async (tx) => {
+        await app.eventStore.append("mixed-long", added(0), { tx });
+        first();
+        await held;
+        await app.eventStore.append("mixed-long", added(1), { tx });
+      });
+      await begun;
+      const writers = Array.from({ length: 10 }, async (_, writer) => {
+        for (let n = 0; n < 12; n++) {
+          const rolledBack = (writer + n) % 4 === 0;
+          const work = many.transaction(async (tx) => {
+            await app.eventStore.append(`mixed-${writer}`, added(n), { tx });
+            if (n % 3 === 0) await tx.fetchval("select pg_sleep(random() / 100)");
+            await app.eventStore.append(`mixed-${(writer + 1) % 3}-b`, added(n), { tx });
+            if (rolledBack) throw new Error("rolled back");
+          });
+          // Two that append to the same streams in another order may wait for each other; PostgreSQL ends one of them.
+          await work.catch(() => {});
+        }
+      });
+      await Promise.all(writers);
+      // All of them are above the mark as long as the first one is open.
+      expect(seen).toEqual([]);
+      const mark = await app.eventStore.storage.highWaterMark();
+      expect(await app.eventStore.readCategory("mixed")).toEqual([]);
+      release();
+      await long;
+      const { position } = await app.eventStore.append("mixed-end", added(0));
+      expect(await app.eventStore.storage.highWaterMark()).toBe(position);
+      expect(position).toBeGreaterThan(mark);
+      expect(await app.eventStore.waitFor("mixed", position, { timeoutMs: 20_000 })).toBe(true);
+      const all = await app.eventStore.readCategory("mixed");
+      expect(seen).toEqual(all.map((event) => event.position));
+      const streams = new Map<string, number>();
+      for (const { stream, version } of all) {
+        expect(version).toBe((streams.get(stream) ?? 0) + 1);
+        streams.set(stream, version);
+      }
+    } finally {
+      await many.close();
+    }
+  });
+
   it("The mark is right when positions have more bits than the keys of locks", async () => {
     const own = await makeDatabase(server!);
     const far = await makePlaceAt(own.url);

@@ -1,0 +1,125 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseError } from "../../engines/db/errors.js";
+import { ConcurrencyError } from "../events/errors.js";
+import type { BusContext, BusMiddleware } from "./bus-options.js";
+import { Deadlines } from "./deadlines.js";
+import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
+
+/** Failures of two writers at once: the same again succeeds. */
+const transient: ReadonlySet<string | null> = new Set(["40001", "40P01"]);
+const deadlines = new Deadlines();
+
+export interface RunSettings {
+  readonly kind: "command" | "query";
+  readonly name: string;
+  readonly handler: MessageHandler;
+  readonly timeout: number;
+  readonly retries: number;
+  readonly middleware: readonly BusMiddleware[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One run of a handler: within its time, and again after a conflict. A late result is discarded. */
+export class Run implements MessageContext, BusContext {
+  readonly kind: "command" | "query";
+  readonly name: string;
+  attempt = 1;
+  readonly #settings: RunSettings;
+  /** Made when the handler asks for it: most do not. */
+  #controller: AbortController | null = null;
+  #over = false;
+  #reject!: (error: unknown) => void;
+
+  constructor(
+    settings: RunSettings,
+    readonly input: unknown,
+  ) {
+    this.#settings = settings;
+    this.kind = settings.kind;
+    this.name = settings.name;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  start(): Promise<unknown> | unknown {
+    const { middleware, signal, timeout } = this.#settings;
+    if (signal?.aborted) throw signal.reason;
+    let result: unknown;
+    if (middleware.length === 0) {
+      try {
+        result = this.#settings.handler(this.input as never, this);
+      } catch (error) {
+        result = Promise.reject(error);
+      }
+      if (!(result instanceof Promise)) return result;
+    }
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      const entry = deadlines.add(this, timeout);
+      const onAbort = (): void => this.#end(signal!.reason);
+      signal?.addEventListener("abort", onAbort);
+      const clear = (): void => {
+        deadlines.remove(entry, timeout);
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const work = middleware.length === 0 ? this.#repeated(result as Promise<unknown>) : this.#around();
+      work.then(
+        (value) => {
+          clear();
+          resolve(value);
+        },
+        (error: unknown) => {
+          clear();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  expire(): void {
+    this.#end(new CommandTimeout(this.name, this.#settings.timeout));
+  }
+
+  #end(error: unknown): void {
+    this.#over = true;
+    this.#controller?.abort();
+    this.#reject(error);
+  }
+
+  /** The handler inside of the middleware, the first one outermost. */
+  #around(): Promise<unknown> {
+    const { handler, middleware } = this.#settings;
+    const handle = async (): Promise<unknown> => this.#repeated((async () => handler(this.input as never, this))());
+    return middleware.reduceRight<() => Promise<unknown>>((next, one) => async () => one(this, next), handle)();
+  }
+
+  /** The result of the first attempt, or of another one after a conflict with another writer. */
+  #repeated(first: Promise<unknown>): Promise<unknown> {
+    return this.#settings.retries === 0 ? first : first.catch((error: unknown) => this.#again(error));
+  }
+
+  async #again(failure: unknown): Promise<unknown> {
+    const { handler, retries } = this.#settings;
+    for (let error = failure; ; ) {
+      if (this.attempt > retries || this.#over || !isTransient(error)) throw error;
+      await delay(Math.random() * Math.min(5 * 2 ** this.attempt, 100));
+      if (this.#over) throw error;
+      this.attempt++;
+      try {
+        return await handler(this.input as never, this);
+      } catch (next) {
+        error = next;
+      }
+    }
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof ConcurrencyError || (error instanceof DatabaseError && transient.has(error.sqlstate));
+}

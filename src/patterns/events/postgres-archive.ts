@@ -1,0 +1,71 @@
+import type { Database } from "../../engines/db/database.js";
+import { eventColumns } from "./postgres-reads.js";
+import type { FinishedStreams } from "./storage.js";
+
+/** Times that an archive looks for events of appends that were under way. */
+const attempts = 5;
+
+/** Moves events between the table that appends use and the archive. */
+export class PostgresArchive {
+  readonly #db: Database;
+  readonly #schema: string;
+
+  constructor(db: Database, schema: string) {
+    this.#db = db;
+    this.#schema = schema;
+  }
+
+  async archive(stream: string): Promise<number> {
+    const text = `with moved as (delete from ${this.#table("events")} where stream = $1 returning ${eventColumns}),
+      stored as (insert into ${this.#table("archived_events")} (${eventColumns}) select * from moved returning version),
+      closed as (insert into ${this.#table("archived_streams")} as a (stream, version)
+        select $1, max(version) from stored having count(*) > 0
+        on conflict (stream) do update set version = excluded.version),
+      dropped as (delete from ${this.#table("snapshots")} where stream = $1)
+      select count(*) from stored`;
+    // An append that was under way may have added an event meanwhile; the next look moves it.
+    for (let total = 0, attempt = 1; ; attempt++) {
+      const count = (await this.#db.current.fetchval<number>(text, [stream]))!;
+      total += count;
+      if (count === 0 || attempt === attempts) return total;
+    }
+  }
+
+  async restore(stream: string): Promise<number> {
+    const text = `with moved as (delete from ${this.#table("archived_events")} where stream = $1 returning ${eventColumns}),
+      opened as (delete from ${this.#table("archived_streams")} where stream = $1),
+      stored as (insert into ${this.#table("events")} (${eventColumns}) select * from moved returning version)
+      select count(*) from stored`;
+    return (await this.#db.current.fetchval<number>(text, [stream]))!;
+  }
+
+  async truncate(stream: string, before: number, keep: boolean): Promise<number> {
+    // The last event always stays: it is the version of the stream.
+    const moved = `delete from ${this.#table("events")} e where e.stream = $1 and e.version < $2
+      and exists (select from ${this.#table("events")} l where l.stream = $1 and l.version > e.version)
+      returning ${eventColumns}`;
+    const text = keep
+      ? `with moved as (${moved}), stored as (
+           insert into ${this.#table("archived_events")} (${eventColumns}) select * from moved returning version)
+         select count(*) from stored`
+      : `with moved as (${moved}) select count(*) from moved`;
+    return (await this.#db.current.fetchval<number>(text, [stream, before]))!;
+  }
+
+  async finished({ category, afterDays, closedBy }: FinishedStreams, limit: number): Promise<string[]> {
+    const rows = await this.#db.current.fetch<{ stream: string }>(
+      `select e.stream from ${this.#table("events")} e
+       where e.category = $1 and e.recorded_at < clock_timestamp() - $2 * interval '1 day'
+         ${closedBy === undefined ? "" : "and e.type = any ($4)"}
+         and not exists (
+           select from ${this.#table("events")} l where l.stream = e.stream and l.version > e.version)
+       order by e.position limit $3`,
+      [category, afterDays, limit, ...(closedBy === undefined ? [] : [closedBy])],
+    );
+    return rows.map(({ stream }) => stream);
+  }
+
+  #table(name: string): string {
+    return `"${this.#schema}".${name}`;
+  }
+}
