@@ -19,7 +19,7 @@ import type {
 } from "./condition-types.js";
 import type { CheckedSinglePath, ColumnName, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
 import type { Annotations } from "./readable-rows.js";
-import type { CheckedToOne, WithRelated } from "./row-types.js";
+import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
 import { WritableRows } from "./writable-rows.js";
 
 /**
@@ -95,7 +95,7 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     },
   ): QuerySet<
     M,
-    Row & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> },
+    Unless<E[keyof E], Row, Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>>,
     A & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }
   > {
     return new QuerySet(build.annotate(this.query, annotations as never));
