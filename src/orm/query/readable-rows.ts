@@ -8,6 +8,7 @@ import type { AnyExpression, outerPaths, rowType, Subquery } from "../expression
 import { conditionOf } from "../expressions/q.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { Query } from "../nodes.js";
+import { aggregate } from "../run/aggregate.js";
 import { type JsonText, queryJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import type { KeysetPage, Page } from "../run/paginate.js";
@@ -83,7 +84,7 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   async aggregate<const E extends Annotations>(
     aggregates: { readonly [K in keyof E]: CheckedAnnotation<M, A, E[K]> },
   ): Promise<{ -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }> {
-    return (await read.aggregate(this.query, build.aggregates(this.query, aggregates as never))) as never;
+    return (await aggregate(this.query, build.aggregates(this.query, aggregates as never))) as never;
   }
 
   /** Returns a map of rows by the value of a unique field; the primary key by default. */
