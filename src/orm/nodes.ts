@@ -2,7 +2,7 @@
 
 import type { Queries } from "../engines/db/database.js";
 import type { SqlFragment } from "../engines/db/sql.js";
-import type { ModelMeta, RelationMeta } from "./meta.js";
+import type { ColumnType, ModelMeta, RelationMeta } from "./meta.js";
 
 export type ExpressionNode =
   /** A field of the model, through relations: `author__name`. */
@@ -10,6 +10,8 @@ export type ExpressionNode =
   /** A field of the query around a subquery. */
   | { readonly type: "outer"; readonly path: string }
   | { readonly type: "value"; readonly value: unknown }
+  /** A column of the subquery that the rows come from. */
+  | { readonly type: "derived"; readonly column: string; readonly of: ColumnType | undefined }
   /** SQL written by the application. */
   | { readonly type: "fragment"; readonly fragment: SqlFragment }
   | CallNode

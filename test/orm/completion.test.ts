@@ -71,7 +71,7 @@ describe("an editor shows", () => {
     [
       "a row with annotations",
       'const row| = await Book.objects.annotate({ n: count("tags") }).get({ id: 1 })',
-      "const row: Book & { n: number; }",
+      "const row: Merged<Book, { n: number; }>",
     ],
     [
       "the rows of values",

@@ -8,6 +8,8 @@ import type { Context } from "./context.js";
 import { compileExpression, typeOfExpression } from "./expressions.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
 import { resolvePath, Scope, singleKey } from "./scope.js";
+import { splitByWindows } from "./windows.js";
+import { namedList, type OrderTerm, orderSql, wrappedSelect } from "./wrapped-select.js";
 
 export interface Compiled {
   readonly text: string;
@@ -31,7 +33,11 @@ interface Clauses {
   where: string;
   groupBy: string;
   having: string;
-  orderBy: string;
+}
+
+export interface SelectOptions {
+  readonly names?: readonly string[] | undefined;
+  readonly also?: string | undefined;
 }
 
 /** Compiles a query to one statement. Identifiers come from models; everything else is a parameter. */
@@ -101,10 +107,8 @@ export class Compiler implements Context {
 
   order(nodes: readonly OrderNode[], scope: Scope): string {
     return nodes
-      .map(({ expression, descending, nulls }) => {
-        const sql = this.expression(expression, scope);
-        return `${sql}${descending ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
-      })
+      .map((node) => this.#orderTerm(node, scope))
+      .map(({ sql, tail }) => sql + tail)
       .join(", ");
   }
 
@@ -124,8 +128,8 @@ export class Compiler implements Context {
     const scope = this.scope(query);
     const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
     // Unique names, for code that reads rows by name.
-    const columns = named ? list.map((sql, index) => `${sql} AS c${index}`) : list;
-    return { text: this.assemble(query, scope, columns.join(", ")), params: this.params, plan };
+    const names = named ? list.map((_, index) => `c${index}`) : undefined;
+    return { text: this.assemble(query, scope, list, { names }), params: this.params, plan };
   }
 
   subselect(query: Query, outer: Scope, shape: "values" | "key" | "exists"): string {
@@ -134,34 +138,48 @@ export class Compiler implements Context {
     if (query.empty) return `SELECT ${shape === "exists" ? "1" : "NULL"} WHERE FALSE`;
     const list =
       shape === "exists"
-        ? "1"
+        ? ["1"]
         : query.selection
-          ? query.selection.fields.map(({ expression }) => this.expression(expression, scope)).join(", ")
-          : scope.column(singleKey(query.meta));
+          ? query.selection.fields.map(({ expression }) => this.expression(expression, scope))
+          : [scope.column(singleKey(query.meta))];
     // The order matters only if a limit or an offset removes rows.
     const ordered = query.limit === null && query.offset === null ? { ...query, orderBy: [] } : query;
     return this.assemble(ordered, scope, list);
   }
 
   /**
-   * Assembles a SELECT. The list must be compiled before, because it may join tables. `also` is one more condition, as
-   * SQL.
+   * Assembles a SELECT. The list must be compiled before, because it may join tables. `names` are the names of the list,
+   * `also` is one more condition, as SQL.
    */
-  assemble(query: Query, scope: Scope, list: string, also?: string): string {
-    const clauses = this.clauses(query, scope);
+  assemble(query: Query, scope: Scope, list: readonly string[], { names, also }: SelectOptions = {}): string {
+    const { windows, others } = splitByWindows(query.where, scope.annotations);
+    const clauses = this.#clauses({ ...query, where: others }, scope);
     if (also !== undefined) clauses.where = clauses.where === "" ? ` WHERE ${also}` : `${clauses.where} AND ${also}`;
+    const from = ` FROM ${query.meta.sqlName} ${scope.alias}`;
+    const order = this.#orderTerms(query, scope);
+    const conditions = windows.map((condition) => this.condition(condition, scope));
+    const rest = `${clauses.where}${clauses.groupBy}${clauses.having}`;
+    if (conditions.length > 0 || (query.distinct === true && order.some(({ sql }) => !list.includes(sql)))) {
+      const parts = { list, names, order, conditions, tables: () => `${from}${scope.joins}${rest}` };
+      return wrappedSelect(query, parts) + this.#range(query);
+    }
     let text = "SELECT ";
     if (query.distinct === true) text += "DISTINCT ";
     else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
-    text += `${list} FROM ${query.meta.sqlName} ${scope.alias}${scope.joins}${clauses.where}${clauses.groupBy}${clauses.having}${clauses.orderBy}`;
+    text += namedList(list, names);
+    text += `${from}${scope.joins}${rest}${orderSql(order)}${this.#range(query)}`;
+    return query.lock ? `${text} ${lockSql(query.lock, scope.alias)}` : text;
+  }
+
+  #range(query: Query): string {
+    let text = "";
     if (query.limit !== null)
       text += ` LIMIT ${this.#literalLimit ? checkedLimit(query.limit) : this.#count("limit", query.limit)}`;
     if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
-    if (query.lock) text += ` ${lockSql(query.lock, scope.alias)}`;
     return text;
   }
 
-  clauses(query: Query, scope: Scope): Clauses {
+  #clauses(query: Query, scope: Scope): Clauses {
     const conditions = [...query.where];
     const { grouped } = scope;
     const split = grouped ? splitConditions(conditions, scope) : { rows: conditions, groups: [] };
@@ -170,8 +188,16 @@ export class Compiler implements Context {
       where: this.where(query, scope, split.rows),
       groupBy: grouped && query.selection ? this.#groupBy(query.selection, scope) : "",
       having: having && ` HAVING ${having}`,
-      orderBy: this.orderBy(query, scope),
     };
+  }
+
+  #orderTerms(query: Query, scope: Scope): OrderTerm[] {
+    return orderOf(query).map((node) => this.#orderTerm(node, scope));
+  }
+
+  #orderTerm({ expression, descending, nulls }: OrderNode, scope: Scope): OrderTerm {
+    const tail = `${descending ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
+    return { sql: this.expression(expression, scope), tail };
   }
 
   where(query: Query, scope: Scope, conditions: readonly ConditionNode[] = query.where): string {
@@ -181,11 +207,6 @@ export class Compiler implements Context {
       parts.push(`${scope.column(mark)} IS ${query.deleted === "only" ? "NOT " : ""}NULL`);
     if (query.empty) parts.push("FALSE");
     return parts.length === 0 ? "" : ` WHERE ${parts.join(" AND ")}`;
-  }
-
-  orderBy(query: Query, scope: Scope): string {
-    const nodes = orderOf(query);
-    return nodes.length === 0 ? "" : ` ORDER BY ${this.order(nodes, scope)}`;
   }
 
   #groupBy(selection: Selection, scope: Scope): string {
@@ -253,7 +274,7 @@ export class Compiler implements Context {
       const scope = this.scope(each);
       const made = each.selection ? this.#values(each.selection, scope) : this.#models(each, scope);
       plan ??= made.plan;
-      return `(${this.assemble(each, scope, made.list.join(", "))})`;
+      return `(${this.assemble(each, scope, made.list)})`;
     });
     const names =
       plan!.columns.length > 0 ? plan!.columns.map((column) => column.name) : plan!.extras.map((extra) => extra.name);

@@ -1,12 +1,14 @@
 import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
-import type { ColumnType } from "../meta.js";
+import type { ColumnMeta, ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
+import { isAggregate } from "./aggregation.js";
 import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
-import { encodeFor } from "./operands.js";
+import { encodeFor, type Left } from "./operands.js";
 import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
+import { transform } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -18,6 +20,8 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return compilePath(node.path, scope.outer, context);
     case "value":
       return compileValue(node.value, context);
+    case "derived":
+      return `${scope.alias}.${node.column}`;
     case "fragment":
       return compileFragment(node.fragment.parts, node.fragment.params, context);
     case "call":
@@ -66,10 +70,22 @@ function compilePath(path: string, scope: Scope, context: Context): string {
     if (found.rest.length > 0) throw new FieldError(`${shown(path)} is not the name of a field`);
     return `(${context.expression(found.node, scope)})`;
   }
+  if (scope.derivedOnly) throw new FieldError(`${shown(path)} is not among the values of the query`);
   const sql = found.scope.column(found.column);
   if (found.rest.length === 0) return sql;
-  if (found.column.type.kind !== "json") throw new FieldError(`${shown(path)} is not the name of a field`);
+  if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest).sql;
   return found.rest.reduce((left, key) => `(${left} -> ${context.param(key)}::text)`, sql);
+}
+
+/** A column after transforms: `published__year`, `title__lower`. */
+function transformed(sql: string, column: ColumnMeta, path: string, rest: readonly string[]): Left {
+  let left: Left = { sql, type: column.type, column, name: path };
+  for (const part of rest) {
+    const next = transform(left, part);
+    if (next === undefined) throw new FieldError(`${shown(path)} is not the name of a field`);
+    left = next;
+  }
+  return left;
 }
 
 function compileValue(value: unknown, context: Context): string {
@@ -113,10 +129,16 @@ export function compileFragment(parts: readonly string[], params: readonly unkno
 }
 
 function compileCall(node: CallNode, scope: Scope, context: Context): string {
+  if (node.aggregate) checkNesting(node, scope);
   const many = node.aggregate ? manyOf(node, scope) : undefined;
   if (many) return aggregateOfMany(node, many, scope, context);
   const args = node.args.map((arg) => context.expression(arg, scope));
   return callSql(node, args, scope, context);
+}
+
+function checkNesting(node: CallNode, { annotations }: Scope): void {
+  if (node.args.some((arg) => isAggregate(arg, annotations)))
+    throw new FieldError(`${node.name} of another aggregate needs the groups first: use aggregate()`);
 }
 
 function callSql(node: CallNode, args: readonly string[], scope: Scope, context: Context): string {
@@ -125,8 +147,9 @@ function callSql(node: CallNode, args: readonly string[], scope: Scope, context:
   const order = node.orderBy && node.orderBy.length > 0 ? ` ORDER BY ${context.order(node.orderBy, scope)}` : "";
   const filter = node.filter ? ` FILTER (WHERE ${context.condition(node.filter, scope)})` : "";
   const sql = `${node.name}(${distinct}${list}${order})${filter}`;
-  // The average of integers is numeric, which would arrive as text.
-  return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
+  // The average of integers and the sum of counts are numeric, which would arrive as text.
+  if (node.result === "float" && node.aggregate) return `(${sql})::float8`;
+  return node.result === "sum" && context.typeOf(node.args[0]!, scope) === countType ? `(${sql})::bigint` : sql;
 }
 
 /** The path of an aggregate's argument if it goes through a to-many relation. */
@@ -153,7 +176,9 @@ function aggregateOfMany(
   if (scope.grouped) {
     const inner = found.scope.joinMany(found.relation);
     const arg = context.expression({ type: "path", path: restPath(many.rest, inner) }, inner);
-    return callSql(node, [arg, ...node.args.slice(1).map((each) => context.expression(each, scope))], scope, context);
+    const more = node.args.slice(1).map((each) => context.expression(each, scope));
+    // The filter and the order start at the related rows, as they do without groups.
+    return callSql(node, [arg, ...more], inner, context);
   }
   const source = manySource(found.scope, found.relation, context);
   const path: ExpressionNode = { type: "path", path: restPath(many.rest, source.scope) };
@@ -213,6 +238,8 @@ export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Co
       const inner = context.innerScope(node.query, scope);
       return first ? context.typeOf(first.expression, inner) : singleKey(node.query.meta).type;
     }
+    case "derived":
+      return node.of;
     case "fragment":
       return undefined;
   }
@@ -240,7 +267,10 @@ function typeOfPath(path: string, scope: Scope | null, context: Context): Column
   if (scope === null) return undefined;
   const found = resolvePath(scope, path);
   if (found.kind === "annotation") return context.typeOf(found.node, scope);
-  if (found.kind === "column") return found.rest.length === 0 ? found.column.type : columnTypes.json;
+  if (found.kind === "column") {
+    if (found.rest.length === 0) return found.column.type;
+    return found.column.type.kind === "json" ? columnTypes.json : transformed("", found.column, path, found.rest).type;
+  }
   const inner = manySource(found.scope, found.relation, context);
   return typeOfPath(restPath(found.rest, inner.scope), inner.scope, context);
 }

@@ -13,28 +13,31 @@ export function jsonValue(compiler: Compiler, expression: ExpressionNode, scope:
   return type?.jsonSql ? type.jsonSql(`(${sql})`) : sql;
 }
 
-function modelFields(query: Query, scope: Scope, compiler: Compiler): string[] {
+/** A value in SQL, with its name in quotes. */
+type Field = readonly [sql: string, name: string];
+
+function modelFields(query: Query, scope: Scope, compiler: Compiler): Field[] {
   return [
     ...columnFields(query.meta, scope, selectedColumns(query)),
-    ...Object.entries(query.annotations).map(([name, node]) => `${jsonValue(compiler, node, scope)} AS ${quote(name)}`),
+    ...Object.entries(query.annotations).map(([name, node]): Field => [jsonValue(compiler, node, scope), quote(name)]),
     ...relatedFields(query.meta, query.related, scope, compiler),
     ...query.prefetch.map(
-      (node) => `${prefetchField(query, node, scope, compiler)} AS ${quote(node.as ?? node.relation)}`,
+      (node): Field => [prefetchField(query, node, scope, compiler), quote(node.as ?? node.relation)],
     ),
   ];
 }
 
-function columnFields(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null): string[] {
+function columnFields(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null): Field[] {
   return meta.columns
     .filter((column) => !column.hidden && (only === null || only.has(column.index)))
     .map((column) => {
       const sql = scope.column(column);
-      return `${column.type.jsonSql ? column.type.jsonSql(sql) : sql} AS ${quote(column.attribute)}`;
+      return [column.type.jsonSql ? column.type.jsonSql(sql) : sql, quote(column.attribute)];
     });
 }
 
-function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compiler: Compiler): string[] {
-  return Object.keys(tree).map((name) => {
+function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compiler: Compiler): Field[] {
+  return Object.keys(tree).map((name): Field => {
     const relation = meta.relations.get(name)!;
     const inner = scope.join(relation);
     const fields = [
@@ -42,7 +45,8 @@ function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compile
       ...relatedFields(relation.target, tree[name]!, inner, compiler),
     ];
     const key = inner.column(relation.target.primaryKey[0]!);
-    return `CASE WHEN ${key} IS NOT NULL THEN row_to_json((SELECT o FROM (SELECT ${fields.join(", ")}) o)) END AS ${quote(name)}`;
+    const list = fields.map(([sql, field]) => `${sql} AS ${field}`).join(", ");
+    return [`CASE WHEN ${key} IS NOT NULL THEN row_to_json((SELECT o FROM (SELECT ${list}) o)) END`, quote(name)];
   });
 }
 
@@ -52,8 +56,10 @@ export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, co
   const base = node.query ?? relatedQuery(relation);
   const query: Query = node.nested.length === 0 ? base : { ...base, prefetch: [...base.prefetch, ...node.nested] };
   const inner = compiler.scope(query, scope);
-  const list = modelFields(query, inner, compiler).join(", ");
-  const select = compiler.assemble(query, inner, list, belonging(relation, scope, inner));
+  const fields = modelFields(query, inner, compiler);
+  const list = fields.map(([sql]) => sql);
+  const names = fields.map(([, name]) => name);
+  const select = compiler.assemble(query, inner, list, { names, also: belonging(relation, scope, inner) });
   if (relation.single) return `(SELECT row_to_json(o) FROM (${select}) o)`;
   return `coalesce((SELECT json_agg(o) FROM (${select}) o), '[]'::json)`;
 }

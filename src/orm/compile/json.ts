@@ -23,7 +23,7 @@ export function jsonStatement(query: Query, compiler: Compiler): CompiledJson {
       )
     : modelValues(query, scope, compiler, list);
   return {
-    text: list.wrap(compiler.assemble(query, scope, list.inner)),
+    text: list.wrap(compiler.assemble(query, scope, list.columns, { names: list.names })),
     params: compiler.params,
     plan: { shape: query.selection?.shape ?? "object", values },
   };
@@ -34,17 +34,16 @@ type Form = "text" | "exact" | "converted";
 
 /** The columns of the statement in the order in which they were added. */
 class SelectList {
-  readonly #columns: string[] = [];
+  readonly columns: string[] = [];
   readonly #converted: boolean[] = [];
 
   add(name: string, sql: string, form: Form): JsonColumn {
     this.#converted.push(form === "converted");
-    return { name, at: this.#columns.push(sql) - 1, exact: form === "exact" };
+    return { name, at: this.columns.push(sql) - 1, exact: form === "exact" };
   }
 
-  get inner(): string {
-    const names = this.#converted.includes(true);
-    return this.#columns.map((sql, at) => (names ? `${sql} AS c${at}` : sql)).join(", ");
+  get names(): string[] | undefined {
+    return this.#converted.includes(true) ? this.columns.map((_, at) => `c${at}`) : undefined;
   }
 
   /**

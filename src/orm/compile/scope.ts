@@ -15,6 +15,8 @@ export class Scope {
   readonly optional: boolean;
   /** True if rows are grouped: aggregates of to-many relations then join them instead of using a subquery each. */
   grouped = false;
+  /** True if the rows come from a subquery that has no columns except the annotations. */
+  derivedOnly = false;
   readonly #root: Scope;
   readonly #children = new Map<string, Scope>();
   readonly #nextAlias: () => string;
@@ -89,6 +91,8 @@ export type Resolution =
 
 /** Resolves a name such as `author__country__name` and joins the relations on its path. */
 export function resolvePath(scope: Scope, path: string): Resolution {
+  if (scope.derivedOnly && Object.hasOwn(scope.annotations, path))
+    return { kind: "annotation", node: scope.annotations[path]!, rest: [] };
   const parts = splitPath(path);
   let current = scope;
   for (let i = 0; ; i++) {

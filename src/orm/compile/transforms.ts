@@ -23,7 +23,7 @@ export function transform(left: Left, part: string): Left | undefined {
   if (type.kind === "datetime" && part === "time") return make(`${moment}::time`, columnTypes.time);
   const field = dateParts.get(part);
   if (field === undefined || (type.kind === "time" && !timeParts.has(part))) return undefined;
-  return make(`extract(${field} FROM ${moment})`, columnTypes.int);
+  return make(`extract(${field} FROM ${moment})::int`, columnTypes.int);
 }
 
 const timeParts = new Set(["hour", "minute", "second"]);

@@ -7,6 +7,7 @@ import { type Compiled, Compiler } from "./compiler.js";
 import { encodeNamed, keyOfInstance, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
 import { noField } from "./scope.js";
+import { conditionUsesWindow } from "./windows.js";
 
 /** A column and the value to write. */
 export type Assignment = readonly [column: ColumnMeta, value: unknown];
@@ -168,7 +169,8 @@ function whereForWrite(query: Query, compiler: Compiler, scope: ReturnType<Compi
   if (query.combined) throw new FieldError("a union cannot be written to");
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
   if (query.selection) throw new FieldError("a queryset of values cannot be written to");
-  const limited = query.limit !== null || query.offset !== null;
+  const windows = query.where.some((condition) => conditionUsesWindow(condition, query.annotations));
+  const limited = windows || query.limit !== null || query.offset !== null;
   if (!limited) {
     const before = compiler.params.length;
     const where = compiler.where(query, scope);
@@ -177,7 +179,7 @@ function whereForWrite(query: Query, compiler: Compiler, scope: ReturnType<Compi
   }
   const keys = query.meta.primaryKey;
   const inner = compiler.scope(query);
-  const list = keys.map((column) => inner.column(column)).join(", ");
+  const list = keys.map((column) => inner.column(column));
   const select = compiler.assemble(limited ? query : { ...query, orderBy: [], reversed: false }, inner, list);
   return ` WHERE (${keys.map((column) => scope.column(column)).join(", ")}) IN (${select})`;
 }

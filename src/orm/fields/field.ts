@@ -20,21 +20,34 @@ type None = Record<never, never>;
 /** The options, if every key is known. `O` is inferred, so the compiler does not report unknown keys by itself. */
 type Exact<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never };
 
+/** The options that give flags to a column, with the values that do. */
+interface Flagging {
+  null: true;
+  primaryKey: true;
+  generated: string;
+  readOnly: true;
+  autoNow: true;
+  autoNowAdd: true;
+  // biome-ignore lint/complexity/noBannedTypes: any value except undefined.
+  default: {} | null;
+  defaultSql: string;
+}
+
+interface FlagsBy {
+  null: "null" | "optional";
+  primaryKey: "primary";
+  generated: "optional" | "locked";
+  readOnly: "readOnly";
+  autoNow: "readOnly" | "optional";
+  autoNowAdd: "readOnly" | "optional";
+  default: "optional";
+  defaultSql: "optional";
+}
+
 /** The flags that the options give to a column. */
-type FlagsFrom<O> =
-  | (O extends { readonly null: true } ? "null" | "optional" : never)
-  | (O extends { readonly primaryKey: true } ? "primary" : never)
-  | (O extends { readonly generated: string } ? "optional" | "locked" : never)
-  | (O extends { readonly readOnly: true } | { readonly autoNow: true } | { readonly autoNowAdd: true }
-      ? "readOnly"
-      : never)
-  | (O extends
-      | { readonly default: unknown }
-      | { readonly defaultSql: string }
-      | { readonly autoNow: true }
-      | { readonly autoNowAdd: true }
-      ? "optional"
-      : never);
+type FlagsFrom<O> = {
+  [K in keyof O]-?: K extends keyof Flagging ? (O[K] extends Flagging[K] ? FlagsBy[K] : never) : never;
+}[keyof O];
 
 /** Any value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };

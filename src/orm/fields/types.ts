@@ -1,6 +1,8 @@
 // The types of fields, and the types of rows that follow from them. Nothing here exists at run time.
 
 declare const types: unique symbol;
+declare const kind: unique symbol;
+declare const flags: unique symbol;
 export declare const fieldsOf: unique symbol;
 export declare const presence: unique symbol;
 export declare const tableOf: unique symbol;
@@ -13,20 +15,26 @@ export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
  * properties.
  */
 export interface Column<Out, In, Flags extends Flag, Kind extends string> {
-  readonly [types]: { readonly out: Out; readonly in: In; readonly flags: Flags; readonly kind: Kind };
+  readonly [kind]: Kind;
+  readonly [flags]: Flags;
+  readonly [types]: { readonly out: Out; readonly in: In; readonly flags: Flags };
 }
 
 export interface ToOne<Target, Flags extends Flag> {
-  readonly [types]: { readonly kind: "toOne"; readonly target: Target; readonly flags: Flags };
+  readonly [kind]: "toOne";
+  readonly [flags]: Flags;
+  readonly [types]: { readonly target: Target };
 }
 
 export interface ToMany<Target> {
-  readonly [types]: { readonly kind: "toMany"; readonly target: Target };
+  readonly [kind]: "toMany";
+  readonly [types]: { readonly target: Target };
 }
 
 /** The other side of a one-to-one relation: there may be no row. */
 export interface ReverseOne<Target> {
-  readonly [types]: { readonly kind: "reverseOne"; readonly target: Target };
+  readonly [kind]: "reverseOne";
+  readonly [types]: { readonly target: Target };
 }
 
 export type TypesOf<Field> = Field extends { readonly [types]: infer Types } ? Types : never;
@@ -43,8 +51,8 @@ export type TargetFields<Field> = FieldsOf<TargetOf<Field>>;
 /** The instances that a relation leads to. */
 export type TargetOf<Field> = TypesOf<Field> extends { readonly target: infer Target } ? InstanceOf<Target> : never;
 
-export type FlagsOf<Field> = TypesOf<Field> extends { readonly flags: infer Flags } ? Flags : never;
-export type KindOf<Field> = TypesOf<Field> extends { readonly kind: infer Kind } ? Kind : never;
+export type FlagsOf<Field> = Field[typeof flags & keyof Field];
+export type KindOf<Field> = Field[typeof kind & keyof Field];
 export type InOf<Field> = TypesOf<Field> extends { readonly in: infer In } ? In : never;
 
 /** The type of a column's value in a row. */
@@ -55,16 +63,39 @@ export type OutOf<Field> =
       : Out
     : never;
 
-export type Relational = "toOne" | "toMany" | "reverseOne";
+/** The names of the fields in groups. They are computed once for a model; all unions of names are read from here. */
+type NamesByGroup<F> = { readonly [K in keyof F as (GroupOf<KindOf<F[K]>> | FlagsOf<F[K]>) & string]: K & string };
+type GroupOf<Kind> = Kind extends keyof RelationGroups
+  ? RelationGroups[Kind]
+  : Kind extends "json"
+    ? "json" | "column"
+    : "column";
+
+interface RelationGroups {
+  toOne: "toOne" | "single" | "relation";
+  reverseOne: "single" | "relation";
+  toMany: "toMany" | "relation";
+}
 
 /** The names of the fields that are not relations. */
-export type ColumnNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? never : K }[keyof F] & string;
-export type RelationNames<F> = { [K in keyof F]: KindOf<F[K]> extends Relational ? K : never }[keyof F] & string;
-export type ToManyNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toMany" ? K : never }[keyof F] & string;
-export type SingleNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" | "reverseOne" ? K : never }[keyof F] &
-  string;
-export type JsonNames<F> = { [K in keyof F]: KindOf<F[K]> extends "json" ? K : never }[keyof F] & string;
-export type ToOneNames<F> = { [K in keyof F]: KindOf<F[K]> extends "toOne" ? K : never }[keyof F] & string;
+export type ColumnNames<F> =
+  NamesByGroup<F> extends { readonly column: infer Names extends keyof F & string } ? Names : never;
+export type RelationNames<F> =
+  NamesByGroup<F> extends { readonly relation: infer Names extends keyof F & string } ? Names : never;
+export type ToManyNames<F> =
+  NamesByGroup<F> extends { readonly toMany: infer Names extends keyof F & string } ? Names : never;
+export type SingleNames<F> =
+  NamesByGroup<F> extends { readonly single: infer Names extends keyof F & string } ? Names : never;
+export type JsonNames<F> =
+  NamesByGroup<F> extends { readonly json: infer Names extends keyof F & string } ? Names : never;
+export type ToOneNames<F> =
+  NamesByGroup<F> extends { readonly toOne: infer Names extends keyof F & string } ? Names : never;
+export type PrimaryKeyNames<F> =
+  NamesByGroup<F> extends { readonly primary: infer Names extends keyof F & string } ? Names : never;
+export type OptionalNames<F> =
+  NamesByGroup<F> extends { readonly optional: infer Names extends keyof F & string } ? Names : never;
+export type LockedNames<F> =
+  NamesByGroup<F> extends { readonly locked: infer Names extends keyof F & string } ? Names : never;
 
 /** The property that holds the key of a relation: `author` has `authorId`, `parent_book` has `parent_book_id`. */
 export type KeyAttribute<Name extends string> = Name extends `${string}_${string}` ? `${Name}_id` : `${Name}Id`;
@@ -89,5 +120,3 @@ type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<F
 /** The type of a foreign key's column. */
 export type ForeignKeyValue<Field> =
   "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
-
-export type PrimaryKeyNames<F> = { [K in keyof F]: "primary" extends FlagsOf<F[K]> ? K : never }[keyof F] & string;

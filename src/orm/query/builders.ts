@@ -4,7 +4,9 @@
 
 import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
+import type { Left } from "../compile/operands.js";
 import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
+import { transform } from "../compile/transforms.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
 import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames, tableOf } from "../fields/types.js";
@@ -70,8 +72,16 @@ function checkPathExists(scope: Scope, path: string, query: Query): void {
   const found = resolvePath(scope, path);
   if (found.kind === "many")
     throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
-  const json = found.kind === "column" && found.column.type.kind === "json";
-  if (found.rest.length > 0 && !json) throw new FieldError(`${shown(path)} is not the name of a field`);
+  if (found.rest.length > 0 && !(found.kind === "column" && isWithin(found.column, found.rest)))
+    throw new FieldError(`${shown(path)} is not the name of a field`);
+}
+
+/** True for keys of JSON, and for transforms such as the year of a date. */
+function isWithin(column: ColumnMeta, rest: readonly string[]): boolean {
+  if (column.type.kind === "json") return true;
+  let left: Left | undefined = { sql: "", type: column.type, column, name: column.name };
+  for (const part of rest) left = left && transform(left, part);
+  return left !== undefined;
 }
 
 export function orderFrom(

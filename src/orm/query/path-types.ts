@@ -67,8 +67,44 @@ type ThroughField<F, Path extends string, Head extends string, Rest extends stri
       ? PathValue<TargetFields<F[Head]>, unknown, Rest> | null
       : KindOf<F[Head]> extends "json"
         ? JsonValue<OutOf<F[Head]>, Rest>
-        : NoSuchField<Path>
+        : PartValue<F[Head], Rest, Path>
   : NoSuchField<Path>;
+
+/** The value of a transform: the year of a date, the length of a text. */
+type PartValue<Field, Part extends string, Path extends string> =
+  KindOf<Field> extends keyof PartsByKind
+    ? Part extends keyof PartsByKind[KindOf<Field>]
+      ? PartsByKind[KindOf<Field>][Part] | Extract<OutOf<Field>, null>
+      : NoSuchField<Path>
+    : NoSuchField<Path>;
+
+interface PartsByKind {
+  datetime: MomentParts;
+  local: MomentParts;
+  date: Record<DatePart, number>;
+  time: Record<TimePart, number>;
+  text: { length: number; lower: string; upper: string };
+  array: { len: number };
+}
+
+interface MomentParts extends Record<DatePart | TimePart, number> {
+  date: string;
+  time: string;
+}
+
+export type DatePart =
+  | "year"
+  | "isoYear"
+  | "quarter"
+  | "month"
+  | "week"
+  | "day"
+  | "weekDay"
+  | "week_day"
+  | "isoWeekDay"
+  | "iso_week_day"
+  | "yearDay";
+export type TimePart = "hour" | "minute" | "second";
 
 type MaybeNull<Field, Value> = null extends ForeignKeyValue<Field> ? Value | null : Value;
 

@@ -1,25 +1,11 @@
 import type { Queries } from "../../engines/db/database.js";
-import type { Request } from "../../http/request.js";
-import type { Response } from "../../http/response.js";
-import { UnsettledError } from "../../http/to-json.js";
-import { toResponseSymbol } from "../../http/to-response.js";
 import { ValueError } from "../../internal/value-error.js";
-import { querysetMark } from "../compile/operands.js";
-import { compileSelect } from "../compile/statement-cache.js";
-import type { AnyExpression, Ordering, outerPaths, Subquery } from "../expressions/expression.js";
-import { orderNode, type rowType } from "../expressions/expression.js";
+import type { AnyExpression, Ordering } from "../expressions/expression.js";
+import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
 import type { FieldsOf } from "../fields/types.js";
-import type { LockNode, Query } from "../nodes.js";
-import type { BulkCreateOptions } from "../run/bulk.js";
-import * as bulk from "../run/bulk.js";
-import { type JsonText, queryJson } from "../run/json.js";
-import { load } from "../run/load.js";
-import { checkCount, type KeysetPage, type Page } from "../run/paginate.js";
-import { create as createInstance } from "../run/persist.js";
-import * as races from "../run/races.js";
-import * as read from "../run/read.js";
-import * as write from "../run/write.js";
+import type { LockNode } from "../nodes.js";
+import { checkCount } from "../run/paginate.js";
 import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./builders.js";
 import * as build from "./builders.js";
 import type {
@@ -28,35 +14,19 @@ import type {
   CheckedCondition,
   CheckedKey,
   CheckedOrder,
-  CheckedWhere,
-  OuterOf,
   Unused,
   WithOuter,
 } from "./condition-types.js";
-import type { AnyName, CheckedSinglePath, ColumnName, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
-import type { CheckedToOne, CreateInput, UpdateInput, WithRelated } from "./row-types.js";
-
-type Annotations = Readonly<Record<string, AnyExpression | AnyName>>;
+import type { CheckedSinglePath, ColumnName, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
+import type { Annotations } from "./readable-rows.js";
+import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
+import { WritableRows } from "./writable-rows.js";
 
 /**
  * A query for rows of a model. Nothing is sent until the queryset is awaited, iterated, or a method that returns a promise
  * is called. All other methods return a new queryset. `M` is the model, `Row` the type of a result, `A` the annotations.
  */
-export class QuerySet<out M, out Row = M, out A = unknown> implements PromiseLike<Row[]>, Subquery<Row, OuterOf<A>> {
-  declare readonly [rowType]: Row;
-  declare readonly [outerPaths]: OuterOf<A>;
-  readonly query: Query;
-
-  constructor(query: Query) {
-    this.query = query;
-  }
-
-  get [querysetMark](): true {
-    return true;
-  }
-
-  // Building
-
+export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<M, Row, A> {
   /** Keeps rows for which the condition holds. */
   filter<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
     condition: CheckedCondition<M, A, K, P, X, B>,
@@ -125,7 +95,7 @@ export class QuerySet<out M, out Row = M, out A = unknown> implements PromiseLik
     },
   ): QuerySet<
     M,
-    Row & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> },
+    Unless<E[keyof E], Row, Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>>,
     A & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }
   > {
     return new QuerySet(build.annotate(this.query, annotations as never));
@@ -233,200 +203,6 @@ export class QuerySet<out M, out Row = M, out A = unknown> implements PromiseLik
   /** Runs the query on this database or transaction. */
   using(db: Queries): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, db });
-  }
-
-  // Reading
-
-  // biome-ignore lint/suspicious/noThenProperty: a queryset is awaited for its rows.
-  then<B = Row[], C = never>(
-    onFulfilled?: ((rows: Row[]) => B | PromiseLike<B>) | null,
-    onRejected?: ((reason: unknown) => C | PromiseLike<C>) | null,
-  ): Promise<B | C> {
-    return this.toArray().then(onFulfilled, onRejected);
-  }
-
-  async toArray(): Promise<Row[]> {
-    return (await load(this.query)) as Row[];
-  }
-
-  /** Returns the only row that matches. Throws `DoesNotExist` or `MultipleObjectsReturned`. */
-  async get<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
-    condition?: CheckedCondition<M, A, K, P, X, B>,
-  ): Promise<Row> {
-    const query = this.#narrowed(condition);
-    return read.onlyRow(query, await load(read.atMostTwo(query))) as Row;
-  }
-
-  /** Returns the only row that matches, or null. Throws `MultipleObjectsReturned`. */
-  async getOrNull<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
-    condition?: CheckedCondition<M, A, K, P, X, B>,
-  ): Promise<Row | null> {
-    const query = this.#narrowed(condition);
-    return read.onlyRowOrNull(query, await load(read.atMostTwo(query))) as Row | null;
-  }
-
-  /** Returns the first row, or null. Without an order, rows are ordered by primary key. */
-  async first(): Promise<Row | null> {
-    return (await read.first(this.query)) as Row | null;
-  }
-
-  async last(): Promise<Row | null> {
-    return (await read.first({ ...this.query, reversed: !this.query.reversed })) as Row | null;
-  }
-
-  async count(): Promise<number> {
-    return read.count(this.query);
-  }
-
-  async exists(): Promise<boolean> {
-    return read.exists(this.query);
-  }
-
-  /** Computes values over all rows: `aggregate({ total: sum("price"), newest: max("createdAt") })`. */
-  async aggregate<const E extends Annotations>(
-    aggregates: { readonly [K in keyof E]: CheckedAnnotation<M, A, E[K]> },
-  ): Promise<{ -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }> {
-    return (await read.aggregate(this.query, build.aggregates(this.query, aggregates as never))) as never;
-  }
-
-  /** Returns a map of rows by the value of a unique field; the primary key by default. */
-  async inBulk<const P extends ColumnName<M> & string>(
-    keys: readonly unknown[],
-    field?: P,
-  ): Promise<Map<unknown, Row>> {
-    return (await read.inBulk(this.query, keys, field)) as Map<unknown, Row>;
-  }
-
-  /** Reads rows through a database cursor, batch by batch, without holding all of them in memory. */
-  iterator(options: { readonly batch?: number } = {}): AsyncIterableIterator<Row> {
-    return read.iterate(this.query, options.batch) as AsyncIterableIterator<Row>;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterableIterator<Row> {
-    return this.iterator();
-  }
-
-  /** Returns a page by its number, from 1. */
-  async page(page: number, pageSize: number): Promise<Page<Row>> {
-    return (await read.page(this.query, page, pageSize)) as Page<Row>;
-  }
-
-  /** Returns the page after (or before) the cursor of another page. The order must use fields of the model itself that cannot be null. */
-  async keyset(options: {
-    readonly size: number;
-    readonly after?: string | null | undefined;
-    readonly before?: string | null | undefined;
-  }): Promise<KeysetPage<Row>> {
-    return (await read.keyset(this.query, options)) as KeysetPage<Row>;
-  }
-
-  /** Returns the rows as JSON without building instances; a handler can return it. */
-  async json(): Promise<JsonText> {
-    return queryJson(this.query);
-  }
-
-  /** Returns the SQL statement without running it. */
-  toSql(): { readonly text: string; readonly params: readonly unknown[] } {
-    const { text, params } = compileSelect(this.query);
-    return { text, params };
-  }
-
-  /** Returns PostgreSQL's query plan. */
-  async explain(options: { readonly analyze?: boolean } = {}): Promise<string> {
-    return read.explain(this.query, options.analyze === true);
-  }
-
-  // Writing
-
-  async create<Any extends AnyName = never>(values: Unless<Any, object, CreateInput<M>>): Promise<M> {
-    return (await createInstance(this.query.meta, values as unknown as object, this.query.db)) as M;
-  }
-
-  /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
-  async bulkCreate<Any extends AnyName = never>(
-    items: readonly Unless<Any, object, CreateInput<M> | M>[],
-    options: Unless<Any, BulkCreateOptions, BulkCreateOptions<ColumnName<M>>> = {},
-  ): Promise<M[]> {
-    return (await bulk.bulkCreate(
-      this.query.meta,
-      items as unknown as readonly object[],
-      options as BulkCreateOptions,
-      this.query.db,
-    )) as M[];
-  }
-
-  /** Updates fields of many instances with one statement. Returns the number of rows. */
-  async bulkUpdate(
-    instances: readonly M[],
-    fields: readonly (ColumnName<M> & string)[],
-    options: { readonly batchSize?: number } = {},
-  ): Promise<number> {
-    const { meta, db } = this.query;
-    return bulk.bulkUpdate(meta, instances as readonly object[], fields, options.batchSize, db);
-  }
-
-  /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
-  async getOrCreate<const K extends Name = never, B = Unused>(
-    where: CheckedWhere<M, A, K, B>,
-    defaults: Unless<K, object, UpdateInput<M>> = {} as never,
-  ): Promise<[row: M, created: boolean]> {
-    return (await races.getOrCreate(
-      this.#narrowed(where),
-      where as unknown as object,
-      defaults as unknown as object,
-    )) as [M, boolean];
-  }
-
-  /** Updates the row that matches with `defaults`, or creates one from the lookups, `defaults` and `create`. */
-  async updateOrCreate<const K extends Name = never, B = Unused>(
-    where: CheckedWhere<M, A, K, B>,
-    defaults: Unless<K, object, UpdateInput<M>>,
-    create: Unless<K, object, UpdateInput<M>> = {} as never,
-  ): Promise<[row: M, created: boolean]> {
-    return (await races.updateOrCreate(
-      this.#narrowed(where),
-      where as unknown as object,
-      defaults as unknown as object,
-      create as unknown as object,
-    )) as [M, boolean];
-  }
-
-  /** Updates all rows with one statement and returns their number. Hooks are not called. Without values, nothing is written. */
-  async update<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<number> {
-    return write.update(this.query, values as unknown as object);
-  }
-
-  /** Updates all rows with one statement and returns them. */
-  async updateReturning<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<M[]> {
-    return (await write.updateReturning(this.query, values as unknown as object)) as M[];
-  }
-
-  /** Deletes all rows with one statement and returns their number; softly if the model has `softDelete()`. Hooks are not called. */
-  async delete(): Promise<number> {
-    return write.remove(this.query, false);
-  }
-
-  /** Removes the rows from the table, also for models with `softDelete()`. */
-  async hardDelete(): Promise<number> {
-    return write.remove(this.query, true);
-  }
-
-  /** Restores softly deleted rows and returns their number. */
-  async restore(): Promise<number> {
-    return write.restore(this.query);
-  }
-
-  /** A queryset has no JSON before it has run. Inside the result of a handler it is run first, at any depth. */
-  toJSON(): never {
-    throw new UnsettledError("a queryset has no JSON before it is awaited");
-  }
-
-  async [toResponseSymbol](_request: Request): Promise<Response> {
-    return (await queryJson(this.query))[toResponseSymbol]();
-  }
-
-  #narrowed(condition: unknown): Query {
-    return condition === undefined ? this.query : build.filter(this.query, conditionOf(condition));
   }
 }
 

@@ -8,6 +8,8 @@ import type {
   InOf,
   KeyAttribute,
   KindOf,
+  LockedNames,
+  OptionalNames,
   OutOf,
   PrimaryKey,
   RelationNames,
@@ -23,30 +25,27 @@ export type ColumnValues<F> = { [K in ColumnNames<F>]: OutOf<F[K]> } & {
   [K in ToOneNames<F> as KeyAttribute<K>]: ForeignKeyValue<F[K]>;
 };
 
-type Locked<F> = { [K in keyof F]: "locked" extends FlagsOf<F[K]> ? K : never }[keyof F];
-type Optional<F> = { [K in keyof F]: "optional" extends FlagsOf<F[K]> ? K : never }[keyof F];
-
 type Input<Field> = "null" extends FlagsOf<Field> ? InOf<Field> | null : InOf<Field>;
 type KeyInput<Field> = ForeignKeyValue<Field>;
 type RelationInput<Field> = TargetOf<Field> | ForeignKeyValue<Field>;
 
-type Required<F> = Exclude<ColumnNames<F>, Optional<F> | Locked<F>>;
-type NotRequired<F> = Exclude<ColumnNames<F> & Optional<F>, Locked<F>>;
+type Required<F> = Exclude<ColumnNames<F>, OptionalNames<F> | LockedNames<F>>;
+type NotRequired<F> = Exclude<ColumnNames<F> & OptionalNames<F>, LockedNames<F>>;
 
 /** The argument of `create`. Columns without a default that cannot be null are required. */
 export type CreateInput<M> = { readonly [K in Required<FieldsOf<M>>]: Input<FieldsOf<M>[K]> } & {
   readonly [K in NotRequired<FieldsOf<M>>]?: Input<FieldsOf<M>[K]> | undefined;
 } & {
-  readonly [K in ToOneNames<FieldsOf<M>> & Optional<FieldsOf<M>>]?: RelationInput<FieldsOf<M>[K]> | undefined;
+  readonly [K in ToOneNames<FieldsOf<M>> & OptionalNames<FieldsOf<M>>]?: RelationInput<FieldsOf<M>[K]> | undefined;
 } & {
-  readonly [K in ToOneNames<FieldsOf<M>> & Optional<FieldsOf<M>> as KeyAttribute<K>]?:
+  readonly [K in ToOneNames<FieldsOf<M>> & OptionalNames<FieldsOf<M>> as KeyAttribute<K>]?:
     | KeyInput<FieldsOf<M>[K]>
     | undefined;
 } & RequiredRelations<FieldsOf<M>>;
 
-type RequiredRelations<F> = [Exclude<ToOneNames<F>, Optional<F>>] extends [never]
+type RequiredRelations<F> = [Exclude<ToOneNames<F>, OptionalNames<F>>] extends [never]
   ? unknown
-  : IntersectEach<F, Exclude<ToOneNames<F>, Optional<F>>>;
+  : IntersectEach<F, Exclude<ToOneNames<F>, OptionalNames<F>>>;
 
 /**
  * A relation is given as an instance, or by its key under either name. Inferring a function's parameter intersects the
@@ -68,7 +67,7 @@ type Writable<M, T> = T | ExpressionFor<M, unknown, T>;
 
 /** The argument of `update`: any columns, with values or expressions. */
 export type UpdateInput<M> = {
-  readonly [K in Exclude<ColumnNames<FieldsOf<M>>, Locked<FieldsOf<M>>>]?:
+  readonly [K in Exclude<ColumnNames<FieldsOf<M>>, LockedNames<FieldsOf<M>>>]?:
     | Writable<M, Input<FieldsOf<M>[K]>>
     | undefined;
 } & { readonly [K in ToOneNames<FieldsOf<M>>]?: Writable<M, RelationInput<FieldsOf<M>[K]>> | undefined } & {
@@ -130,13 +129,26 @@ type RelationsWithin<F> =
   | RelationNames<F>
   | { [K in RelationNames<F>]: `${K}__${RelationNames<TargetFields<F[K]>>}` }[RelationNames<F>];
 
+/**
+ * A row with more properties, or with others in place of its own. It is no intersection: TypeScript resolves a class again,
+ * with all of its fields, for each intersection that the class is part of.
+ */
+export type Merged<Row, More> = {
+  [K in keyof Row | keyof More]: K extends keyof More ? More[K] : K extends keyof Row ? Row[K] : never;
+};
+
 /** A row with loaded relations: each property holds the related rows instead of a promise. */
-export type WithRelated<M, Row, Path extends string> = Row & {
-  readonly [K in Path as HeadOf<K>]: LoadedRelation<FieldsOf<M>, HeadOf<K>, TailOf<K>>;
+export type WithRelated<M, Row, Path extends string> = {
+  [K in keyof Row | HeadOf<Path>]: K extends HeadOf<Path>
+    ? LoadedRelation<FieldsOf<M>, K, TailOf<Path, K>>
+    : K extends keyof Row
+      ? Row[K]
+      : never;
 };
 
 type HeadOf<Path extends string> = Path extends `${infer Head}__${string}` ? Head : Path;
-type TailOf<Path extends string> = Path extends `${string}__${infer Tail}` ? Tail : never;
+/** The rest of the paths that begin with a name. */
+type TailOf<Path extends string, Head extends string> = Path extends `${Head}__${infer Tail}` ? Tail : never;
 
 type LoadedRelation<F, Name extends string, Rest extends string> = Name extends keyof F
   ? KindOf<F[Name]> extends "toMany"

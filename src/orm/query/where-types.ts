@@ -13,7 +13,7 @@ import type {
   TargetOf,
   ToOneNames,
 } from "../fields/types.js";
-import type { JsonValue, NoSuchField } from "./path-types.js";
+import type { DatePart, JsonValue, NoSuchField, TimePart } from "./path-types.js";
 
 /** A lookup that a field does not have; the compiler shows this in its message. */
 export interface NoSuchLookup<Name extends string> {
@@ -68,20 +68,6 @@ interface ForJson {
   hasAnyKeys: readonly string[];
   has_any_keys: readonly string[];
 }
-
-type DatePart =
-  | "year"
-  | "isoYear"
-  | "quarter"
-  | "month"
-  | "week"
-  | "day"
-  | "weekDay"
-  | "week_day"
-  | "isoWeekDay"
-  | "iso_week_day"
-  | "yearDay";
-type TimePart = "hour" | "minute" | "second";
 
 type TextKind = "text" | "uuid" | "enum" | "custom";
 

@@ -1,11 +1,12 @@
 import { Compiler } from "../compile/compiler.js";
 import type { RowPlan } from "../compile/row-plan.js";
 import { noField, singleKey } from "../compile/scope.js";
+import { conditionUsesWindow } from "../compile/windows.js";
 import { connectionFor, strictByDefault } from "../database.js";
 import { FieldError, MultipleObjectsReturned } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
-import type { ExpressionNode, Query } from "../nodes.js";
-import { decodeExtra, hydrate } from "./hydrate.js";
+import type { Query } from "../nodes.js";
+import { hydrate } from "./hydrate.js";
 import { load, prefetch, valuesReader } from "./load.js";
 import {
   checkCount,
@@ -70,28 +71,29 @@ export async function count(query: Query): Promise<number> {
 }
 
 /** True if the query has as many rows as the table has matching rows. */
-function isSimple(query: Query): boolean {
+export function isSimple(query: Query): boolean {
   return (
     query.limit === null &&
     query.offset === null &&
     query.distinct === false &&
     query.combined === null &&
-    !query.selection?.grouped
+    !query.selection?.grouped &&
+    !query.where.some((condition) => conditionUsesWindow(condition, query.annotations))
   );
 }
 
 function simpleCount(compiler: Compiler, query: Query): string {
-  return compiler.assemble({ ...query, selection: null }, compiler.scope(query), "count(*)");
+  return compiler.assemble({ ...query, selection: null }, compiler.scope(query), ["count(*)"]);
 }
 
 function inner(compiler: Compiler, query: Query): string {
   if (query.combined || query.selection || query.distinct !== false)
     return compiler.select(query, !query.combined).text;
-  return compiler.assemble(query, compiler.scope(query), "1");
+  return compiler.assemble(query, compiler.scope(query), ["1"]);
 }
 
 /** The query without relations and locks. The order is kept only if a limit, an offset or DISTINCT ON removes rows. */
-function bareRows(query: Query): Query {
+export function bareRows(query: Query): Query {
   const bare: Query = { ...query, related: {}, prefetch: [], lock: null };
   const keepsOrder = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
   return keepsOrder ? bare : { ...bare, orderBy: [], reversed: false };
@@ -103,46 +105,6 @@ export async function exists(query: Query): Promise<boolean> {
   const bare = bareRows(query);
   const text = `SELECT EXISTS (${inner(compiler, bare)})`;
   return (await send(bare, (connection) => connection.fetchval(text, compiler.params))) === true;
-}
-
-export async function aggregate(
-  query: Query,
-  entries: readonly (readonly [name: string, node: ExpressionNode])[],
-): Promise<Values> {
-  const compiler = new Compiler();
-  const bare = bareRows({ ...query, selection: null });
-  const scope = compiler.scope(bare);
-  scope.grouped = true;
-  const types = entries.map(([, node]) => compiler.typeOf(node, scope));
-  const list = entries.map(([, node], index) => {
-    const sql = compiler.expression(node, scope);
-    return types[index]?.selectSql ? types[index].selectSql(sql) : sql;
-  });
-  let text: string;
-  if (isSimple(bare)) text = compiler.assemble(bare, scope, list.join(", "));
-  else {
-    // The rows come from a subquery with the alias of the table, so that aggregates can name the table's columns.
-    const innerScope = compiler.scope(bare);
-    const rows = bare.combined
-      ? combinedRows(compiler, bare)
-      : compiler.assemble(bare, innerScope, `${innerScope.alias}.*`);
-    text = `SELECT ${list.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`;
-  }
-  const { rows } = await send(bare, (connection) => connection.fetchArrays(text, compiler.params));
-  const row = rows[0] ?? [];
-  return Object.fromEntries(
-    entries.map(([name], at) => [name, decodeExtra({ name, at, type: types[at] }, row) ?? null]),
-  );
-}
-
-function combinedRows(compiler: Compiler, query: Query): string {
-  const { operator, queries } = query.combined!;
-  return queries
-    .map((each) => {
-      const scope = compiler.scope(each);
-      return `(${compiler.assemble(each, scope, `${scope.alias}.*`)})`;
-    })
-    .join(` ${operator} `);
 }
 
 export async function inBulk(

@@ -1,0 +1,75 @@
+import type { ConditionNode, ExpressionNode } from "../nodes.js";
+import { nodeOf } from "./operands.js";
+
+type Annotations = Readonly<Record<string, ExpressionNode>>;
+
+/** True if an expression contains a window function, which is computed after the rows were chosen. */
+export function usesWindow(node: ExpressionNode, annotations: Annotations): boolean {
+  switch (node.type) {
+    case "window":
+      return true;
+    case "call":
+      return node.args.some((arg) => usesWindow(arg, annotations));
+    case "binary":
+      return usesWindow(node.left, annotations) || usesWindow(node.right, annotations);
+    case "cast":
+    case "extract":
+      return usesWindow(node.expression, annotations);
+    case "case":
+      return (
+        node.branches.some(
+          ({ when, value }) => conditionUsesWindow(when, annotations) || usesWindow(value, annotations),
+        ) ||
+        (node.otherwise !== undefined && usesWindow(node.otherwise, annotations))
+      );
+    case "condition":
+      return conditionUsesWindow(node.condition, annotations);
+    case "path":
+      return annotationUsesWindow(node.path, annotations);
+    default:
+      return false;
+  }
+}
+
+export function conditionUsesWindow(node: ConditionNode, annotations: Annotations): boolean {
+  switch (node.type) {
+    case "lookup":
+      return annotationUsesWindow(node.key, annotations) || valueUsesWindow(node.value, annotations);
+    case "and":
+    case "or":
+      return node.children.some((child) => conditionUsesWindow(child, annotations));
+    case "not":
+      return conditionUsesWindow(node.child, annotations);
+    case "expression":
+      return usesWindow(node.expression, annotations);
+    case "member":
+      return false;
+  }
+}
+
+function annotationUsesWindow(path: string, annotations: Annotations): boolean {
+  const name = path.split("__", 1)[0]!;
+  return Object.hasOwn(annotations, name) && usesWindow(annotations[name]!, annotations);
+}
+
+function valueUsesWindow(value: unknown, annotations: Annotations): boolean {
+  const node = nodeOf(value);
+  return node !== undefined && usesWindow(node, annotations);
+}
+
+/** Separates the conditions on window functions from the others. */
+export function splitByWindows(
+  conditions: readonly ConditionNode[],
+  annotations: Annotations,
+): { windows: ConditionNode[]; others: readonly ConditionNode[] } {
+  if (!Object.values(annotations).some((node) => usesWindow(node, annotations)))
+    return { windows: [], others: conditions };
+  const windows: ConditionNode[] = [];
+  const others: ConditionNode[] = [];
+  for (const condition of conditions) {
+    const parts = condition.type === "and" ? condition.children : [condition];
+    if (!conditionUsesWindow(condition, annotations)) others.push(condition);
+    else for (const part of parts) (conditionUsesWindow(part, annotations) ? windows : others).push(part);
+  }
+  return { windows, others };
+}

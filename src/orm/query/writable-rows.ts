@@ -1,0 +1,90 @@
+import type { BulkCreateOptions } from "../run/bulk.js";
+import * as bulk from "../run/bulk.js";
+import { create as createInstance } from "../run/persist.js";
+import * as races from "../run/races.js";
+import * as write from "../run/write.js";
+import type { CheckedWhere, Unused } from "./condition-types.js";
+import type { AnyName, ColumnName, Name, Unless } from "./path-types.js";
+import { ReadableRows } from "./readable-rows.js";
+import type { CreateInput, UpdateInput } from "./row-types.js";
+
+/** The methods of a queryset that write rows. */
+export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableRows<M, Row, A> {
+  async create<Any extends AnyName = never>(values: Unless<Any, object, CreateInput<M>>): Promise<M> {
+    return (await createInstance(this.query.meta, values as unknown as object, this.query.db)) as M;
+  }
+
+  /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
+  async bulkCreate<Any extends AnyName = never>(
+    items: readonly Unless<Any, object, CreateInput<M> | M>[],
+    options: Unless<Any, BulkCreateOptions, BulkCreateOptions<ColumnName<M>>> = {},
+  ): Promise<M[]> {
+    return (await bulk.bulkCreate(
+      this.query.meta,
+      items as unknown as readonly object[],
+      options as BulkCreateOptions,
+      this.query.db,
+    )) as M[];
+  }
+
+  /** Updates fields of many instances with one statement. Returns the number of rows. */
+  async bulkUpdate(
+    instances: readonly M[],
+    fields: readonly (ColumnName<M> & string)[],
+    options: { readonly batchSize?: number } = {},
+  ): Promise<number> {
+    const { meta, db } = this.query;
+    return bulk.bulkUpdate(meta, instances as readonly object[], fields, options.batchSize, db);
+  }
+
+  /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
+  async getOrCreate<const K extends Name = never, B = Unused>(
+    where: CheckedWhere<M, A, K, B>,
+    defaults: Unless<K, object, UpdateInput<M>> = {} as never,
+  ): Promise<[row: M, created: boolean]> {
+    return (await races.getOrCreate(
+      this.narrowed(where),
+      where as unknown as object,
+      defaults as unknown as object,
+    )) as [M, boolean];
+  }
+
+  /** Updates the row that matches with `defaults`, or creates one from the lookups, `defaults` and `create`. */
+  async updateOrCreate<const K extends Name = never, B = Unused>(
+    where: CheckedWhere<M, A, K, B>,
+    defaults: Unless<K, object, UpdateInput<M>>,
+    create: Unless<K, object, UpdateInput<M>> = {} as never,
+  ): Promise<[row: M, created: boolean]> {
+    return (await races.updateOrCreate(
+      this.narrowed(where),
+      where as unknown as object,
+      defaults as unknown as object,
+      create as unknown as object,
+    )) as [M, boolean];
+  }
+
+  /** Updates all rows with one statement and returns their number. Hooks are not called. Without values, nothing is written. */
+  async update<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<number> {
+    return write.update(this.query, values as unknown as object);
+  }
+
+  /** Updates all rows with one statement and returns them. */
+  async updateReturning<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<M[]> {
+    return (await write.updateReturning(this.query, values as unknown as object)) as M[];
+  }
+
+  /** Deletes all rows with one statement and returns their number; softly if the model has `softDelete()`. Hooks are not called. */
+  async delete(): Promise<number> {
+    return write.remove(this.query, false);
+  }
+
+  /** Removes the rows from the table, also for models with `softDelete()`. */
+  async hardDelete(): Promise<number> {
+    return write.remove(this.query, true);
+  }
+
+  /** Restores softly deleted rows and returns their number. */
+  async restore(): Promise<number> {
+    return write.restore(this.query);
+  }
+}
