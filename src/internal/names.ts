@@ -10,8 +10,13 @@ export type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
     : `${Uncapitalize<Head>}_${SnakeCase<Tail>}`
   : S;
 
-/** The fields of `T`, each in either spelling. */
-export type EitherSpelling<T> = T | { [K in keyof T as K extends string ? K | SnakeCase<K> : K]?: T[K] };
+/**
+ * The fields of `T`, each in either spelling. No union and no renaming for those of `T`: editors then show the comments of
+ * the fields.
+ */
+export type EitherSpelling<T> = { [K in keyof T]?: T[K] } & { [K in keyof T as OtherSpelling<K>]?: T[K] };
+
+type OtherSpelling<K> = K extends string ? (SnakeCase<K> extends K ? never : SnakeCase<K>) : never;
 
 /** The fields of `T` together with their contract spelling. */
 export type BothSpellings<T> = T & { [K in keyof T as K extends string ? SnakeCase<K> : never]?: T[K] };

@@ -12,17 +12,20 @@ import type { Handler, OnlyKnown, SocketHandler } from "./handler.js";
 import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
 import type { UnmadeRoutes } from "./unmade.js";
 
+/** The names of the options, beside the type of those that are given: editors show their comments. */
+type Documented<Options> = { readonly [K in keyof Options]?: unknown };
+
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends RouteOptions>(
     path: Path,
-    options: Options & OnlyKnown<Options, RouteOptions>,
+    options: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
     handler: Handler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string, const Options extends RouteOptions = RouteOptions>(
     path: Path,
-    options?: Options & OnlyKnown<Options, RouteOptions>,
+    options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -32,7 +35,7 @@ export type MultiRouteOptions = RouteOptions & { readonly methods?: readonly str
 export interface MultiRouteMethod<Prefix extends string, Self> {
   <const Path extends string, const Options extends MultiRouteOptions>(
     path: Path,
-    options: Options & OnlyKnown<Options, MultiRouteOptions>,
+    options: Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>,
     handler: Handler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string>(
@@ -43,7 +46,7 @@ export interface MultiRouteMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends MultiRouteOptions = MultiRouteOptions>(
     path: Path,
-    options?: (Options & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
+    options?: (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -51,12 +54,12 @@ export interface WebSocketMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: SocketHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions>(
     path: Path,
-    options: Options & OnlyKnown<Options, WebSocketRouteOptions>,
+    options: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
     handler: SocketHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions = WebSocketRouteOptions>(
     path: Path,
-    options?: Options & OnlyKnown<Options, WebSocketRouteOptions>,
+    options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
   ): Decorator<SocketHandler<`${Prefix}${Path}`, Options>>;
 }
 

@@ -5,12 +5,19 @@ import type { Http2Options } from "./http2/fields.js";
 
 /** The options that the command line and the environment can steer. */
 export interface Steering {
+  /** Address to listen on. Default `127.0.0.1`; `0.0.0.0` for all, as in a container. */
   readonly host: string;
+  /** Port to listen on. Default 8000; 0 for any that is free. */
   readonly port: number;
+  /** Default `development`, or what `STOA_ENV` or `NODE_ENV` says. */
   readonly env: "development" | "production";
+  /** Shows errors to the client. Default: on in development, off in production. */
   readonly debug: boolean;
+  /** Restarts the server when a source file changes. Default off. */
   readonly reload: boolean;
+  /** Number of serving processes. Default: one for each CPU in production without debug, otherwise 1. */
   readonly workers: number;
+  /** Logs each request. Default: on in debug mode. */
   readonly logs: boolean;
   /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. */
   readonly http2: boolean | Http2Options;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { openEditor } from "./language-service.js";
+import { openEditor } from "../support/language-service.js";
 
 const editor = openEditor(`
 import { count, F, max, prefetch, sum } from "../../src/orm/index.js";

@@ -7,6 +7,8 @@ const root = resolve(import.meta.dirname, "../..");
 export interface Editor {
   completions(code: string): string[];
   hover(code: string): string;
+  /** The comment that it shows for a name. */
+  comment(code: string): string;
   errors(code: string): string[];
 }
 
@@ -44,6 +46,10 @@ export function openEditor(imports: string): Editor {
     hover(code) {
       const info = service.getQuickInfoAtPosition(file, open(code));
       return ts.displayPartsToString(info?.displayParts);
+    },
+    comment(code) {
+      const info = service.getQuickInfoAtPosition(file, open(code));
+      return ts.displayPartsToString(info?.documentation);
     },
     errors(code) {
       open(code);
