@@ -20,14 +20,16 @@ export async function decodeBody(
   limit: number,
 ): Promise<Uint8Array> {
   if (running >= maxAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
-  running++;
+  else running++;
   try {
     const pieces: Uint8Array[] = [];
     for await (const piece of decodeStream([bytes], coding, rules, limit)) pieces.push(piece);
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   } finally {
-    running--;
-    waiting.shift()?.();
+    // The next one takes this place. Otherwise one that comes before it runs would be one too many.
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
   }
 }
 

@@ -60,6 +60,8 @@ export function formatEvent(item: unknown): string {
 // A timer of Node.js holds no more than 2^31 - 1 milliseconds.
 const checks: Checks<SseOptions> = { heartbeat: is.number(0, 2_147_483), retry: is.integer(0) };
 const heartbeatText = ": \n\n";
+/** Milliseconds between the heartbeats to a client that sends nothing more. */
+const probeInterval = 1000;
 const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 interface Waiter {
@@ -79,9 +81,9 @@ class Failure {
 type Outcome = IteratorResult<string> | Failure;
 
 /** Not an async generator: `return` of a generator waits for the item that is being awaited. */
-class SseStream implements AsyncIterableIterator<string> {
+export class SseStream implements AsyncIterableIterator<string> {
   readonly #source: SseSource;
-  readonly #heartbeat: number;
+  #heartbeat: number;
   readonly #abort = new AbortController();
   #first: string | null;
   #iterator: AsyncIterator<unknown> | null = null;
@@ -122,6 +124,18 @@ class SseStream implements AsyncIterableIterator<string> {
       this.#leaveSource();
     }
     return Promise.resolve(over);
+  }
+
+  /**
+   * The client has closed its side of the connection. It may still read, but most have left, and only a write tells: the
+   * system of one that has left refuses the first, and the next one fails. So heartbeats are sent at once and often.
+   */
+  probe(): void {
+    if (this.#ended) return;
+    this.#heartbeat = probeInterval;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#beat();
   }
 
   // One function of each serves the whole stream: an event costs no closure.

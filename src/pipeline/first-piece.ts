@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.js";
 import { type BodyStream, checkPiece, type Response, stopIterator } from "../http/response.js";
+import { SseStream } from "../http/sse.js";
 
 type Piece = IteratorResult<Uint8Array | string>;
 
@@ -16,6 +17,7 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
   if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return response;
   // The body of a response to HEAD is never read.
   if (request.method === "HEAD" || body instanceof BegunStream) return response;
+  if (body instanceof SseStream) request.onAbort(() => body.probe());
   const stream = new BegunStream(body);
   response.body = stream;
   // A middleware may have put another response in its place.

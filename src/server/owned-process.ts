@@ -4,7 +4,14 @@ import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { type Service, serve } from "./serve.js";
-import { exitCodeOf, onHangup, onParentSignal, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import {
+  exitCodeOf,
+  onHangup,
+  onParentSignal,
+  onStopSignal,
+  survivesBrokenOutput,
+  suspendStopSignals,
+} from "./signals.js";
 import type { Watchdog } from "./watchdog.js";
 
 /** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
@@ -20,6 +27,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   const end = async (code: number, crashed = false): Promise<void> => {
     if (ending) return;
     ending = true;
+    void watching.then((watchdog) => watchdog?.stopping());
     void link?.send({ stoa: "leaving" });
     // Until then it serves: if all workers drained at once, nobody would listen.
     if (crashed && link?.role === "worker") await link.replaced(replacementTimeout);
@@ -78,6 +86,10 @@ async function watch(plan: RunPlan, link: ParentLink | null): Promise<Watchdog |
     seconds: plan.stuckTimeout,
     parent: supervised ? link.parent : null,
     orphanSeconds: plan.shutdownTimeout,
+    // A worker with an uncaught error first waits for another one.
+    stopSeconds: plan.shutdownTimeout + (supervised ? replacementTimeout / 1000 : 0),
+    // Of a stuck worker the supervisor takes care.
+    ...(link === null && { onStuck: suspendStopSignals }),
     report: link?.report ?? null,
     onTurn: (inspected) => {
       // One at a time: a supervisor that does not read them must not fill the memory of its workers.

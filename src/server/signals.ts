@@ -27,6 +27,20 @@ export function onStopSignal(callback: (signal: StopSignal, count: number) => vo
 }
 
 /**
+ * Removes all listeners of the signals to stop, so that such a signal ends the process at once: in a stuck process no
+ * listener runs. Returns a function that adds them again.
+ */
+export function suspendStopSignals(): () => void {
+  const suspended = stopSignals.map((signal) => [signal, process.rawListeners(signal)] as const);
+  for (const signal of stopSignals) process.removeAllListeners(signal);
+  return () => {
+    for (const [signal, listeners] of suspended) {
+      for (const listener of listeners) process.on(signal, listener as NodeJS.SignalsListener);
+    }
+  };
+}
+
+/**
  * Calls back when the parent process says so, by SIGTERM. Ctrl+C reaches every process of a terminal: a child leaves it
  * to its parent. Returns a function that removes the listeners.
  */

@@ -9,7 +9,7 @@ import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-l
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
-import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput } from "./signals.js";
+import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput, suspendStopSignals } from "./signals.js";
 import { Silence } from "./silence.js";
 import { StartError } from "./start-error.js";
 import { onStuckReport, reportDescriptor, type StuckReport, workerStdio } from "./stuck-report.js";
@@ -38,6 +38,8 @@ export async function supervise(target: RunTarget, plan: RunPlan): Promise<Runni
       seconds: plan.stuckTimeout,
       parent: null,
       orphanSeconds: 0,
+      stopSeconds: plan.shutdownTimeout,
+      onStuck: suspendStopSignals,
       report: null,
     });
     watchdog.arm();

@@ -11,19 +11,22 @@ export const watchdogProgram: string = `
 "use strict";
 const { writeSync } = require("node:fs");
 const { workerData } = require("node:worker_threads");
-const { turns, period, limit, seconds, parent, orphanLimit, report } = workerData;
+const { turns, period, limit, seconds, parent, orphanLimit, stopLimit, callAfter, stuckCall, report } = workerData;
 let seen = -1;
 let still = 0;
 let alone = 0;
+let stopping = 0;
 let locating = false;
 
 setInterval(() => {
   alone = parent !== null && process.ppid !== parent ? alone + 1 : 0;
-  if (alone > orphanLimit) kill();
+  if (Atomics.load(turns, 2) === 1) stopping++;
+  if (alone > orphanLimit || stopping > stopLimit) kill();
   const now = Atomics.load(turns, 0);
   const inspected = Atomics.load(turns, 1) === 1;
   still = now === seen && !inspected ? still + 1 : 0;
   seen = now;
+  if (callAfter > 0 && still === callAfter) callMain();
   if (limit > 0 && still >= limit && !locating) {
     locating = true;
     locate((stack) => {
@@ -37,6 +40,18 @@ setInterval(() => {
 
 function kill() {
   process.kill(process.pid, "SIGKILL");
+}
+
+/** Runs a function in the main thread, which is in a loop or an expression. In a native call it runs after that. */
+function callMain() {
+  try {
+    const { Session } = require("node:inspector");
+    const session = new Session();
+    session.connectToMainThread();
+    session.post("Runtime.evaluate", { expression: "globalThis[Symbol.for(" + JSON.stringify(stuckCall) + ")]?.()" }, () =>
+      session.disconnect(),
+    );
+  } catch {}
 }
 
 function tell(stack) {

@@ -9,6 +9,13 @@ export interface WatchdogOptions {
   readonly orphanSeconds: number;
   /** The descriptor that gets a JSON line with the place of a stuck process; null for a text on standard error. */
   readonly report: number | null;
+  /** Seconds that this process has to end by itself after `stopping`. */
+  readonly stopSeconds: number;
+  /**
+   * Called in the main thread in the middle of whatever it does, when it has made no turn for some seconds. Returns a
+   * function that is called with the next turn.
+   */
+  readonly onStuck?: () => () => void;
   /** Called at every turn that is counted. */
   readonly onTurn?: (inspected: boolean) => void;
 }
@@ -16,8 +23,13 @@ export interface WatchdogOptions {
 export interface Watchdog {
   /** The limit holds from here on: a start may take its time. */
   arm(): void;
+  /** The process begins to end. If it is stuck meanwhile, it is killed. */
+  stopping(): void;
   stop(): void;
 }
+
+/** The name of the global function that the thread calls in the main thread. */
+const stuckCall = "stoa.stuck";
 
 /** Milliseconds between two ticks of a watch with this limit: at least five before the limit is reached. */
 export function watchPeriod(seconds: number): number {
@@ -30,13 +42,24 @@ export function watchPeriod(seconds: number): number {
  * attached, nothing is too long. The thread takes 8 MB, and a timer in each of the two threads.
  */
 export async function startWatchdog(options: WatchdogOptions): Promise<Watchdog> {
-  const { seconds, parent, orphanSeconds, report, onTurn } = options;
+  const { seconds, parent, orphanSeconds, stopSeconds, report, onStuck, onTurn } = options;
   const { Worker } = await import("node:worker_threads");
   const inspector = await import("node:inspector").catch(() => null);
-  const turns = new Int32Array(new SharedArrayBuffer(8));
+  const turns = new Int32Array(new SharedArrayBuffer(12));
   const period = watchPeriod(seconds);
   const ticks = (limit: number): number => Math.ceil((limit * 1000) / period);
+  let recovered: (() => void) | null = null;
+  if (onStuck) {
+    Object.defineProperty(globalThis, Symbol.for(stuckCall), {
+      configurable: true,
+      value: () => {
+        recovered ??= onStuck();
+      },
+    });
+  }
   const beat = (): void => {
+    recovered?.();
+    recovered = null;
     const inspected = inspector?.url() !== undefined;
     Atomics.store(turns, 1, inspected || !armed ? 1 : 0);
     Atomics.add(turns, 0, 1);
@@ -52,7 +75,19 @@ export async function startWatchdog(options: WatchdogOptions): Promise<Watchdog>
     // Neither the loaders nor the preloaded modules of the program.
     execArgv: [],
     env: {},
-    workerData: { turns, period, limit: ticks(seconds), seconds, parent, orphanLimit: ticks(orphanSeconds), report },
+    workerData: {
+      turns,
+      period,
+      limit: ticks(seconds),
+      seconds,
+      parent,
+      orphanLimit: ticks(orphanSeconds),
+      // Two more, for the exit itself.
+      stopLimit: ticks(stopSeconds) + 2,
+      callAfter: onStuck ? ticks(stopSeconds / 4) : 0,
+      stuckCall,
+      report,
+    },
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
   });
   thread.unref();
@@ -62,6 +97,9 @@ export async function startWatchdog(options: WatchdogOptions): Promise<Watchdog>
     arm() {
       armed = true;
       beat();
+    },
+    stopping() {
+      Atomics.store(turns, 2, 1);
     },
     stop() {
       clearInterval(timer);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
+import { connect as connectPlain, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
@@ -151,6 +151,28 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     }
     await expect(dial(port)).rejects.toThrow();
     for (const socket of silent) socket.destroy();
+    const result = () => dial(port).then(nameOf, () => "refused");
+    await expect.poll(result, { timeout: 30_000 }).toBe("localhost");
+  });
+
+  it.each([
+    ["closes its connection before a byte", "", (socket: Socket) => socket.destroy()],
+    [
+      "closes its connection in the middle of its first message",
+      "1603010200010001fc0303",
+      (socket: Socket) => socket.destroy(),
+    ],
+    ["resets its connection", "1603010200010001fc0303", (socket: Socket) => socket.resetAndDestroy()],
+    ["closes its half of the connection", "1603010200", (socket: Socket) => socket.end()],
+  ])("The place of a TLS handshake is free again as soon as the client %s", async (_, sent, leave) => {
+    const { port } = await start({ transport, tls: local, maxConnections: 1, headTimeout: 600 });
+    const silent = connectPlain({ port, host: "127.0.0.1", allowHalfOpen: true });
+    silent.on("error", () => {});
+    onTestFinished(() => void silent.destroy());
+    await once(silent, "connect");
+    await expect(dial(port)).rejects.toThrow();
+    if (sent !== "") await new Promise((resolve) => silent.write(Buffer.from(sent, "hex"), resolve));
+    leave(silent);
     const result = () => dial(port).then(nameOf, () => "refused");
     await expect.poll(result, { timeout: 30_000 }).toBe("localhost");
   });

@@ -1,5 +1,5 @@
 import { httpError } from "../../errors/http-error.js";
-import { serializeCookie } from "../../http/cookies.js";
+import { hostCookieName, serializeCookie } from "../../http/cookies.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { addVary } from "../../http/response-fields.js";
@@ -16,13 +16,15 @@ import { CookieHolder, isGenuine, makeToken, sessionHolder, type TokenHolder } f
 export class CsrfProtection {
   readonly #settings: CsrfSettings;
   readonly #holder: TokenHolder | null;
+  readonly #cookie: string;
   readonly #secure: boolean;
 
   /** Made at start, when it is known whether there are sessions. */
   constructor(settings: CsrfSettings, sessions: Sessions | null, secure: boolean) {
     this.#settings = settings;
-    this.#holder = settings.tokens ? holderOf(settings, sessions) : null;
-    this.#secure = secure;
+    this.#cookie = settings.cookie ?? hostCookieName("csrf", { secure });
+    this.#secure = secure || /^__(?:host|secure)-/i.test(this.#cookie);
+    this.#holder = settings.tokens ? holderOf(settings, this.#cookie, sessions) : null;
   }
 
   get middleware(): Middleware {
@@ -72,14 +74,13 @@ export class CsrfProtection {
     const holder = this.#holder;
     const value = holder instanceof CookieHolder ? holder.fresh(request) : undefined;
     if (value === undefined) return;
-    const { cookie } = this.#settings;
-    const secure = this.#secure || /^__(?:host|secure)-/i.test(cookie);
-    addCookie(response, serializeCookie(cookie, value, { httpOnly: true, sameSite: "lax", secure }));
+    const options = { httpOnly: true, sameSite: "lax", secure: this.#secure } as const;
+    addCookie(response, serializeCookie(this.#cookie, value, options));
     addVary(response, "Cookie");
   }
 }
 
-function holderOf({ secrets, cookie }: CsrfSettings, sessions: Sessions | null): TokenHolder {
+function holderOf({ secrets }: CsrfSettings, cookie: string, sessions: Sessions | null): TokenHolder {
   if (sessions) return sessionHolder(sessions);
   if (secrets) return new CookieHolder(secrets, cookie);
   throw new ValueError("enableCsrf with tokens needs a secret, or enableSessions");

@@ -19,7 +19,7 @@ export interface CsrfOptions {
   readonly field?: string;
   /** The header of a token. Default "X-CSRF-Token". */
   readonly header?: string;
-  /** The cookie that a token belongs to where there are no sessions. Default "csrf". */
+  /** The cookie that a token belongs to where there are no sessions. Default "__Host-csrf" where it is Secure, else "csrf". */
   readonly cookie?: string;
 }
 
@@ -33,7 +33,8 @@ export interface CsrfSettings {
   readonly field: string;
   /** In lower case. */
   readonly header: string;
-  readonly cookie: string;
+  /** Null for the default, which only the start knows. */
+  readonly cookie: string | null;
 }
 
 export function csrfSettings(given: unknown): CsrfSettings {
@@ -49,7 +50,7 @@ export function csrfSettings(given: unknown): CsrfSettings {
     secrets: secret === undefined ? null : checkSecrets(secret),
     field: options.field ?? "_csrf",
     header: header.toLowerCase(),
-    cookie: options.cookie ?? "csrf",
+    cookie: options.cookie ?? null,
   };
 }
 

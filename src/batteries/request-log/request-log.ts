@@ -1,3 +1,4 @@
+import { requestMethods } from "../../http/methods.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import type { Logger } from "../../internal/logger.js";
@@ -69,13 +70,13 @@ function lineWriter({ sink: given, format }: RequestLogOptions, logger: Logger |
   const info = output.writes("info");
   const error = output.writes("error");
   return (request, status, now) => {
-    if (status >= 500 ? error : info) sink.write(line(request, status, now));
+    if (isFailure(request, status) ? error : info) sink.write(line(request, status, now));
   };
 }
 
 function writeFields(logger: Logger, request: Request, status: number, now: number): void {
   const { ip, knownId, serverSpan } = request;
-  logger[levelOf(status)]("request", {
+  logger[levelOf(request, status)]("request", {
     method: request.method,
     path: shortened(request.path),
     status,
@@ -99,7 +100,8 @@ type RequestLine = (request: Request, status: number, now: number) => string;
 const jsonRequestLine: RequestLine = (request, status, now) =>
   '{"time":"' +
   isoTime(wallClock(now)) +
-  ((status >= 500 ? errorHeads : infoHeads)[request.method] ?? head(request.method, levelOf(status))) +
+  ((isFailure(request, status) ? errorHeads : infoHeads)[request.method] ??
+    head(request.method, levelOf(request, status))) +
   inQuotes(request.path) +
   (statusPieces[status] ??= `","status":${status},"latency_ms":`) +
   latency(request, now) +
@@ -110,9 +112,16 @@ function head(method: string, level: LineLevel): string {
   return `","level":"${level}","msg":"request","method":"${inQuotes(method)}","path":"`;
 }
 
-function levelOf(status: number): "info" | "error" {
-  return status >= 500 ? "error" : "info";
+function levelOf(request: Request, status: number): "info" | "error" {
+  return isFailure(request, status) ? "error" : "info";
 }
+
+/** True if the server failed. A method that no server knows (501) is a mistake of the client. */
+function isFailure(request: Request, status: number): boolean {
+  return status >= 500 && (status !== 501 || knownMethods.has(request.method));
+}
+
+const knownMethods: ReadonlySet<string> = new Set(requestMethods);
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const infoHeads: Record<string, string> = headsOf("info");

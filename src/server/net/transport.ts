@@ -165,9 +165,13 @@ class NetTransport implements Transport, ConnectionHost {
         ...tls,
         ALPNProtocols: ["http/1.1"],
         noDelay: true,
-        allowHalfOpen: true,
+        // A client that closes its half in the middle of the handshake has left, and frees its place at once.
+        allowHalfOpen: false,
       } as typeof tls,
-      (socket) => this.accept(socket),
+      (socket) => {
+        socket.allowHalfOpen = true;
+        this.accept(socket);
+      },
     );
     server.on("tlsClientError", (error, socket) => {
       socket.destroy();

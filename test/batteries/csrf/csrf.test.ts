@@ -183,6 +183,21 @@ describe.each(kinds)("tokens that belong to %s", (_name, make) => {
 });
 
 describe("tokens", () => {
+  it("The cookie of CSRF tokens has the prefix __Host- in production, and a cookie without the prefix is not taken for it", async () => {
+    const app = new App().enableCsrf({ tokens: true, secret });
+    app.get("/form", (request) => request.csrfToken());
+    app.post("/form", () => "posted");
+    await using server = await serve(app, { debug: false });
+    const form = await fetch(`${server.url}/form`);
+    const line = form.headers.getSetCookie()[0]!;
+    expect(line).toMatch(/^__Host-csrf=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    const cookie = line.split(";")[0]!;
+    const token = await form.text();
+    const post = async (cookie: string): Promise<number> =>
+      (await fetch(`${server.url}/form`, { method: "POST", headers: { cookie, "x-csrf-token": token } })).status;
+    expect([await post(cookie), await post(cookie.replace("__Host-", ""))]).toEqual([200, 403]);
+  });
+
   it("A CSRF token from before a login is invalid after it", async () => {
     const app = new App().enableSessions({ secret }).enableCsrf({ tokens: true });
     app.get("/form", (request) => request.csrfToken());

@@ -34,6 +34,12 @@ describe("requestLogger", () => {
     expect(JSON.parse(text).latency_ms).toBe(12);
   });
 
+  it("A request with an unknown method, which gets 501, is not logged as an error", () => {
+    expect(JSON.parse(log(requestOf("/", "BREW"), 501))).toMatchObject({ level: "info", method: "BREW", status: 501 });
+    expect(JSON.parse(log(requestOf("/"), 501))).toMatchObject({ level: "error" });
+    expect(JSON.parse(log(requestOf("/", "BREW"), 500))).toMatchObject({ level: "error" });
+  });
+
   it("The logged time follows a change of the system clock", () => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 31) });
     log(requestOf("/"));

@@ -31,6 +31,44 @@ describe("a stuck process", patient, () => {
     );
   });
 
+  it.each(["/endless", "/expression"])(
+    "SIGTERM ends a single process that has been stuck for a quarter of its time to stop (%s)",
+    async (path) => {
+      const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 4 } });
+      get((await program.url()) + path).catch(() => {});
+      await program.shows(/block begins/);
+      let isOver = false;
+      void program.exited.then(() => {
+        isOver = true;
+      });
+      // One that comes before is not noticed.
+      await until(() => {
+        program.child.kill("SIGTERM");
+        return isOver;
+      });
+      expect(await program.exited).toEqual({ code: null, signal: "SIGTERM" });
+    },
+  );
+
+  it("A process that was stuck for a while stops as usual by SIGTERM afterwards", async () => {
+    const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 4 } });
+    const url = await program.url();
+    await get(`${url}/block?ms=4000`);
+    expect((await get(`${url}/pid`)).text).toBe(String(program.child.pid));
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("A process that is stuck while it stops is killed when its time to stop is over", async () => {
+    const program = new Program({
+      options: { stuckTimeout: 1000, shutdownTimeout: 1 },
+      env: { FAULT: "shutdown is stuck" },
+    });
+    await program.url();
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
+
   it("A stuck supervisor is killed, and its workers end", async () => {
     const program = new Program({
       args: twoWorkers,
