@@ -254,7 +254,9 @@ export class Http2Exchange implements BodyHost, SenderHost {
 
   #closed(): void {
     const { stream } = this;
-    const complete = this.#responded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR;
+    // Not `writableFinished`: of a request with a body, Node closes the stream before the last write is over. A client that
+    // cancels without an error is left to nghttp2, which counts its RST_STREAM frames.
+    const complete = this.#responded && stream.writableEnded && stream.rstCode === NGHTTP2_NO_ERROR && !stream.aborted;
     this.#over = true;
     this.#owner.over(this, !complete && !this.#cut);
     if (!complete) {

@@ -22,7 +22,7 @@ export class TakenStream {
     stream.on("error", ignore);
     stream.on("drain", () => this.#watch.progressed());
     stream.on("close", () => {
-      const broken = stream.rstCode !== constants.NGHTTP2_NO_ERROR || !stream.writableFinished;
+      const broken = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted;
       owner.over(this, broken && !this.#cut);
     });
   }

@@ -98,6 +98,7 @@ export class FrameClient {
 
   constructor(socket: Socket) {
     this.socket = socket;
+    socket.setNoDelay(true);
     socket.on("error", () => {});
     socket.on("data", (bytes: Buffer) => this.#received(bytes));
     socket.on("close", () => {

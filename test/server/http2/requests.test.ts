@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
+import { defaultHttp2 } from "../../../src/server/http2/fields.js";
 import { createHttp2Transport } from "../../../src/server/http2/transport.js";
 import { echo, startForAll, start as startTransport } from "../support.js";
 import { open, reply, send, start } from "./client.js";
@@ -159,6 +160,29 @@ describe("a request of HTTP/2", () => {
     const session = await dial();
     const replies = await Promise.all(Array.from({ length: 100 }, (_, i) => send(session, { ":path": `/${i}` })));
     expect(replies.map(({ body }) => body)).toEqual(Array.from({ length: 100 }, (_, i) => `/${i}`));
+  });
+
+  it("Many requests with a body, whether it is read or not, are no abuse", async () => {
+    const notes: string[] = [];
+    const { dial, abuses } = await start(
+      async (given) => {
+        given.signal.addEventListener("abort", () => notes.push("aborted"));
+        if (given.path === "/read") await given.source.body!.read(10_000);
+        return new Response("done");
+      },
+      { http2: { ...defaultHttp2, maxResets: 10 } },
+    );
+    const session = await dial();
+    for (const path of ["/read", "/ignored"]) {
+      for (let i = 0; i < 10; i++) {
+        const ask = () => send(session, { ":method": "POST", ":path": path }, "x".repeat(5000));
+        const replies = await Promise.all(Array.from({ length: 20 }, ask));
+        expect(new Set(replies.map(({ status, body, code }) => `${status} ${body} ${code}`))).toEqual(
+          new Set(["200 done 0"]),
+        );
+      }
+    }
+    expect({ abuses, notes }).toEqual({ abuses: [], notes: [] });
   });
 
   it("A request is aborted when its client cancels the stream", async () => {

@@ -7,7 +7,18 @@ import {
   type Http2StreamPeer,
 } from "../../../src/server/http2/streams.js";
 import { reply, send, start } from "./client.js";
-import { FrameClient, get } from "./frames.js";
+import {
+  CANCEL,
+  END_HEADERS,
+  ENHANCE_YOUR_CALM,
+  FrameClient,
+  frame,
+  get,
+  HEADERS,
+  RST_STREAM,
+  request,
+  uint32,
+} from "./frames.js";
 
 /** A server whose streams of gRPC go to this handler. */
 function serving(handler: Http2StreamHandler, options: Parameters<typeof start>[1] = {}) {
@@ -86,14 +97,13 @@ describe("streams of another protocol on a server of HTTP/2", () => {
       stream.respond({ ":status": 200 });
       return true;
     });
-    const session = dial(`http://127.0.0.1:${address.port}`);
-    session.on("error", () => {});
-    while (!session.destroyed) {
-      const stream = session.request(grpc);
-      stream.on("error", () => {});
-      await new Promise((resolve) => stream.once("response", resolve).once("close", resolve));
-      stream.close(8);
+    const client = await FrameClient.open(address);
+    const head = request("/", "POST", [["content-type", "application/grpc"]]);
+    for (let id = 1; !client.closed && id < 20_000; id += 2) {
+      await client.sendAll(frame(HEADERS, END_HEADERS, id, head), frame(RST_STREAM, 0, id, uint32(CANCEL)));
+      if (id % 100 === 1) await new Promise((resolve) => setImmediate(resolve));
     }
+    expect(await client.end()).toBe(ENHANCE_YOUR_CALM);
     expect(abuses).toEqual(["HTTP2_RESET_FLOOD"]);
   });
 
