@@ -41,8 +41,8 @@ export class NativeCall {
     const headers = fieldsOf(response.fields);
     headers[":status"] = 200;
     headers["content-type"] = exchange.wire.type;
-    stream.respond(headers, { waitForTrailers: true });
-    stream.once("wantTrailers", () => this.#sendTrailers());
+    stream.respond(headers, responseOptions);
+    stream.on("wantTrailers", () => this.#sendTrailers());
     const { body } = response;
     if (body instanceof Uint8Array) {
       stream.end(body);
@@ -58,7 +58,7 @@ export class NativeCall {
     for (const name of problemFields) delete headers[name];
     headers[":status"] = 200;
     headers["content-type"] = this.#exchange?.wire.type ?? "application/grpc";
-    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), { endStream: true });
+    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), refusalOptions);
     this.#leaveRequest();
   }
 
@@ -117,6 +117,10 @@ export class NativeCall {
     request.log.error("a call failed after its first message", { error });
   }
 }
+
+// Without a date: gRPC has no use for it, and each header costs.
+const responseOptions = { waitForTrailers: true, sendDate: false };
+const refusalOptions = { endStream: true, sendDate: false };
 
 /** Fields of responses that describe a body or its cache. */
 const problemFields = ["content-length", "content-encoding", "cache-control", "vary", "etag"];

@@ -1,5 +1,4 @@
 import type { Http2Session, ServerHttp2Stream } from "node:http2";
-import type { Request } from "../../../http/request.js";
 
 export interface SessionSettings {
   /** Seconds between two pings to a client; 0 for none. */
@@ -29,13 +28,13 @@ export class Sessions {
     return session !== undefined && this.#of(session).running < this.#settings.maxConcurrentStreams;
   }
 
-  /** The handler of a call runs until the request is finished. */
-  begin({ session }: ServerHttp2Stream, request: Request): void {
+  /** Counts a call until its handler has ended, whatever its client does. Returns the function that ends it. */
+  begin({ session }: ServerHttp2Stream): () => void {
     const watched = this.#of(session!);
     watched.running++;
-    request.onFinish(() => {
+    return () => {
       watched.running--;
-    });
+    };
   }
 
   #of(session: Http2Session): Watched {
