@@ -49,7 +49,7 @@ type Singular = Extract<DescField, { fieldKind: "scalar" | "enum" | "message" }>
 
 function compileSingular(field: Singular, codeOf: CodeOf): FieldCode {
   const { localName: name, number } = field;
-  const value = valueOf(field, codeOf);
+  const value = codedValue(field, codeOf);
   const tag = tagOf(number, value.wireType);
   const scalar = scalarIn(field);
   const implicit = scalar !== null && field.presence === FeatureSet_FieldPresence.IMPLICIT;
@@ -81,7 +81,7 @@ interface Choice {
 
 function compileChoice(field: Singular, oneof: string, codeOf: CodeOf): FieldCode {
   const { localName: name, number } = field;
-  const value = valueOf(field, codeOf);
+  const value = codedValue(field, codeOf);
   const tag = tagOf(number, value.wireType);
   return {
     init(message) {
@@ -108,7 +108,7 @@ function compileChoice(field: Singular, oneof: string, codeOf: CodeOf): FieldCod
 
 function compileList(field: Extract<DescField, { fieldKind: "list" }>, codeOf: CodeOf): FieldCode {
   const { localName: name, number, packed } = field;
-  const value = valueOf(field, codeOf);
+  const value = codedValue(field, codeOf);
   const canPack = value.wireType !== 2;
   const tag = tagOf(number, packed && canPack ? 2 : value.wireType);
   return {
@@ -153,7 +153,7 @@ function compileMap(field: Extract<DescField, { fieldKind: "map" }>, codeOf: Cod
   const { localName: name, number, mapKey } = field;
   const key = scalarOf(mapKey);
   const keyOf = keyReader(mapKey);
-  const value = valueOf(field, codeOf);
+  const value = codedValue(field, codeOf);
   const empty = emptyOf(field, codeOf);
   const tag = tagOf(number, 2);
   const keyTag = tagOf(1, key.wireType);
@@ -233,7 +233,7 @@ function scalarIn(field: DescField): Scalar | null {
   return scalarOf(field.scalar, "longAsString" in field && field.longAsString === true);
 }
 
-function valueOf(field: DescField, codeOf: CodeOf): Value {
+function codedValue(field: DescField, codeOf: CodeOf): Value {
   const scalar = scalarIn(field);
   if (scalar !== null) return scalar;
   const code = codeOf(field.message!);
