@@ -68,8 +68,8 @@ export interface TransportOptions extends ServerLimits {
   readonly http2?: Http2Fields | undefined;
   /** Handles streams of HTTP/2 that belong to another protocol. */
   readonly http2Streams?: Http2StreamHandlers | undefined;
-  /** The memory for bodies that two transports have in common. Default: one of its own, of `maxBodyMemory`. */
-  readonly bodyMemory?: BodyMemory | undefined;
+  /** The transport that decides which connections this one serves, if it is not this one. */
+  readonly outer?: { readonly bodyMemory: BodyMemory } | undefined;
 }
 
 export interface ListenAddress {

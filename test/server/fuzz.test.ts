@@ -15,7 +15,7 @@ describe("mutated requests", () => {
     timeout: 300_000,
   }, async () => {
     const short = { headTimeout: 0.5, bodyTimeout: 0.5 };
-    const servers = await Promise.all(transports.map(([, factory]) => start(factory, echo, short)));
+    const servers = await Promise.all(transports.slice(0, 2).map(([, factory]) => start(factory, echo, short)));
     const [ours, nodes] = servers;
     const seeds = [...validRequests, ...validRequests, ...refusedCases.map((refused) => refused.bytes)].filter(
       (bytes) => bytes.length < 2000,

@@ -5,6 +5,7 @@ import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
+import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { createNetTransport } from "../../src/server/net/transport.js";
 import { createNodeTransport } from "../../src/server/node/transport.js";
 import {
@@ -16,9 +17,11 @@ import {
   type TransportOptions,
 } from "../../src/server/transport.js";
 
-export const transports: readonly (readonly ["net" | "node", TransportFactory])[] = [
+/** The transports, each of which speaks HTTP/1.1. That of HTTP/2 does so on the same port, by the first bytes. */
+export const transports: readonly (readonly ["net" | "node" | "http2", TransportFactory])[] = [
   ["net", createNetTransport],
   ["node", createNodeTransport],
+  ["http2", createHttp2Transport],
 ];
 
 const cleanups: (() => void)[] = [];

@@ -26,6 +26,8 @@ export interface ConnectionHost {
   readonly limits: HeadLimits;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
+  /** No further connections are accepted. */
+  readonly draining: boolean;
   report(error: unknown): void;
   refused(error: HttpError): void;
   /** A connection is ended because of what its client does. */
@@ -34,10 +36,9 @@ export interface ConnectionHost {
   left(connection: Http2Connection): void;
 }
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
-const largestStreamId = 2 ** 31 - 1;
-/** Beyond this id a connection takes its last streams: the client then opens another one before it has no ids left. */
-const lastStreamId = largestStreamId - 2 * 1024;
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants;
+/** Beyond this id a connection takes no further streams: the largest one is 2^31-1. */
+const lastStreamId = 2 ** 31 - 2 * 1024;
 
 /** One client's connection that speaks HTTP/2: its streams, their deadlines, and the limits on what the client sends. */
 export class Http2Connection implements ExchangeOwner {
@@ -59,6 +60,8 @@ export class Http2Connection implements ExchangeOwner {
   /** The tick since which there is no stream. */
   #idleSince: number;
   #closingSince: number | null = null;
+  /** The tick of a reset that the client should take, and the bytes written by then. */
+  #reset: { readonly tick: number; readonly written: number } | null = null;
 
   constructor(host: ConnectionHost, session: ServerHttp2Session, socket: Duplex) {
     const { maxResets, maxControlFrames, connectionWindow } = host.fields;
@@ -120,24 +123,25 @@ export class Http2Connection implements ExchangeOwner {
       this.#calmDown("HTTP2_FRAME_FLOOD");
       return;
     }
-    for (const stream of this.#streams) {
-      if (!stream.checkDeadlines(deadlines, quiet)) {
-        this.destroy();
-        return;
-      }
-    }
+    for (const stream of this.#streams) stream.checkDeadlines(deadlines, quiet);
     const waited = clock.tick - this.#idleSince;
-    if (!this.#ready && waited > deadlines.head) this.destroy();
+    if (this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();
     else if (this.#heads.isLate(deadlines.head)) this.#late();
     else if (this.#streams.size === 0 && waited > deadlines.keepAlive) this.close();
   }
 
-  /** The server drains: the client learns that it should open no further streams. Those on their way are still served. */
-  announceEnd(): void {
-    if (!this.#session.destroyed && !this.#session.closed) this.#session.goaway(NGHTTP2_NO_ERROR, largestStreamId);
+  /**
+   * The server drains. The first stream of a new connection may be on its way: it has the time until the last call. There
+   * is no GOAWAY frame that leaves time for others: nghttp2 takes no streams behind any that Node can send.
+   */
+  drain(last = true): void {
+    if (last || this.#heads.any) this.close();
   }
 
-  /** Takes no further streams, and ends with the last one that is open. */
+  /**
+   * Takes no further streams, and ends with the last one that is open. The client learns which was the last (GOAWAY), and
+   * can send those behind it again elsewhere.
+   */
   close(): void {
     if (!this.#session.destroyed) this.#session.close();
   }
@@ -165,6 +169,10 @@ export class Http2Connection implements ExchangeOwner {
     this.#running--;
   }
 
+  stalled(): void {
+    this.#reset ??= { tick: this.#host.clock.tick, written: this.#traffic.written };
+  }
+
   makeLast(): void {
     this.close();
   }
@@ -177,11 +185,11 @@ export class Http2Connection implements ExchangeOwner {
   }
 
   #opened(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
-    const { limits, fields, handlers } = this.#host;
+    const { limits, fields, handlers, draining } = this.#host;
     const id = stream.id ?? 0;
     this.#heads.completed(id);
     this.#traffic.used(sizeOf(raw));
-    if (id > lastStreamId) this.close();
+    if (id > lastStreamId || draining) this.close();
     // The client has cancelled it in the same packet: no handler starts.
     if (stream.destroyed || stream.closed) {
       stream.on("error", ignore);
@@ -220,6 +228,15 @@ export class Http2Connection implements ExchangeOwner {
     exchange.run(head, raw, hasBody ? length : null, headers.expect !== undefined);
   }
 
+  /** True if the client does not read at all: not even the reset of a stream has left. */
+  #isBlocked(): boolean {
+    if (this.#reset === null) return false;
+    const { tick, written } = this.#reset;
+    if (this.#traffic.written !== written) this.#reset = null;
+    else if (this.#host.clock.tick - tick > this.#host.deadlines.linger) return true;
+    return false;
+  }
+
   #streamPeer() {
     const { remoteAddress, secure, socket } = this.peer;
     return { remoteAddress, secure, clientCertificate: clientCertificateOf(socket) };
@@ -237,7 +254,8 @@ export class Http2Connection implements ExchangeOwner {
 
   #calmDown(reason: Http2Abuse): void {
     this.#host.abused(reason);
-    this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+    // Node ignores the code where there is no error.
+    this.#session.destroy(new Error(reason), NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 

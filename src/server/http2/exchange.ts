@@ -31,11 +31,13 @@ export interface ExchangeOwner {
   settled(): void;
   /** The stream is closed. `broken` is true if the client has cancelled it, or has sent what is not valid on it. */
   over(exchange: Http2Exchange, broken: boolean): void;
+  /** A stream was broken off because its client does not take the response. */
+  stalled(): void;
   /** No further stream is taken from this connection. */
   makeLast(): void;
 }
 
-const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const { NGHTTP2_NO_ERROR } = constants;
 /** The rest of an unwanted body, up to which it is read and dropped. */
 const maxDiscard = 64 * 1024;
 /** A larger body is sent in slices: only they show that the client takes it. */
@@ -52,7 +54,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
   #responded = false;
   #settled = true;
   #over = false;
-  /** We have closed the stream before its end. */
+  /** We have ended the stream before the client has. */
   #cut = false;
   #sender: BodySender | null = null;
   #paused = false;
@@ -108,25 +110,16 @@ export class Http2Exchange implements BodyHost, SenderHost {
     this.#request?.abort(error);
   }
 
-  /** Closes the stream before its end. */
-  cut(code: number = NGHTTP2_CANCEL): void {
-    this.#cut = true;
-    this.stream.close(code);
-  }
-
-  /** Called at every tick: false if the client does not even let the stream be closed. */
-  checkDeadlines(deadlines: Deadlines, quiet: boolean): boolean {
-    if (this.#cut) return ++this.#quietTicks <= deadlines.linger;
+  /** Called at every tick. */
+  checkDeadlines(deadlines: Deadlines, quiet: boolean): void {
     const ended = this.stream.writableEnded && !this.receiving;
     if (this.#watch.isStalled(deadlines.write, ended, quiet)) {
-      this.#quietTicks = 0;
-      this.cut();
+      this.#breakOff(new Error("the client does not take the response"));
+      this.#owner.stalled();
     } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(deadlines)) {
-      this.#quietTicks = 0;
-      if (this.#responded) this.cut(NGHTTP2_NO_ERROR);
+      if (this.stream.writableEnded) this.#stopBody();
       else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
-    return true;
   }
 
   bodyWanted(): void {
@@ -150,7 +143,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
   bodyFailed(error: unknown): void {
     this.#sender = null;
     reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
-    this.cut(NGHTTP2_INTERNAL_ERROR);
+    this.#breakOff(error);
   }
 
   respond(response: Response): void {
@@ -164,7 +157,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     } catch (error) {
       discardBody(response);
       this.#owner.report(error);
-      if (this.stream.headersSent) this.cut(NGHTTP2_INTERNAL_ERROR);
+      if (this.stream.headersSent) this.#breakOff(error);
       else this.#send(failureResponse());
     }
   }
@@ -215,8 +208,19 @@ export class Http2Exchange implements BodyHost, SenderHost {
     if (body === null || body.complete) return;
     const isLong = body.left > maxDiscard || this.#awaitsContinue;
     body.drop();
-    // RFC 9113 section 8.1: after the whole response, without an error.
-    if (isLong) this.cut(NGHTTP2_NO_ERROR);
+    if (isLong) this.#stopBody();
+  }
+
+  /** Tells the client to send no more of its body: after the whole response, without an error (RFC 9113 section 8.1). */
+  #stopBody(): void {
+    this.#cut = true;
+    this.stream.close(NGHTTP2_NO_ERROR);
+  }
+
+  /** Resets the stream. `close` with a code is no way to do that: it ends the response first, which then looks complete. */
+  #breakOff(error: unknown): void {
+    this.#cut = true;
+    this.stream.destroy(error instanceof Error ? error : new Error("the response failed"));
   }
 
   #listen(body: BodyBuffer): void {

@@ -16,6 +16,11 @@ export class HeadWatch {
     this.#session = session;
   }
 
+  /** True if there was a stream. */
+  get any(): boolean {
+    return this.#whole > 0;
+  }
+
   completed(id: number): void {
     if (id > this.#whole) this.#whole = id;
   }

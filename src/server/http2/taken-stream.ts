@@ -5,32 +5,34 @@ import { StreamWatch } from "./stream-watch.js";
 /** The connection, as far as a stream of another protocol uses it. */
 export interface TakenStreamOwner {
   over(stream: TakenStream, broken: boolean): void;
+  stalled(): void;
 }
 
 /** A stream that a handler of another protocol has taken. Only a client that does not take its bytes is noticed here. */
 export class TakenStream {
+  readonly #owner: TakenStreamOwner;
   readonly #stream: ServerHttp2Stream;
   readonly #watch: StreamWatch;
-  #cutTicks: number | null = null;
+  #cut = false;
 
   constructor(owner: TakenStreamOwner, stream: ServerHttp2Stream) {
+    this.#owner = owner;
     this.#stream = stream;
     this.#watch = new StreamWatch(stream);
     stream.on("error", ignore);
     stream.on("drain", () => this.#watch.progressed());
     stream.on("close", () => {
       const broken = stream.rstCode !== constants.NGHTTP2_NO_ERROR || !stream.writableFinished;
-      owner.over(this, broken && this.#cutTicks === null);
+      owner.over(this, broken && !this.#cut);
     });
   }
 
-  /** Called at every tick: false if the client does not even let the stream be closed. */
-  checkDeadlines(deadlines: Deadlines, quiet: boolean): boolean {
-    if (this.#cutTicks !== null) return ++this.#cutTicks <= deadlines.linger;
-    if (!this.#watch.isStalled(deadlines.write, false, quiet)) return true;
-    this.#cutTicks = 0;
-    this.#stream.close(constants.NGHTTP2_CANCEL);
-    return true;
+  /** Called at every tick. */
+  checkDeadlines(deadlines: Deadlines, quiet: boolean): void {
+    if (!this.#watch.isStalled(deadlines.write, false, quiet)) return;
+    this.#cut = true;
+    this.#stream.destroy(new Error("the client does not take the response"));
+    this.#owner.stalled();
   }
 }
 

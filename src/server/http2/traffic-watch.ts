@@ -33,6 +33,11 @@ export class TrafficWatch {
     return this.#left < 0;
   }
 
+  /** All bytes that were handed to the system. */
+  get written(): number {
+    return this.#socket.bytesWritten ?? 0;
+  }
+
   /** Bytes of use have arrived. */
   used(bytes: number): void {
     this.#used += bytes;

@@ -34,6 +34,7 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly limits: TransportOptions;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
+  draining = false;
   /** Serves the connections that speak HTTP/1.1. */
   readonly #http1: Transport;
   /** Makes sessions of connections; never listens itself. */
@@ -44,7 +45,6 @@ class Http2Transport implements Transport, ConnectionHost {
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Socket>();
   #server: Server | null = null;
-  #draining = false;
   #lastTick = performance.now();
   #whenChanged: (() => void) | null = null;
 
@@ -56,8 +56,7 @@ class Http2Transport implements Transport, ConnectionHost {
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    // The limit on connections is one for both protocols, and so is that on the memory for bodies.
-    this.#http1 = createNetTransport(dispatch, { ...options, maxConnections: 0, bodyMemory: this.bodyMemory });
+    this.#http1 = createNetTransport(dispatch, { ...options, outer: this });
     this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
   }
 
@@ -83,7 +82,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   accept(socket: Duplex): void {
     const { maxConnections } = this.limits;
-    if (this.#draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+    if (this.draining || (maxConnections > 0 && this.connections >= maxConnections)) {
       socket.on("error", ignore);
       socket.destroy();
       return;
@@ -96,26 +95,24 @@ class Http2Transport implements Transport, ConnectionHost {
   }
 
   async drain(): Promise<void> {
-    this.#draining = true;
+    this.draining = true;
     this.#server?.close();
-    for (const connection of this.#open) connection.announceEnd();
+    for (const connection of this.#open) connection.drain(false);
+    void this.#http1.drain();
     const grace = setTimeout(() => {
       for (const socket of this.#unknown.keys()) socket.destroy();
-      for (const connection of this.#open) connection.close();
-      // Connections that were accepted just now have had the time to say what they speak.
-      http1 ??= this.#http1.drain();
+      for (const connection of this.#open) connection.drain();
     }, firstRequestGrace);
     grace.unref();
-    let http1 = this.#unknown.size === 0 ? this.#http1.drain() : null;
     while (this.#unknown.size > 0 || this.#open.size > 0) await this.#change();
-    http1 ??= this.#http1.drain();
-    await http1;
+    // Once more: a connection that was accepted just now may have turned out to speak HTTP/1.1.
+    await this.#http1.drain();
     clearTimeout(grace);
     this.clock.stop();
   }
 
   destroy(): void {
-    this.#draining = true;
+    this.draining = true;
     this.#server?.close();
     this.#http1.destroy();
     for (const connection of this.#open) connection.destroy();
@@ -160,7 +157,6 @@ class Http2Transport implements Transport, ConnectionHost {
   #acceptHttp2(socket: Duplex): void {
     this.#sessions.once("session", (session: ServerHttp2Session) => {
       this.#open.add(new Http2Connection(this, session, socket));
-      if (this.#draining) session.goaway();
     });
     this.#sessions.emit("connection", socket);
   }

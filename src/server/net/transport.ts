@@ -47,7 +47,7 @@ class NetTransport implements Transport, ConnectionHost {
     this.dispatch = dispatch;
     this.#options = options;
     this.parser = new HeadParser(options);
-    this.bodyMemory = options.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
+    this.bodyMemory = options.outer?.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
   }
@@ -73,8 +73,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   accept(socket: Duplex): void {
-    const { maxConnections } = this.#options;
-    if (this.draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+    if (!this.#options.outer && this.#isFull()) {
       socket.on("error", ignore);
       socket.destroy();
       return;
@@ -146,6 +145,11 @@ class NetTransport implements Transport, ConnectionHost {
     this.#upgraded.add(socket);
     socket.on("close", () => this.#upgraded.delete(socket));
     upgrade(socket, head);
+  }
+
+  #isFull(): boolean {
+    const { maxConnections } = this.#options;
+    return this.draining || (maxConnections > 0 && this.connections >= maxConnections);
   }
 
   #plainServer(): Server {

@@ -1,0 +1,250 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { problemResponse } from "../../../src/error-pages/problem.js";
+import type { HttpError } from "../../../src/errors/http-error.js";
+import type { Request } from "../../../src/http/request.js";
+import { Response } from "../../../src/http/response.js";
+import type { BodyBuffer } from "../../../src/server/body/body-buffer.js";
+import { Client, get as get1, parseResponses } from "../support.js";
+import { reply, send, start } from "./client.js";
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  FrameClient,
+  frame,
+  GOAWAY,
+  get,
+  HEADERS,
+  PING,
+  preface,
+  request,
+  settings,
+} from "./frames.js";
+
+/** All but one limit are out of reach. */
+const patient = { headTimeout: 600, bodyTimeout: 600, bodyTotalTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
+const post = (id: number) => frame(HEADERS, END_HEADERS, id, request("/", "POST"));
+const hello = () => new Response("hello");
+
+/** Reads with a limit; an error becomes the response, as in the pipeline. */
+const reader = (limit = 1_000_000) => {
+  return async ({ source }: Request) => {
+    try {
+      return new Response(String((await source.body!.read(limit)).length));
+    } catch (error) {
+      return problemResponse(error as HttpError);
+    }
+  };
+};
+
+async function connectTo(address: { host: string; port: number }, ...bytes: Uint8Array[]): Promise<FrameClient> {
+  const socket = connect(address.port, address.host);
+  const client = new FrameClient(socket);
+  await once(socket, "connect");
+  client.send(...bytes);
+  return client;
+}
+
+describe("a slow client of HTTP/2", () => {
+  it.each([
+    ["nothing", Buffer.alloc(0)],
+    ["half of the preface", preface.subarray(0, 10)],
+    ["the preface alone", preface],
+    ["the preface and half of a frame", Buffer.concat([preface, settings().subarray(0, 5)])],
+  ])("A client that sends %s is disconnected", async (_what, bytes) => {
+    const { address, transport } = await start(hello, { ...patient, headTimeout: 0.2 });
+    await (await connectTo(address, bytes)).end();
+    await expect.poll(() => transport.connections).toBe(0);
+  });
+
+  it("A client that does not complete a head is disconnected, and this counts as a refusal", async () => {
+    const { address, refusals } = await start(hello, { ...patient, headTimeout: 0.3 });
+    const client = await FrameClient.open(address);
+    client.send(get(1));
+    expect(await client.ended(1)).toBe(0);
+    client.send(frame(HEADERS, END_STREAM, 3, request()));
+    await client.end();
+    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
+  });
+
+  it("A client whose head was too large is not taken for one that does not complete its head", async () => {
+    const times = { ...patient, headTimeout: 0.2, keepAliveTimeout: 1 };
+    const { address, refusals } = await start(hello, { ...times, maxHeadSize: 1000 });
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, request("/", "GET", [["x", "y".repeat(5000)]])));
+    await client.ended(1);
+    const ping = await client.until(({ type, flags }) => type === PING && flags === 0);
+    client.send(frame(PING, 1, 0, ping!.payload));
+    // It ends as an idle one, some time after a head would have been late.
+    expect(await client.end()).toBe(0);
+    expect(refusals).toEqual([]);
+  });
+
+  it("A connection of HTTP/2 without streams is closed with GOAWAY after a while, and PING does not keep it", async () => {
+    const { address } = await start(hello, { ...patient, keepAliveTimeout: 0.3 });
+    const client = await FrameClient.open(address);
+    client.send(get(1));
+    await client.ended(1);
+    const pings = setInterval(() => client.send(frame(PING, 0, 0, Buffer.alloc(8))), 20);
+    expect(await client.end()).toBe(0);
+    clearInterval(pings);
+  });
+
+  it("A client that stops in a body gets 408, and its connection goes on", async () => {
+    const { address, refusals } = await start((given) => (given.method === "GET" ? hello() : new Promise(() => {})), {
+      ...patient,
+      bodyTimeout: 0.2,
+    });
+    const client = await FrameClient.open(address);
+    client.send(post(1), frame(DATA, 0, 1, Buffer.from("hel")));
+    expect(await client.ended(1)).toBe(0);
+    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
+    client.send(get(3));
+    expect(await client.ended(3)).toBe(0);
+    client.socket.destroy();
+  });
+
+  it("A client that drips a body gets 408 after bodyTimeout, and after bodyTotalTimeout if it makes progress", async () => {
+    const drip = async (limits: object, size: number) => {
+      const { dial } = await start(reader(), { ...patient, ...limits });
+      const session = await dial();
+      const stream = session.request({ ":method": "POST" });
+      const timer = setInterval(() => stream.writable && stream.write("x".repeat(size)), 20);
+      const { status } = await reply(stream);
+      clearInterval(timer);
+      session.destroy();
+      return status;
+    };
+    expect(await drip({ bodyTimeout: 0.3 }, 1)).toBe(408);
+    expect(await drip({ bodyTimeout: 0.3, bodyTotalTimeout: 1 }, 2000)).toBe(408);
+  });
+
+  it("A body over the limit gets 413 over HTTP/2 at once, and the client is told to stop", async () => {
+    const { dial } = await start(reader(1000));
+    const session = await dial();
+    const declared = session.request({ ":method": "POST", "content-length": "100000000" });
+    expect(await reply(declared)).toMatchObject({ status: 413, code: 0 });
+    const undeclared = session.request({ ":method": "POST" });
+    const timer = setInterval(() => undeclared.writable && undeclared.write("x".repeat(500)), 5);
+    expect(await reply(undeclared)).toMatchObject({ status: 413, code: 0 });
+    clearInterval(timer);
+    expect((await send(session, { ":method": "POST" }, "fits")).body).toBe("4");
+  });
+
+  it("A body that is not read is held back by the window", async () => {
+    const { dial } = await start(() => new Promise(() => {}));
+    const session = await dial();
+    const stream = session.request({ ":method": "POST" });
+    stream.on("error", () => {});
+    stream.write(Buffer.alloc(5_000_000));
+    let before = -1;
+    const sent = () => session.socket.bytesWritten;
+    await expect.poll(() => before === (before = sent()), { interval: 200 }).toBe(true);
+    expect(sent()).toBeLessThan(1_000_000);
+  });
+
+  it("Bodies of HTTP/2 and HTTP/1.1 share the memory for bodies", async () => {
+    let arrived = () => 0;
+    const read = reader();
+    const { address, dial } = await start(
+      (given) => {
+        arrived = () => (given.source.body as BodyBuffer).arrived;
+        return read(given);
+      },
+      { maxBodyMemory: 10_000 },
+    );
+    const session = await dial();
+    const first = session.request({ ":method": "POST" });
+    first.on("error", () => {});
+    first.write(Buffer.alloc(12_000));
+    await expect.poll(() => arrived()).toBe(12_000);
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n";
+    const client = new Client(connect(address.port, address.host)).send(head);
+    expect((await client.responses(1))[0]?.status).toBe(503);
+    client.socket.destroy();
+  });
+});
+
+describe("connections of HTTP/2", () => {
+  it("Connections beyond the maximum are refused, whatever they speak", async () => {
+    const { address, dial, transport } = await start(hello, { maxConnections: 2 });
+    const session = await dial();
+    expect((await send(session)).status).toBe(200);
+    const old = new Client(connect(address.port, address.host)).send(get1("/"));
+    await old.responses(1);
+    expect(transport.connections).toBe(2);
+    const third = await connectTo(address, preface, settings());
+    await third.end();
+    expect(third.frames).toEqual([]);
+    session.destroy();
+    await expect.poll(() => transport.connections).toBe(1);
+    expect((await send(await dial())).status).toBe(200);
+    old.socket.destroy();
+  });
+
+  it("Draining finishes the streams of a connection, tells the client with GOAWAY, and closes idle ones", async () => {
+    let respond = () => {};
+    const { address, transport, dial } = await start(({ path }) =>
+      path === "/slow"
+        ? new Promise((resolve) => {
+            respond = () => resolve(new Response("slow"));
+          })
+        : hello(),
+    );
+    const idle = await dial();
+    await send(idle);
+    const idleClosed = once(idle, "close");
+    const client = await FrameClient.open(address);
+    client.send(get(1, "/slow"));
+    await expect.poll(() => respond.toString()).toContain("resolve");
+    let isDrained = false;
+    const drained = transport.drain().then(() => {
+      isDrained = true;
+    });
+    const goaway = await client.until(({ type }) => type === GOAWAY);
+    expect([goaway!.payload.readUInt32BE(0), goaway!.payload.readUInt32BE(4)]).toEqual([1, 0]);
+    await idleClosed;
+    expect(isDrained).toBe(false);
+    respond();
+    expect(await client.ended(1)).toBe(0);
+    expect(await client.end()).toBe(0);
+    await drained;
+    expect(transport.connections).toBe(0);
+  });
+
+  it("Draining serves the first request of a connection that was accepted just before, in either protocol", async () => {
+    const { address, transport } = await start(hello);
+    const two = await connectTo(address);
+    const one = new Client(connect(address.port, address.host));
+    await expect.poll(() => transport.connections).toBe(2);
+    const drained = transport.drain();
+    two.send(preface, settings(), get(1));
+    one.send(get1("/"));
+    expect(await two.ended(1)).toBe(0);
+    expect(parseResponses(await one.readToEnd())).toMatchObject([{ status: 200, headers: { connection: "close" } }]);
+    await drained;
+  });
+
+  it("Destroying ends connections with streams at once", async () => {
+    const { dial, transport } = await start(() => new Promise(() => {}));
+    const session = await dial();
+    const stream = reply(session.request({ ":path": "/" }));
+    await new Promise((resolve) => session.ping(resolve));
+    transport.destroy();
+    expect((await stream).status).toBe(0);
+    await expect.poll(() => transport.connections).toBe(0);
+  });
+
+  it("A client that keeps its socket open after the end of a connection is disconnected", async () => {
+    const { address, transport } = await start(hello, { ...patient, keepAliveTimeout: 0.2 });
+    const socket = connect({ port: address.port, host: address.host, allowHalfOpen: true });
+    socket.on("error", () => {});
+    socket.resume();
+    await once(socket, "connect");
+    socket.write(Buffer.concat([preface, settings(), frame(4, 1, 0)]));
+    await once(socket, "end");
+    await expect.poll(() => transport.connections, { timeout: 20_000 }).toBe(0);
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { Response } from "../../../src/http/response.js";
+import { createHttp2Transport } from "../../../src/server/http2/transport.js";
+import { echo, startForAll, start as startTransport } from "../support.js";
+import { open, reply, send, start } from "./client.js";
+import { DATA, END_HEADERS, END_STREAM, FrameClient, fields, frame, HEADERS, RST_STREAM } from "./frames.js";
+
+interface Seen {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: string[];
+  readonly body: string | null;
+}
+
+describe("a request of HTTP/2", () => {
+  const server = startForAll(createHttp2Transport, echo);
+  const ask = async (headers: object = {}, body?: string) => {
+    const session = await open(`http://127.0.0.1:${server().address.port}`);
+    return send(session, { ":authority": "a", ...headers }, body);
+  };
+  const seen = async (headers: object = {}, body?: string): Promise<Seen> => {
+    const response = await ask(headers, body);
+    expect(response.status).toBe(200);
+    return JSON.parse(Buffer.from(response.body, "latin1").toString()) as Seen;
+  };
+  /** The status of a request with exactly these fields; the code of RST_STREAM if the stream is reset. */
+  const raw = async (list: [string, string][]): Promise<number> => {
+    const client = await FrameClient.open(server().address);
+    client.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, fields(list)));
+    const first = await client.until(({ id }) => id === 1);
+    client.socket.destroy();
+    if (first?.type === RST_STREAM) return first.payload.readUInt32BE(0);
+    // nghttp2 sends the statuses of the static table as one byte (RFC 7541 appendix A).
+    return { 136: 200, 140: 400 }[first!.payload[0]!] ?? 0;
+  };
+  const line = (path = "/", scheme = "http"): [string, string][] => [
+    [":method", "GET"],
+    [":scheme", scheme],
+    [":path", path],
+  ];
+
+  it("A request of HTTP/2 has the method, target and fields that were sent", async () => {
+    expect(await seen({ ":method": "DELETE", ":path": "/a%20b?c=d&e", "X-One": "two", b: "\xe9" })).toEqual({
+      method: "DELETE",
+      target: "/a%20b?c=d&e",
+      headers: ["host", "a", "x-one", "two", "b", "\xe9"],
+      body: null,
+    });
+  });
+
+  it.each(["GET", "POST", "PUT", "PATCH", "OPTIONS", "QUERY", "PROPFIND", "M-SEARCH", "BREW"])(
+    "A request of HTTP/2 can have the method %s",
+    async (method) => {
+      expect((await seen({ ":method": method })).method).toBe(method);
+    },
+  );
+
+  it("A request of HTTP/2 for the whole server has the target *", async () => {
+    expect((await seen({ ":method": "OPTIONS", ":path": "*" })).target).toBe("*");
+  });
+
+  it("Cookies that a client sends as several fields are joined", async () => {
+    const { ask } = await start((request) => Response.json([request.cookies.get("a"), request.cookies.get("b")]));
+    const response = await ask({ cookie: ["a=1", "b=2"] });
+    expect(JSON.parse(response.body)).toEqual(["1", "2"]);
+  });
+
+  it("The host of a request is :authority, and Host stands for it if there is none", async () => {
+    const { address } = await startTransport(createHttp2Transport, (request) => new Response(request.url));
+    const session = await open(`http://127.0.0.1:${address.port}`);
+    expect((await send(session, { ":authority": "one.example:81" })).body).toBe("http://one.example:81/");
+    expect(await raw([...line(), ["host", "two.example"]])).toBe(200);
+    expect(await raw([...line(), [":authority", "A.example:80"], ["host", "a.example"]])).toBe(200);
+  });
+
+  it.each([
+    ["no host", line()],
+    ["a host that differs from :authority", [...line(), [":authority", "a"], ["host", "b"]]],
+    ["a host with a path", [...line(), [":authority", "a/b"]]],
+    ["a user in :authority", [...line(), [":authority", "u@a"]]],
+    ["another scheme", [...line("/", "ftp"), [":authority", "a"]]],
+    ["a target without a slash", [...line("x"), [":authority", "a"]]],
+    ["a target with a fragment", [...line("/#x"), [":authority", "a"]]],
+    ["a target with a space", [...line("/ x"), [":authority", "a"]]],
+    ["an absolute target", [...line("http://a/"), [":authority", "a"]]],
+  ] as [string, [string, string][]][])("A request of HTTP/2 with %s is refused", async (_what, list) => {
+    expect([400, 1]).toContain(await raw(list));
+  });
+
+  it.each([
+    ["connection", "close"],
+    ["keep-alive", "timeout=5"],
+    ["proxy-connection", "close"],
+    ["transfer-encoding", "chunked"],
+    ["upgrade", "websocket"],
+    ["te", "gzip"],
+    ["X-Upper", "y"],
+    [":status", "200"],
+  ])("A request of HTTP/2 with the field %s: %s is reset", async (name, value) => {
+    expect(await raw([...line(), [":authority", "a"], [name, value]])).toBe(1);
+  });
+
+  it("A field with a control character in its value does not reach the application", async () => {
+    const client = await FrameClient.open(server().address);
+    const list: [string, string][] = [...line(), [":authority", "a"], ["x", "a\nb"], ["y", "z"]];
+    client.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, fields(list)));
+    await client.ended(1);
+    const body = client.frames.find(({ id, type }) => id === 1 && type === DATA)!.payload.toString();
+    // nghttp2 drops the field and tells nobody.
+    expect(JSON.parse(body).headers).toEqual(["host", "a", "y", "z"]);
+    client.socket.destroy();
+  });
+
+  it("A body of HTTP/2 is read with and without a length", async () => {
+    expect((await seen({ ":method": "POST" }, "hello")).body).toBe("hello");
+    expect((await seen({ ":method": "POST", "content-length": "5" }, "hello")).body).toBe("hello");
+    expect((await seen({ ":method": "POST" }, "")).body).toBe("");
+    const large = "0123456789".repeat(200_000);
+    expect((await seen({ ":method": "POST" }, large)).body === large).toBe(true);
+  });
+
+  it("Trailers of a request are dropped", async () => {
+    const session = await open(`http://127.0.0.1:${server().address.port}`);
+    const stream = session.request({ ":method": "POST", ":authority": "a" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "x-sum": "1", host: "b" }));
+    stream.end("hello");
+    expect(JSON.parse((await reply(stream)).body)).toMatchObject({ body: "hello", headers: ["host", "a"] });
+  });
+
+  it("A client that waits for 100 Continue gets it when the body is read", async () => {
+    const session = await open(`http://127.0.0.1:${server().address.port}`);
+    const stream = session.request({ ":method": "POST", ":authority": "a", expect: "100-continue" });
+    stream.on("continue", () => stream.end("hello"));
+    expect(JSON.parse((await reply(stream)).body).body).toBe("hello");
+  });
+
+  it("A request with another expectation gets 417, and CONNECT gets 501", async () => {
+    expect((await ask({ expect: "magic" })).status).toBe(417);
+    const session = await open(`http://127.0.0.1:${server().address.port}`);
+    const stream = session.request({ ":method": "CONNECT", ":authority": "a:80" });
+    expect((await reply(stream)).status).toBe(501);
+    expect(server().refusals.slice(-2)).toEqual(["EXPECTATION_FAILED", "NOT_IMPLEMENTED"]);
+  });
+
+  it("A target over maxTargetSize gets 414", async () => {
+    const { ask } = await start(echo, { maxTargetSize: 100 });
+    expect((await ask({ ":path": `/${"x".repeat(100)}` })).status).toBe(414);
+  });
+
+  it("Many requests of one connection are handled at once", async () => {
+    const waiting: (() => void)[] = [];
+    const { dial } = await start(
+      ({ path }) =>
+        new Promise((resolve) => {
+          waiting.push(() => resolve(new Response(path)));
+          if (waiting.length === 100) for (const respond of waiting.toReversed()) respond();
+        }),
+    );
+    const session = await dial();
+    const replies = await Promise.all(Array.from({ length: 100 }, (_, i) => send(session, { ":path": `/${i}` })));
+    expect(replies.map(({ body }) => body)).toEqual(Array.from({ length: 100 }, (_, i) => `/${i}`));
+  });
+
+  it("A request is aborted when its client cancels the stream", async () => {
+    const notes: string[] = [];
+    const { dial } = await start(
+      (request) =>
+        new Promise((resolve) => {
+          notes.push("began");
+          request.signal.addEventListener("abort", () => {
+            notes.push(String(request.signal.reason.message));
+            resolve(new Response("late"));
+          });
+        }),
+    );
+    const session = await dial();
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => {});
+    await expect.poll(() => notes).toEqual(["began"]);
+    stream.close(8);
+    await expect.poll(() => notes).toEqual(["began", "the client has left"]);
+  });
+});
