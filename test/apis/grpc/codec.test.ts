@@ -8,7 +8,7 @@ import { StructCodec } from "../../../src/apis/grpc/codec/struct-codec.js";
 import { EchoRequestSchema, type Everything, EverythingSchema, SpecialSchema } from "./fixtures/echo_pb.js";
 
 const codec = codecOf(EverythingSchema);
-const bodyOf = (frame: Buffer): Uint8Array => frame.subarray(5);
+const bodyOf = (frame: Buffer): Uint8Array => Uint8Array.from(frame.subarray(5));
 
 const full = create(EverythingSchema, {
   aDouble: -1.5,
@@ -215,7 +215,7 @@ describe("the codec of google.protobuf.Struct", () => {
     for (let i = 0; i < 200; i++) deep = { deep };
     expect(() => struct.encode({ deep })).toThrow("too deeply");
     let bytes = Buffer.alloc(0);
-    for (let i = 0; i < 400; i++)
+    for (let i = 0; i < 401; i++)
       bytes = Buffer.concat([Buffer.from([i % 2 ? 0x0a : 0x32]), length(bytes.length), bytes]);
     expect(() => struct.decode(entry(bytes))).toThrow();
   });

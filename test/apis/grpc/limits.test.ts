@@ -74,8 +74,8 @@ beforeEach(() => {
 describe("deadlines and cancellation", () => {
   it("A deadline that passes aborts the handler and gives DEADLINE_EXCEEDED", async () => {
     const session = connect();
-    const { trailers } = await raw(session, "/test.echo.v1.Echo/Look", frame(""), { "grpc-timeout": "50m" });
-    expect(trailers["grpc-status"]).toBe("4");
+    const { headers } = await raw(session, "/test.echo.v1.Echo/Look", frame(""), { "grpc-timeout": "50m" });
+    expect(headers["grpc-status"]).toBe("4");
     expect(seen.aborted).toBe(1);
     expect(seen.reason).toBeInstanceOf(GrpcError);
     session.close();
@@ -268,7 +268,7 @@ describe("hostile clients", () => {
   it("Metadata beyond the limit is refused, and the server serves on", async () => {
     const session = connect();
     session.on("error", () => {});
-    const stream = session.request({ ...headersOf("/test.echo.v1.Echo/Say"), "x-big": "y".repeat(60_000) });
+    const stream = session.request({ ...headersOf("/test.echo.v1.Echo/Say"), "x-big": "y".repeat(30_000) });
     const closed = new Promise<number>((resolve) => stream.on("close", () => resolve(stream.rstCode ?? 0)));
     stream.on("error", () => {});
     let status: unknown;
@@ -289,7 +289,7 @@ describe("hostile clients", () => {
     session.on("close", () => {
       closed = true;
     });
-    for (let i = 0; i < 3000 && !closed; i++) {
+    for (let i = 0; i < 3000 && !session.destroyed; i++) {
       const stream = session.request(headersOf("/test.echo.v1.Echo/Look"));
       stream.on("error", () => {});
       stream.end(frame("a"));

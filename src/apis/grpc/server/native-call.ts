@@ -16,6 +16,8 @@ export class NativeCall {
   readonly #mask: boolean;
   readonly #exchange: Exchange | null;
   #outcome: Outcome = success;
+  /** True if the end of the call is on its way: nothing is left to abort. */
+  complete = false;
 
   /** `exchange` is null for a call that failed before there was one. */
   constructor(stream: ServerHttp2Stream, request: Request, exchange: Exchange | null, mask: boolean) {
@@ -46,7 +48,6 @@ export class NativeCall {
     const { body } = response;
     if (body instanceof Uint8Array) {
       stream.end(body);
-      this.#leaveRequest();
     } else {
       void this.#pump(body as AsyncIterable<Uint8Array>);
     }
@@ -55,6 +56,7 @@ export class NativeCall {
   /** Ends the call without a message: headers and trailers in one. */
   refuse(outcome: Outcome, fields: readonly string[] | null = null): void {
     const headers = fieldsOf(fields);
+    this.complete = true;
     for (const name of problemFields) delete headers[name];
     headers[":status"] = 200;
     headers["content-type"] = this.#exchange?.wire.type ?? "application/grpc";
@@ -80,17 +82,17 @@ export class NativeCall {
       this.#outcome = outcomeOfError(error, this.#mask);
       this.#log(error);
     }
-    if (stream.destroyed) return;
-    stream.end();
-    this.#leaveRequest();
+    if (!stream.destroyed) stream.end();
   }
 
   #sendTrailers(): void {
+    this.complete = true;
     try {
       this.#stream.sendTrailers(this.#trailersOf(this.#outcome));
     } catch {
       // The client is gone.
     }
+    this.#leaveRequest();
   }
 
   #trailersOf(outcome: Outcome): OutgoingHttpHeaders {
@@ -99,13 +101,13 @@ export class NativeCall {
     return trailersOf(outcome, own);
   }
 
-  /** The client may still send: it learns that nobody listens. */
+  /** The client may still send: it learns that nobody listens, after it has the status. */
   #leaveRequest(): void {
     const stream = this.#stream;
     if (stream.readableEnded) return;
     this.#exchange?.incoming.discard();
     stream.resume();
-    stream.once("finish", () => {
+    setImmediate(() => {
       if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
     });
   }

@@ -50,15 +50,15 @@ function call(
   }
   const exchange = new Exchange(request, method, wire, new PushedFrames(stream, method.maxMessageSize));
   source.exchange = exchange;
+  const made = new NativeCall(stream, request, exchange, mask);
   const ended = sessions.begin(stream);
   stream.on("close", () => {
-    if (!stream.writableFinished) request.abort(clientLeft());
+    if (!made.complete) request.abort(clientLeft());
     exchange.end();
     request.finish();
     if (exchange.running) exchange.onSettled = ended;
     else ended();
   });
-  const made = new NativeCall(stream, request, exchange, mask);
   const response = pipeline.dispatch(request);
   if (response instanceof Promise) void response.then((given) => made.send(given));
   else made.send(response);

@@ -41,6 +41,8 @@ export class Sessions {
     let watched = this.#watched.get(session);
     if (watched === undefined) {
       this.#watched.set(session, (watched = { running: 0 }));
+      // A client that has closed its end takes nothing any more: without this, a handler that waits for it would wait on.
+      session.socket?.once("end", () => session.destroy());
       if (this.#settings.keepaliveInterval > 0) this.#keepAlive(session);
     }
     return watched;
