@@ -40,8 +40,11 @@ const commonHeaders = [
   "Accept-Language",
   "Authorization",
   "Cache-Control",
+  "Connect-Protocol-Version",
+  "Connect-Timeout-Ms",
   "Content-Language",
   "Content-Type",
+  "Grpc-Timeout",
   "Idempotency-Key",
   "If-Match",
   "If-Modified-Since",
@@ -51,8 +54,10 @@ const commonHeaders = [
   "Range",
   "X-API-Key",
   "X-CSRF-Token",
+  "X-Grpc-Web",
   "X-Request-ID",
   "X-Requested-With",
+  "X-User-Agent",
 ];
 
 /** Allows scripts of other sites to use the application. Takes the arguments of `enableCors`. */

@@ -1,12 +1,17 @@
 import type { Response } from "../../../http/response.js";
+import { isPromise } from "../../../internal/is-promise.js";
 import { clientStreams, serverStreams } from "../bound-method.js";
+import type { Frame } from "../wire/frames.js";
 import type { Exchange } from "./exchange.js";
 import { MessageIterator } from "./message-iterator.js";
 import { ResponseFrames } from "./response-frames.js";
 
+type Injected = Record<string, unknown>;
+
 /** The innermost part of the pipeline of a call: reads messages, runs the handler, gives the response. */
-export function answerCall(exchange: Exchange, injected: Record<string, unknown>): Promise<Response> | Response {
-  const { method, call } = exchange;
+export function answerCall(exchange: Exchange, injected: Injected): Promise<Response> | Response {
+  const { method, call, incoming } = exchange;
+  exchange.running = true;
   if (serverStreams(method)) {
     return exchange.reply(
       new ResponseFrames(exchange, async () =>
@@ -14,39 +19,107 @@ export function answerCall(exchange: Exchange, injected: Record<string, unknown>
       ),
     );
   }
-  return unlessAborted(exchange, answerSingle(exchange, injected));
-}
-
-async function answerSingle(exchange: Exchange, injected: Record<string, unknown>): Promise<Response> {
-  const { method, call } = exchange;
-  const input = clientStreams(method) ? new MessageIterator(exchange) : await exchange.single();
-  const message = await method.handler(input, call, injected);
-  return exchange.reply(await exchange.encode(message));
-}
-
-/** Rejects as soon as the call is aborted. The handler may still run: scoped values are disposed after it. */
-function unlessAborted(exchange: Exchange, work: Promise<Response>): Promise<Response> {
-  const { request } = exchange;
   return new Promise((resolve, reject) => {
-    let held = false;
+    const run = new SingleRun(exchange, injected, resolve, reject);
+    if (clientStreams(method)) run.handle(new MessageIterator(exchange));
+    else if (incoming.whole) incoming.whole((frames, error) => run.take(frames, error));
+    else
+      exchange.single().then(
+        (message) => run.handle(message),
+        (error: unknown) => run.fail(error),
+      );
+  });
+}
+
+/**
+ * A call with one message in response. Its steps are callbacks: each promise in between would cost as much as the pipeline.
+ * It rejects as soon as the call is aborted. The handler may still run: scoped values are disposed after it.
+ */
+class SingleRun {
+  readonly #exchange: Exchange;
+  readonly #injected: Injected;
+  readonly #resolve: (response: Response) => void;
+  readonly #reject: (error: unknown) => void;
+  #held = false;
+
+  constructor(
+    exchange: Exchange,
+    injected: Injected,
+    resolve: (response: Response) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#injected = injected;
+    this.#resolve = resolve;
+    this.#reject = reject;
     exchange.onAbort = (error) => {
-      held = true;
-      request.hold();
+      this.#held = true;
+      exchange.request.hold();
       reject(error);
     };
-    const settled = (): void => {
-      exchange.onAbort = null;
-      if (held) request.finish();
-    };
-    work.then(
-      (response) => {
-        settled();
-        resolve(response);
-      },
-      (error: unknown) => {
-        settled();
-        reject(error);
-      },
-    );
-  });
+  }
+
+  take(frames: readonly Frame[], error: unknown): void {
+    if (error !== null) {
+      this.fail(error);
+      return;
+    }
+    try {
+      const message = this.#exchange.decode(this.#exchange.only(frames));
+      if (isPromise(message)) {
+        (message as Promise<unknown>).then(
+          (decoded) => this.handle(decoded),
+          (reason: unknown) => this.fail(reason),
+        );
+      } else this.handle(message);
+    } catch (reason) {
+      this.fail(reason);
+    }
+  }
+
+  handle(message: unknown): void {
+    const { method, call } = this.#exchange;
+    try {
+      const result = method.handler(message, call, this.#injected);
+      if (isPromise(result)) {
+        Promise.resolve(result).then(
+          (value) => this.#send(value),
+          (reason: unknown) => this.fail(reason),
+        );
+      } else this.#send(result);
+    } catch (reason) {
+      this.fail(reason);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#settled();
+    this.#reject(error);
+  }
+
+  #send(message: unknown): void {
+    try {
+      const frame = this.#exchange.encode(message);
+      if (frame instanceof Promise)
+        frame.then(
+          (made) => this.#reply(made),
+          (reason: unknown) => this.fail(reason),
+        );
+      else this.#reply(frame);
+    } catch (reason) {
+      this.fail(reason);
+    }
+  }
+
+  #reply(frame: Buffer): void {
+    this.#settled();
+    this.#resolve(this.#exchange.reply(frame));
+  }
+
+  #settled(): void {
+    const exchange = this.#exchange;
+    exchange.onAbort = null;
+    exchange.settled();
+    if (this.#held) exchange.request.finish();
+  }
 }

@@ -4,7 +4,7 @@ import { Response } from "../../../http/response.js";
 import type { BoundMethod } from "../bound-method.js";
 import { GrpcCall } from "../grpc-call.js";
 import { GrpcError } from "../grpc-error.js";
-import { acceptedEncodings, compress, decompress, type Encoding, minimumToCompress } from "../wire/compression.js";
+import { compress, decompress, type Encoding, minimumToCompress } from "../wire/compression.js";
 import { type Frame, frameOf, prefixLength, tooLarge } from "../wire/frames.js";
 import type { Wire } from "../wire/wire.js";
 import type { Incoming } from "./incoming.js";
@@ -18,6 +18,10 @@ export class Exchange {
   readonly call: GrpcCall;
   /** True if the handler has given a response, in whole or in part. */
   replied = false;
+  /** True while the handler runs. */
+  running = false;
+  /** Called when the handler has ended after the call was. */
+  onSettled: (() => void) | null = null;
   /** Called with the error of the call when it is aborted: its deadline has passed, or the client is gone. */
   onAbort: ((error: unknown) => void) | null = null;
   readonly #timer: NodeJS.Timeout | null;
@@ -37,6 +41,12 @@ export class Exchange {
     });
   }
 
+  /** The handler has ended. */
+  settled(): void {
+    this.running = false;
+    this.onSettled?.();
+  }
+
   /** Ends the deadline. */
   end(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -44,14 +54,20 @@ export class Exchange {
 
   /** The only message of a request that is no stream. */
   async single(): Promise<unknown> {
-    const frame = await this.incoming.next();
-    if (frame === null)
-      throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and none was sent`);
-    const message = await this.decode(frame);
-    if ((await this.incoming.next()) !== null) {
-      throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and more were sent`);
+    const frames: Frame[] = [];
+    for (let frame = await this.incoming.next(); frame !== null; frame = await this.incoming.next()) {
+      frames.push(frame);
+      if (frames.length > 1) break;
     }
-    return message;
+    return this.decode(this.only(frames));
+  }
+
+  /** Throws unless there is exactly one frame. */
+  only(frames: readonly Frame[]): Frame {
+    const [frame] = frames;
+    if (frame !== undefined && frames.length === 1) return frame;
+    const sent = frame === undefined ? "none was" : "more were";
+    throw new GrpcError("UNIMPLEMENTED", `${this.method.path} takes one message, and ${sent} sent`);
   }
 
   decode(frame: Frame): unknown {
@@ -96,7 +112,6 @@ export class Exchange {
     }
     const response = new Response(sent, 200, wire.type);
     if (encoded) response.addField(encodingField(wire), encoding!);
-    if (wire.protocol !== "connect") response.addField("grpc-accept-encoding", acceptedEncodings);
     return response;
   }
 

@@ -6,6 +6,8 @@ import { type Frame, FrameParser } from "../wire/frames.js";
 export interface Incoming {
   /** The next frame; null at the end. */
   next(): Frame | null | Promise<Frame | null>;
+  /** Calls back with all frames once the request has ended, or with the error. For a request that is no stream. */
+  whole?(done: (frames: readonly Frame[], error: unknown) => void): void;
   /** Drops all that still comes. */
   discard(): void;
   /** The call is over: `next` throws the error from now on. */
@@ -26,6 +28,7 @@ export class PushedFrames implements Incoming {
   #paused = false;
   #ended = false;
   #error: unknown = null;
+  #whole: ((frames: readonly Frame[], error: unknown) => void) | null = null;
   #waiting: { resolve: (frame: Frame | null) => void; reject: (error: unknown) => void } | null = null;
 
   constructor(stream: Readable, limit: number) {
@@ -48,9 +51,18 @@ export class PushedFrames implements Incoming {
     });
   }
 
+  whole(done: (frames: readonly Frame[], error: unknown) => void): void {
+    if (this.#error !== null) done([], this.#error);
+    else if (this.#ended) done(this.#frames, null);
+    else this.#whole = done;
+  }
+
   fail(error: unknown): void {
     if (this.#ended || this.#error !== null) return;
     this.#error = error;
+    const whole = this.#whole;
+    this.#whole = null;
+    whole?.([], error);
     this.#waiting?.reject(error);
     this.#waiting = null;
   }
@@ -91,6 +103,11 @@ export class PushedFrames implements Incoming {
       this.#waiting = null;
       resolve(this.#take());
     }
+    if (this.#whole !== null) {
+      // More than one message is an error, whatever else comes.
+      if (this.#frames.length > 1) this.#end();
+      return;
+    }
     const { length } = this.#frames;
     if (!this.#paused && (this.#bytes >= maxWaitingBytes || length - this.#taken >= maxWaitingFrames)) {
       this.#paused = true;
@@ -104,6 +121,9 @@ export class PushedFrames implements Incoming {
       return;
     }
     this.#ended = true;
+    const whole = this.#whole;
+    this.#whole = null;
+    whole?.(this.#frames, null);
     this.#waiting?.resolve(null);
     this.#waiting = null;
   }

@@ -16,6 +16,8 @@ export class NativeCall {
   readonly #mask: boolean;
   readonly #exchange: Exchange | null;
   #outcome: Outcome = success;
+  /** True if the end of the call is on its way: nothing is left to abort. */
+  complete = false;
 
   /** `exchange` is null for a call that failed before there was one. */
   constructor(stream: ServerHttp2Stream, request: Request, exchange: Exchange | null, mask: boolean) {
@@ -41,12 +43,11 @@ export class NativeCall {
     const headers = fieldsOf(response.fields);
     headers[":status"] = 200;
     headers["content-type"] = exchange.wire.type;
-    stream.respond(headers, { waitForTrailers: true });
-    stream.once("wantTrailers", () => this.#sendTrailers());
+    stream.respond(headers, responseOptions);
+    stream.on("wantTrailers", () => this.#sendTrailers());
     const { body } = response;
     if (body instanceof Uint8Array) {
       stream.end(body);
-      this.#leaveRequest();
     } else {
       void this.#pump(body as AsyncIterable<Uint8Array>);
     }
@@ -55,10 +56,11 @@ export class NativeCall {
   /** Ends the call without a message: headers and trailers in one. */
   refuse(outcome: Outcome, fields: readonly string[] | null = null): void {
     const headers = fieldsOf(fields);
+    this.complete = true;
     for (const name of problemFields) delete headers[name];
     headers[":status"] = 200;
     headers["content-type"] = this.#exchange?.wire.type ?? "application/grpc";
-    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), { endStream: true });
+    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), refusalOptions);
     this.#leaveRequest();
   }
 
@@ -80,17 +82,17 @@ export class NativeCall {
       this.#outcome = outcomeOfError(error, this.#mask);
       this.#log(error);
     }
-    if (stream.destroyed) return;
-    stream.end();
-    this.#leaveRequest();
+    if (!stream.destroyed) stream.end();
   }
 
   #sendTrailers(): void {
+    this.complete = true;
     try {
       this.#stream.sendTrailers(this.#trailersOf(this.#outcome));
     } catch {
       // The client is gone.
     }
+    this.#leaveRequest();
   }
 
   #trailersOf(outcome: Outcome): OutgoingHttpHeaders {
@@ -99,13 +101,13 @@ export class NativeCall {
     return trailersOf(outcome, own);
   }
 
-  /** The client may still send: it learns that nobody listens. */
+  /** The client may still send: it learns that nobody listens, after it has the status. */
   #leaveRequest(): void {
     const stream = this.#stream;
     if (stream.readableEnded) return;
     this.#exchange?.incoming.discard();
     stream.resume();
-    stream.once("finish", () => {
+    setImmediate(() => {
       if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
     });
   }
@@ -117,6 +119,10 @@ export class NativeCall {
     request.log.error("a call failed after its first message", { error });
   }
 }
+
+// Without a date: gRPC has no use for it, and each header costs.
+const responseOptions = { waitForTrailers: true, sendDate: false };
+const refusalOptions = { endStream: true, sendDate: false };
 
 /** Fields of responses that describe a body or its cache. */
 const problemFields = ["content-length", "content-encoding", "cache-control", "vary", "etag"];

@@ -50,13 +50,15 @@ function call(
   }
   const exchange = new Exchange(request, method, wire, new PushedFrames(stream, method.maxMessageSize));
   source.exchange = exchange;
-  sessions.begin(stream, request);
-  stream.once("close", () => {
-    if (!stream.writableFinished) request.abort(clientLeft());
+  const made = new NativeCall(stream, request, exchange, mask);
+  const ended = sessions.begin(stream);
+  stream.on("close", () => {
+    if (!made.complete) request.abort(clientLeft());
     exchange.end();
     request.finish();
+    if (exchange.running) exchange.onSettled = ended;
+    else ended();
   });
-  const made = new NativeCall(stream, request, exchange, mask);
   const response = pipeline.dispatch(request);
   if (response instanceof Promise) void response.then((given) => made.send(given));
   else made.send(response);

@@ -68,12 +68,12 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
         (piece) => {
           if (this.#wake !== wake) return;
           this.#frame = null;
-          if (piece.done) this.#done = true;
+          if (piece.done) this.#end();
           wake.resolve(piece);
         },
         (error: unknown) => {
           if (this.#wake !== wake) return;
-          this.#done = true;
+          this.#end();
           wake.reject(error);
         },
       );
@@ -100,6 +100,11 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
     return { done: false, value: frame instanceof Promise ? await frame : frame };
   }
 
+  #end(): void {
+    this.#done = true;
+    this.#exchange.settled();
+  }
+
   /** The handler may still run: scoped values are disposed after it. */
   #holdRequest(): void {
     if (this.#frame === null) return;
@@ -114,6 +119,9 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
     this.#done = true;
     this.#exchange.incoming.discard();
     this.#stopSource();
+    const settled = (): void => this.#exchange.settled();
+    if (this.#frame === null) settled();
+    else this.#frame.then(settled, settled);
   }
 
   #stopSource(): void {

@@ -1,5 +1,4 @@
 import type { Http2Session, ServerHttp2Stream } from "node:http2";
-import type { Request } from "../../../http/request.js";
 
 export interface SessionSettings {
   /** Seconds between two pings to a client; 0 for none. */
@@ -29,19 +28,21 @@ export class Sessions {
     return session !== undefined && this.#of(session).running < this.#settings.maxConcurrentStreams;
   }
 
-  /** The handler of a call runs until the request is finished. */
-  begin({ session }: ServerHttp2Stream, request: Request): void {
+  /** Counts a call until its handler has ended, whatever its client does. Returns the function that ends it. */
+  begin({ session }: ServerHttp2Stream): () => void {
     const watched = this.#of(session!);
     watched.running++;
-    request.onFinish(() => {
+    return () => {
       watched.running--;
-    });
+    };
   }
 
   #of(session: Http2Session): Watched {
     let watched = this.#watched.get(session);
     if (watched === undefined) {
       this.#watched.set(session, (watched = { running: 0 }));
+      // A client that has closed its end takes nothing any more: without this, a handler that waits for it would wait on.
+      session.socket?.once("end", () => session.destroy());
       if (this.#settings.keepaliveInterval > 0) this.#keepAlive(session);
     }
     return watched;

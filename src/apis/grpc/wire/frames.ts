@@ -10,13 +10,16 @@ export interface Frame {
 /** The bytes before a message: a flag and its length. */
 export const prefixLength = 5;
 
+const noBytes = Buffer.alloc(0);
+
 /**
  * Cuts the pieces of a body into frames. The length of a message is checked as soon as its prefix has come, so a message that
  * is too large is never kept. A piece is copied only if a message is spread over several pieces.
  */
 export class FrameParser {
   readonly #limit: number;
-  readonly #prefix = Buffer.alloc(prefixLength);
+  /** Made for the first message that is spread over several pieces. */
+  #prefix: Buffer = noBytes;
   #prefixed = 0;
   #message: Buffer | null = null;
   #filled = 0;
@@ -47,6 +50,7 @@ export class FrameParser {
             continue;
           }
         }
+        if (this.#prefix === noBytes) this.#prefix = Buffer.allocUnsafe(prefixLength);
         const taken = Math.min(prefixLength - this.#prefixed, length - at);
         piece.copy(this.#prefix, this.#prefixed, at, at + taken);
         this.#prefixed += taken;

@@ -62,13 +62,18 @@ export function readWire(source: RequestSource, streaming: boolean): Wire {
   const format = source.method === "GET" ? undefined : formatOf(source.header("content-type"));
   if (format === undefined) throw httpError("UNSUPPORTED_MEDIA_TYPE");
   if (format.protocol === "connect") return connectWire(source, format, streaming);
-  return {
-    ...format,
-    encoding: readEncoding(source.header("grpc-encoding")),
-    accepts: acceptedOf(source.header("grpc-accept-encoding")),
-    timeout: readGrpcTimeout(source.header("grpc-timeout")),
-  };
+  const timeout = source.header("grpc-timeout");
+  const encoding = readEncoding(source.header("grpc-encoding"));
+  const accepts = acceptedOf(source.header("grpc-accept-encoding"));
+  if (timeout !== undefined) return { ...format, encoding, accepts, timeout: readGrpcTimeout(timeout) };
+  const key = `${format.type} ${encoding} ${accepts}`;
+  let wire = wires.get(key);
+  if (wire === undefined) wires.set(key, (wire = { ...format, encoding, accepts, timeout: null }));
+  return wire;
 }
+
+/** Calls without a deadline: there are few kinds. */
+const wires = new Map<string, Wire>();
 
 /** The head of a unary call with GET: the message is in the query. */
 export function readGetWire(source: RequestSource, json: boolean, compression: string | undefined): Wire {

@@ -1,0 +1,234 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { codecOf } from "../../../src/apis/grpc/codec/codecs.js";
+import { CompiledCodec } from "../../../src/apis/grpc/codec/compiled-codec.js";
+import { StructCodec } from "../../../src/apis/grpc/codec/struct-codec.js";
+import { EchoRequestSchema, type Everything, EverythingSchema, SpecialSchema } from "./fixtures/echo_pb.js";
+
+const codec = codecOf(EverythingSchema);
+const bodyOf = (frame: Buffer): Uint8Array => Uint8Array.from(frame.subarray(5));
+
+const full = create(EverythingSchema, {
+  aDouble: -1.5,
+  aFloat: 0.25,
+  anInt64: -9_223_372_036_854_775_808n,
+  aUint64: 18_446_744_073_709_551_615n,
+  anInt32: -5,
+  aFixed64: 7n,
+  aFixed32: 4_294_967_295,
+  aBool: true,
+  aString: "grüße 😈",
+  aBytes: new Uint8Array([0, 255]),
+  aUint32: 4_000_000_000,
+  aSfixed32: -9,
+  aSfixed64: -10n,
+  aSint32: -2_147_483_648,
+  aSint64: -11n,
+  mood: 2,
+  inner: { name: "in", children: [{ name: "a" }, { name: "b", children: [{ name: "c".repeat(300) }] }] },
+  maybeInt: 0,
+  maybeText: "",
+  maybeMood: 0,
+  ints: [1, -1, 300],
+  texts: ["", "x"],
+  inners: [{ name: "1" }, {}],
+  moods: [0, 1, 77],
+  doubles: [0.1, Number.NaN, Number.NEGATIVE_INFINITY],
+  longs: [1n, -1n],
+  unpacked: [-1, 1],
+  counts: { a: 1, "": 0, __proto: 3 },
+  byNumber: { [-1]: { name: "minus" }, 7: {} },
+  byFlag: { true: "t", false: "f" },
+  byLong: { "-9": new Uint8Array([9]) },
+  choice: { case: "choiceInner", value: { name: "chosen" } },
+  time: timestampFromDate(new Date(1_700_000_000_123)),
+  blobs: [new Uint8Array(0), new Uint8Array(200)],
+  textLong: "12345678901234",
+  flags: [true, false],
+  floats: [1, 2],
+  fixeds: [1n],
+});
+
+/** Any message of the type, in the form that handlers return. */
+const messages = fc.record(
+  {
+    aDouble: fc.double(),
+    aFloat: fc.float(),
+    anInt64: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    aUint64: fc.bigInt(0n, 2n ** 64n - 1n),
+    anInt32: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    aFixed32: fc.nat({ max: 2 ** 32 - 1 }),
+    aBool: fc.boolean(),
+    aString: fc.string({ unit: "grapheme", maxLength: 60 }),
+    aBytes: fc.uint8Array({ maxLength: 300 }),
+    aSint64: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    maybeInt: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    ints: fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
+    texts: fc.array(fc.string()),
+    inners: fc.array(fc.record({ name: fc.string() })),
+    counts: fc.dictionary(
+      fc.string().filter((key) => key !== "__proto__"),
+      fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    ),
+    choice: fc.oneof(
+      fc.record({ case: fc.constant("choiceText" as const), value: fc.string() }),
+      fc.record({ case: fc.constant("choiceNumber" as const), value: fc.integer({ min: -5, max: 5 }) }),
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+describe("compiled codecs against the library", () => {
+  it("A message with every kind of field is read by the library as it was", () => {
+    expect(codec).toBeInstanceOf(CompiledCodec);
+    expect(fromBinary(EverythingSchema, bodyOf(codec.encode(full)))).toEqual(full);
+  });
+
+  it("A message of the library is read as the library reads it", () => {
+    const bytes = toBinary(EverythingSchema, full);
+    expect(codec.decode(bytes)).toEqual(fromBinary(EverythingSchema, bytes));
+    expect(codec.decode(new Uint8Array(0))).toEqual(create(EverythingSchema));
+  });
+
+  it("Any message has the same bytes", () => {
+    fc.assert(
+      fc.property(messages, (message) => {
+        const expected = toBinary(EverythingSchema, create(EverythingSchema, message));
+        expect(Buffer.from(bodyOf(codec.encode(message)))).toEqual(Buffer.from(expected));
+        expect(codec.decode(expected)).toEqual(fromBinary(EverythingSchema, expected));
+      }),
+    );
+  });
+
+  it("Any change of a message is read or refused with an error", () => {
+    const valid = toBinary(EverythingSchema, full);
+    const changes = fc.array(fc.tuple(fc.nat({ max: valid.length - 1 }), fc.nat({ max: 255 })), { maxLength: 4 });
+    fc.assert(
+      fc.property(changes, fc.nat({ max: valid.length }), (changed, cut) => {
+        const bytes = Uint8Array.from(valid);
+        for (const [at, byte] of changed) bytes[at] = byte;
+        let outcome: unknown;
+        try {
+          outcome = codec.decode(bytes.subarray(0, cut));
+        } catch (error) {
+          outcome = error;
+        }
+        expect(outcome).toBeTypeOf("object");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("Unknown fields are kept and sent again", () => {
+    const bytes = toBinary(EverythingSchema, full);
+    const narrow = codecOf(EchoRequestSchema);
+    const unknown = Buffer.concat([Buffer.from([0xf8, 0x07, 0x01]), Buffer.from([0x0a, 0x01, 0x61])]);
+    const read = narrow.decode(unknown) as { text: string; $unknown: unknown[] };
+    expect(read.text).toBe("a");
+    expect(read.$unknown).toHaveLength(1);
+    expect(Buffer.from(bodyOf(narrow.encode(read))).includes(Buffer.from([0xf8, 0x07, 0x01]))).toBe(true);
+    expect(bytes.length).toBeGreaterThan(0);
+  });
+
+  it("A map with the key __proto__ has it as its own", () => {
+    const bytes = Buffer.concat([
+      Buffer.from([0xe2, 0x01, 13, 0x0a, 9]),
+      Buffer.from("__proto__"),
+      Buffer.from([0x10, 5]),
+    ]);
+    const { counts } = codec.decode(bytes) as Everything;
+    expect(Object.hasOwn(counts, "__proto__")).toBe(true);
+    expect(Object.getPrototypeOf(counts)).toBe(Object.prototype);
+  });
+
+  it.each([
+    [{ aString: 5 }, "aString: a string is expected"],
+    [{ anInt32: 1.5 }, "anInt32: an integer of 32 bits is expected"],
+    [{ anInt32: 2 ** 31 }, "anInt32: an integer of 32 bits is expected"],
+    [{ aUint32: -1 }, "aUint32: a positive integer of 32 bits is expected"],
+    [{ anInt64: 2n ** 63n }, "anInt64: an integer of 64 bits is expected"],
+    [{ aBytes: "x" }, "aBytes: bytes are expected"],
+    [{ inner: 3 }, "inner: a message is expected"],
+    [{ ints: 3 }, "ints: a list is expected"],
+    [{ aBool: 1 }, "aBool: true or false is expected"],
+    [7, "a message is an object"],
+  ])("The message %o is refused with the name of its field", (message, reason) => {
+    expect(() => codec.encode(message)).toThrow(reason);
+  });
+
+  it.each([
+    ["a length beyond the end", [0x0a, 0x05, 0x61]],
+    ["a varint without an end", [0x28, 0xff, 0xff]],
+    ["the field number 0", [0x00, 0x00]],
+    ["text that is not UTF-8", [0x4a, 0x01, 0xff]],
+    ["a wire type that does not exist", [0x0f]],
+  ])("A message with %s is refused", (_name, bytes) => {
+    expect(() => codec.decode(Uint8Array.from(bytes))).toThrow();
+  });
+
+  it("A message that is nested too deeply is refused", () => {
+    let bytes = Buffer.alloc(0);
+    for (let i = 0; i < 150; i++) bytes = Buffer.concat([Buffer.from([0x12]), length(bytes.length), bytes]);
+    expect(() => codec.decode(Buffer.concat([Buffer.from([0x8a, 0x01]), length(bytes.length), bytes]))).toThrow(
+      "too deeply",
+    );
+  });
+
+  it("Types with forms of their own are left to the library", () => {
+    const special = codecOf(SpecialSchema);
+    const message = { wrapped: "text", struct: { a: [1, null, { b: true }] } };
+    expect(special.decode(bodyOf(special.encode(message)))).toMatchObject(message);
+  });
+});
+
+describe("the codec of google.protobuf.Struct", () => {
+  const struct = new StructCodec();
+
+  it("Any JSON object survives the wire", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const plain = JSON.parse(JSON.stringify(object));
+        expect(struct.decode(bodyOf(struct.encode(plain)))).toEqual(plain);
+      }),
+    );
+  });
+
+  it("Results are sent as JSON would send them", () => {
+    const frame = struct.encode({ date: new Date(0), map: new Map([["a", 1]]), big: 5n, gone: undefined });
+    expect(struct.decode(bodyOf(frame))).toEqual({ date: "1970-01-01T00:00:00.000Z", map: { a: 1 }, big: "5" });
+    expect(struct.decode(bodyOf(struct.encode(undefined)))).toEqual({});
+    expect(() => struct.encode([1])).toThrow("a message is an object");
+    expect(() => struct.encode("x")).toThrow("a message is an object");
+  });
+
+  it("The key __proto__ is a plain key", () => {
+    const frame = struct.encode(JSON.parse('{"__proto__": {"polluted": true}}'));
+    const read = struct.decode(bodyOf(frame)) as object;
+    expect(Object.hasOwn(read, "__proto__")).toBe(true);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it("Objects and lists that are nested too deeply are refused in both directions", () => {
+    let deep: unknown = {};
+    for (let i = 0; i < 200; i++) deep = { deep };
+    expect(() => struct.encode({ deep })).toThrow("too deeply");
+    let bytes = Buffer.alloc(0);
+    for (let i = 0; i < 401; i++)
+      bytes = Buffer.concat([Buffer.from([i % 2 ? 0x0a : 0x32]), length(bytes.length), bytes]);
+    expect(() => struct.decode(entry(bytes))).toThrow();
+  });
+});
+
+/** A field of a Struct with the bytes of a Value. */
+function entry(value: Buffer): Buffer {
+  const inner = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x12]), length(value.length), value]);
+  return Buffer.concat([Buffer.from([0x0a]), length(inner.length), inner]);
+}
+
+function length(value: number): Buffer {
+  const bytes: number[] = [];
+  for (; value > 0x7f; value >>>= 7) bytes.push((value & 0x7f) | 0x80);
+  return Buffer.from([...bytes, value]);
+}

@@ -1,0 +1,203 @@
+import { Depends, ForbiddenError, HttpError, JwtAuth, JwtConfig, UnauthorizedError } from "stoa";
+import { type GrpcCall, GrpcError } from "stoa/grpc";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { Echo } from "./fixtures/echo_pb.js";
+import { addEcho, Peer, type RunningApp, serve } from "./support.js";
+
+const jwt = new JwtAuth(new JwtConfig({ secret: "a secret of at least thirty-two bytes", algorithm: "HS256" }));
+const lines: Record<string, unknown>[] = [];
+let running: RunningApp;
+let peer: Peer;
+
+class Teapot extends Error {}
+
+beforeAll(async () => {
+  running = await serve(
+    (app) => {
+      app.logger = loggerInto(lines);
+      app.enableRequestId().enableLogging().enableMetrics();
+      app.registerSingleton("greeting", "hello");
+      app.use(jwt.skipPath("/metrics").skipPath("/open.Open"));
+      app.exceptionHandler(Teapot, () => ({ status: 418 }));
+      app.addGrpcService(
+        Echo,
+        {
+          say: (message, call, { greeting }) => ({
+            text: `${greeting} ${message.text} ${call.request.context.jwt_claims?.["sub"]}`,
+          }),
+          look() {
+            throw new Error("a secret of the program");
+          },
+          async *count() {
+            yield { number: 1 };
+            throw new Error("a secret of the program");
+          },
+        },
+        {
+          inject: { greeting: Depends<string>("greeting") },
+          guards: [(request) => request.context.jwt_claims?.["role"] !== "blocked" || "you are blocked"],
+        },
+      );
+      app.addGrpcService("open.Open", {
+        Fail: (message: { status: number }) => {
+          throw new HttpError(message.status, "as you wish");
+        },
+        Guarded: () => {
+          throw new ForbiddenError("not for you");
+        },
+        Unauthorized: () => {
+          throw new UnauthorizedError("who are you");
+        },
+        Wrong: () => "text",
+      });
+    },
+    {},
+    { env: "production", debug: false },
+  );
+  peer = new Peer(running.target);
+});
+
+afterAll(async () => {
+  peer.close();
+  await running.close();
+});
+
+const bearer = async (claims: Record<string, unknown>) => ({
+  metadata: { authorization: `Bearer ${await jwt.createToken({ sub: "ada", ...claims })}` },
+});
+
+describe("middleware, guards and dependencies", () => {
+  it("A call without a token is UNAUTHENTICATED", async () => {
+    expect((await peer.call(Echo.method.say, { text: "x" })).code).toBe(16);
+  });
+
+  it("A call with a token reaches the handler, with its claims and dependencies", async () => {
+    const { messages, code } = await peer.call(Echo.method.say, { text: "world" }, await bearer({}));
+    expect(code).toBe(0);
+    expect(messages[0]?.text).toBe("hello world ada");
+  });
+
+  it("A guard refuses with PERMISSION_DENIED and its message", async () => {
+    const { code, details } = await peer.call(Echo.method.say, {}, await bearer({ role: "blocked" }));
+    expect([code, details]).toEqual([7, "you are blocked"]);
+  });
+
+  it("Every call has a request id, a line in the log and a place in the metrics", async () => {
+    const settings = await bearer({});
+    const { headers } = await peer.call(Echo.method.say, { text: "logged" }, settings);
+    expect(headers?.get("x-request-id")[0]).toMatch(/^[0-9a-f-]{36}$/);
+    await peer.call(Echo.method.look, {}, settings);
+    const logged = lines.filter(({ path }) => path === "/test.echo.v1.Echo/Look").map(({ status }) => status);
+    expect(logged).toContain(500);
+    const metrics = await (await fetch(new URL("/metrics", running.url))).text();
+    expect(metrics).toMatch(/requests_total\{method="POST",status="200",path="\/test\.echo\.v1\.Echo\/Say"\} \d/);
+  });
+});
+
+describe("errors", () => {
+  it("The message of an unexpected error is hidden in production, before and after the first message", async () => {
+    const settings = await bearer({});
+    const before = await peer.call(Echo.method.look, {}, settings);
+    expect([before.code, before.details]).toEqual([13, "internal error"]);
+    const after = await peer.call(Echo.method.count, {}, settings);
+    expect([after.code, after.details, after.messages.length]).toEqual([13, "internal error", 1]);
+  });
+
+  it("A result that is no message is an internal error with a line in the log", async () => {
+    const { code } = await call("Wrong", {});
+    expect(code).toBe(13);
+    expect(JSON.stringify(lines.map(({ error }) => String(error)))).toContain("returned no google.protobuf.Struct");
+  });
+
+  it.each([
+    [400, 3],
+    [401, 16],
+    [403, 7],
+    [404, 5],
+    [409, 10],
+    [412, 9],
+    [413, 8],
+    [422, 3],
+    [429, 8],
+    [500, 13],
+    [501, 12],
+    [503, 14],
+    [504, 4],
+    [418, 9],
+  ])("The HTTP status %i becomes the code %i", async (status, code) => {
+    expect((await call("Fail", { status })).code).toBe(code);
+  });
+
+  it("Errors of guards that a handler throws keep their codes and messages", async () => {
+    expect(await call("Guarded", {})).toMatchObject({ code: 7, details: "not for you" });
+    expect(await call("Unauthorized", {})).toMatchObject({ code: 16, details: "who are you" });
+  });
+});
+
+async function call(method: string, message: Record<string, unknown>) {
+  const { StructCodec } = await import("../../../src/apis/grpc/codec/struct-codec.js");
+  const codec = new StructCodec();
+  const encode = (value: unknown): Buffer => codec.encode(value).subarray(5);
+  return peer.raw(`/open.Open/${method}`, "unary", message, encode, (bytes) => codec.decode(bytes));
+}
+
+describe("setting up", () => {
+  it("In debug the message of an unexpected error is shown", async () => {
+    const debug = await serve((app) => {
+      app.logger = loggerInto([]);
+      app.addGrpcService(Echo, {
+        say() {
+          throw new Error("what went wrong");
+        },
+      });
+    });
+    const client = new Peer(debug.target);
+    expect((await client.call(Echo.method.say, {})).details).toBe("Error: what went wrong");
+    client.close();
+    await debug.close();
+  });
+
+  it("A call in flight is finished when the server stops, and a stuck one is ended after its time", async () => {
+    let call: GrpcCall | null = null;
+    let finish: (() => void) | null = null;
+    const stopping = await serve(
+      (app) => {
+        app.logger = loggerInto([]);
+        app.addGrpcService(Echo, {
+          say: async (_message, given) => {
+            call = given;
+            await new Promise<void>((resolve) => {
+              finish = resolve;
+            });
+            return { text: "finished" };
+          },
+          look: (_message, { signal }) =>
+            new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new GrpcError("ABORTED")))),
+        });
+      },
+      { drainTimeout: 1 },
+    );
+    const client = new Peer(stopping.target);
+    const first = client.call(Echo.method.say, {});
+    const stuck = client.call(Echo.method.look, {});
+    await vi.waitFor(() => expect(call).not.toBeNull(), 10_000);
+    const closed = stopping.close();
+    await vi.waitFor(() => expect(stopping.app.phase).toBe("draining"), 10_000);
+    finish!();
+    expect((await first).messages[0]?.text).toBe("finished");
+    expect((await stuck).code).not.toBe(0);
+    await closed;
+    client.close();
+  });
+
+  it("An address that is in use is one clear error", async () => {
+    const second = serve(addEcho, { address: running.target });
+    await expect(second).rejects.toThrow("is already in use");
+  });
+});
+
+function loggerInto(into: Record<string, unknown>[]) {
+  const write = (message: string, fields: object = {}): void => void into.push({ message, ...fields });
+  const logger = { debug() {}, info: write, warn: write, error: write, child: () => logger };
+  return logger;
+}
