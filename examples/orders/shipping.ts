@@ -8,11 +8,11 @@ import { orderConfirmed, orderRefused } from "./topics.js";
  * arrives twice ships once: the shipment, the job and the id are committed together.
  */
 export function consumeOrders(app: App, mail: Job<Mail>): void {
-  app.onMessage(orderConfirmed, { group: "shipping", inbox: true }, async ({ value, tx }) => {
+  app.onMessage(orderConfirmed, { inbox: true }, async ({ value, tx }) => {
     await tx.sql`insert into shipments values (${value.order}, ${value.sku}, ${value.quantity})`;
     await mail.enqueue({ to: value.email, subject: `Order ${value.order} is on its way` });
   });
-  app.onMessage(orderRefused, { group: "service", inbox: true }, async ({ value }) => {
+  app.onMessage(orderRefused, { inbox: true }, async ({ value }) => {
     await mail.enqueue({ to: value.email, subject: `Order ${value.order} could not be filled: ${value.reason}` });
   });
 }

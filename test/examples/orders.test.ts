@@ -1,3 +1,4 @@
+import { startFauxqs } from "fauxqs";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ordersApp } from "../../examples/orders/app.js";
@@ -10,34 +11,56 @@ const patient = { timeout: 60_000, interval: 50 };
 const kafka = service("kafka");
 const rabbitmq = service("rabbitmq");
 
-/** The memory broker on each database; the real brokers on the embedded one, where they are. */
-const places: { name: string; engine: ReturnType<typeof engines>[number]; choice: BrokerChoice }[] = [
+interface Place {
+  readonly name: string;
+  readonly engine: ReturnType<typeof engines>[number];
+  /** Finds or starts the broker. */
+  broker(): Promise<BrokerChoice & { readonly end?: () => Promise<unknown> }>;
+}
+
+const embedded = engines(undefined)[0]!;
+
+/** The memory broker on each database; the other brokers on the embedded one, the real ones where they are. */
+const places: Place[] = [
   ...engines(service("postgres")).map((engine) => ({
     name: `${engine.name} and the memory broker`,
     engine,
-    choice: { broker: "memory" as const },
+    broker: async () => ({ broker: "memory" as const }),
   })),
+  {
+    name: "SQS",
+    engine: embedded,
+    async broker() {
+      Object.assign(process.env, { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" });
+      const emulator = await startFauxqs({ port: 0, logger: false });
+      return { broker: "sqs", url: emulator.address, end: () => emulator.stop() };
+    },
+  },
   ...(kafka
-    ? [{ name: "Kafka", engine: engines(undefined)[0]!, choice: { broker: "kafka" as const, url: kafka } }]
+    ? [{ name: "Kafka", engine: embedded, broker: async () => ({ broker: "kafka" as const, url: kafka }) }]
     : []),
   ...(rabbitmq
-    ? [{ name: "RabbitMQ", engine: engines(undefined)[0]!, choice: { broker: "amqp" as const, url: rabbitmq } }]
+    ? [{ name: "RabbitMQ", engine: embedded, broker: async () => ({ broker: "amqp" as const, url: rabbitmq }) }]
     : []),
 ];
 
-describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, choice }) => {
+describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, broker }) => {
   let server: TestServer;
   let drop: () => Promise<void>;
+  let end: (() => Promise<unknown>) | undefined;
   const suffix = Math.random().toString(36).slice(2, 8);
   beforeAll(async () => {
     const place = await engine.make();
     drop = place.drop;
+    const { end: stop, ...choice } = await broker();
+    end = stop;
     const app = ordersApp({ database: place.url, ...choice });
     app.logger = quiet;
     server = await serve(app, { debug: true });
   }, 120_000);
   afterAll(async () => {
     await server?.close();
+    await end?.();
     await drop?.();
   });
 

@@ -16,9 +16,6 @@ import { Relay } from "./relay.js";
 import { OutboxStorage } from "./storage.js";
 import { outboxTables } from "./tables.js";
 
-/** The most messages that one statement stores. */
-const insertAtOnce = 1000;
-
 /** The outbox of one process: stores messages with a transaction, and publishes them if it is its turn. */
 export class OutboxEngine {
   readonly storage: OutboxStorage;
@@ -69,10 +66,9 @@ export class OutboxEngine {
       }),
     );
     const records = found.map(({ record }) => record);
-    for (let at = 0; at < records.length; at += insertAtOnce) {
-      await this.storage.insert(found[0]!.broker.name, records.slice(at, at + insertAtOnce), within);
-    }
-    if (records.length > 0) this.#doorbell.ringAfter(within);
+    if (records.length === 0) return [];
+    await this.storage.insert(found[0]!.broker.name, records, within);
+    this.#doorbell.ringAfter(within);
     return records.map(({ id }) => ({ id }));
   }
 

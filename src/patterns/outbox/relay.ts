@@ -16,6 +16,8 @@ const patience = 3;
 /** Milliseconds between two looks at messages that are held for no reason any more. */
 const sweepInterval = 30_000;
 const longestPause = 5000;
+/** Milliseconds between two batches, if the last one was not full. */
+const gatherTime = 10;
 
 export interface RelayParts {
   readonly broker: BrokerName;
@@ -102,7 +104,7 @@ export class Relay {
 
   /** One batch. True if there may be more. */
   async #cycle(): Promise<boolean> {
-    const { broker, storage, lease, settings } = this.#parts;
+    const { broker, storage, settings } = this.#parts;
     if (performance.now() - this.#sweptAt > sweepInterval) {
       await storage.releaseHeld(broker);
       this.#sweptAt = performance.now();
@@ -113,10 +115,12 @@ export class Relay {
     }
     const messages = await storage.ready(broker, settings.batchSize, this.#resting.now());
     if (messages.length === 0) {
-      this.#note(await lease.settle({ published: [], failed: [], held: [] }));
+      this.#nextDue = await storage.nextDue(broker);
       return false;
     }
     await this.#publish(messages);
+    // Messages that are stored one by one are gathered: a look for each would cost as much as the messages.
+    if (messages.length < settings.batchSize && !this.#draining) await this.#end.wait(gatherTime);
     return true;
   }
 

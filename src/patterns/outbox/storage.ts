@@ -43,8 +43,10 @@ export interface LeaseState {
   readonly nextDue: number | null;
 }
 
-/** Bytes of the messages that are read at a time. */
+/** Bytes of the messages that are read or stored at a time. */
 const mostBytes = 8 * 1024 * 1024;
+/** The most messages that one statement stores. */
+const insertAtOnce = 1000;
 const failedAtOnce = 100;
 
 const fields = `o.id, o.message_id, o.topic, o.key, o.headers, o.body, o.bytes, o.state, o.attempts,
@@ -65,40 +67,36 @@ export class OutboxStorage {
 
   /** Stores records, in this order. */
   async insert(broker: BrokerName, records: readonly OutgoingRecord[], within: Queries): Promise<void> {
-    const rows = records.map(rowOf);
-    if (rows.length === 1) {
-      const [row] = rows;
-      const due = row!.delay > 0;
-      await within.execute(
-        `insert into ${this.table} (broker, topic, key, message_id, headers, body, bytes, size${due ? ", state, due_at" : ""})
-         values ($1, $2, $3, $4, $5, $6, $7, $8${due ? ", 'delayed', clock_timestamp() + $9::float8 * interval '1 millisecond'" : ""})`,
-        [
-          broker,
-          row!.topic,
-          row!.key,
-          row!.id,
-          row!.headers,
-          row!.body,
-          row!.bytes,
-          row!.size,
-          ...(due ? [row!.delay] : []),
-        ],
-      );
-      return;
+    for (const rows of chunksOf(records.map(rowOf))) {
+      await (rows.length === 1 ? this.#insertOne(broker, rows[0]!, within) : this.#insertAll(broker, rows, within));
     }
+  }
+
+  async #insertOne(broker: BrokerName, row: NewRow, within: Queries): Promise<void> {
+    const { topic, key, id, headers, body, bytes, size, delay } = row;
+    const [columns, values] =
+      delay > 0
+        ? [", state, due_at", ", 'delayed', clock_timestamp() + $9::float8 * interval '1 millisecond'"]
+        : ["", ""];
+    await within.execute(
+      `insert into ${this.table} (broker, topic, key, message_id, headers, body, bytes, size${columns})
+       values ($1, $2, $3, $4, $5, $6, $7, $8${values})`,
+      [broker, topic, key, id, headers, body, bytes, size, ...(delay > 0 ? [delay] : [])],
+    );
+  }
+
+  async #insertAll(broker: BrokerName, rows: readonly NewRow[], within: Queries): Promise<void> {
+    // One parameter: arrays of each column would be written and read element by element.
+    const json = JSON.stringify(rows.map((row) => ({ ...row, bytes: row.bytes && toBase64(row.bytes) })));
     await within.execute(
       `insert into ${this.table} (broker, topic, key, message_id, headers, body, bytes, size, state, due_at)
-       select $1, topic, key, id, headers::json, body, bytes, size, case when delay > 0 then 'delayed' else 'ready' end,
+       select $1, topic, key, id, headers::json, body, decode(bytes, 'base64'), size,
+         case when delay > 0 then 'delayed' else 'ready' end,
          case when delay > 0 then clock_timestamp() + delay * interval '1 millisecond' end
-       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::int[], $9::float8[])
-         with ordinality as r (topic, key, id, headers, body, bytes, size, delay, n)
+       from rows from (json_to_recordset($2::json) as (topic text, key text, id text, headers text, body text, bytes text,
+         size int, delay float8)) with ordinality as r (topic, key, id, headers, body, bytes, size, delay, n)
        order by n`,
-      [
-        broker,
-        ...(["topic", "key", "id", "headers", "body", "bytes", "size", "delay"] as const).map((name) =>
-          rows.map((row) => row[name]),
-        ),
-      ],
+      [broker, json],
     );
   }
 
@@ -131,6 +129,11 @@ export class OutboxStorage {
        where o.before < ${mostBytes} order by o.id`,
       [broker, limit, resting],
     );
+  }
+
+  /** Milliseconds until the next delayed or failed message is due; null if there is none. */
+  nextDue(broker: BrokerName): Promise<number | null> {
+    return this.db.fetchval<number>(`select ${this.#dueIn}`, [broker]);
   }
 
   /** Messages that have failed and are due again. */
@@ -183,9 +186,7 @@ export class OutboxStorage {
        published as (
          delete from ${this.table} where id = any($4::bigint[]) and exists (select from lease))
        ${rare ? this.#rare() : ""}
-       select exists (select from lease) as held, (
-         select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8
-         from ${this.table} where broker = $1 and due_at is not null) as next_due`,
+       select exists (select from lease) as held, ${this.#dueIn} as next_due`,
       [
         broker,
         token,
@@ -200,6 +201,11 @@ export class OutboxStorage {
     return { held: row!.held, nextDue: row!.next_due };
   }
 
+  get #dueIn(): string {
+    return `(select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8
+         from ${this.table} where broker = $1 and due_at is not null)`;
+  }
+
   #rare(): string {
     return `, failed as (
          update ${this.table} o set state = case when f.pause is null then 'stuck' else 'failed' end,
@@ -212,6 +218,19 @@ export class OutboxStorage {
   }
 }
 
+type NewRow = ReturnType<typeof rowOf>;
+
+/** The rows in parts that one statement can store. */
+function* chunksOf(rows: readonly NewRow[]): Generator<readonly NewRow[]> {
+  for (let at = 0; at < rows.length; ) {
+    let [end, bytes] = [at, 0];
+    while (end < rows.length && end - at < insertAtOnce && (end === at || bytes < mostBytes))
+      bytes += rows[end++]!.size;
+    yield rows.slice(at, end);
+    at = end;
+  }
+}
+
 function rowOf(record: OutgoingRecord) {
   const { topic, id, key, delay, body } = record;
   if (key?.includes("\0")) throw new ValueError("the key of a message in the outbox must not contain U+0000");
@@ -219,13 +238,18 @@ function rowOf(record: OutgoingRecord) {
   return {
     topic,
     id,
-    key,
+    // JSON can hold half of a surrogate pair, PostgreSQL cannot.
+    key: key?.toWellFormed() ?? null,
     delay,
     headers: JSON.stringify(record.headers),
     body: text,
     bytes: text === null ? body : null,
     size: sizeOf(record),
   };
+}
+
+function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
