@@ -24,6 +24,8 @@ export class KafkaConsumer implements BrokerConsumer {
   #stream: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
+  /** The join after which the partitions were last taken over. */
+  #assigned = 0;
   #unsettled = 0;
   #paused = false;
   #stopped = false;
@@ -156,7 +158,7 @@ export class KafkaConsumer implements BrokerConsumer {
     // From here on an error is the end of the consumer.
     fail = (error) => this.#fail(error);
     if (this.#stream !== stream || this.#ended) return;
-    this.#assign(stream);
+    this.#assign(stream, joins);
     if (!broadcast) await this.#commitStart(stream);
     // The group has changed meanwhile: this stream is about to be replaced.
     if (joins !== this.#joins || this.#stream !== stream) return;
@@ -177,8 +179,9 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   /** Takes over the partitions that are ours now, and gives up the others. */
-  #assign(stream: KafkaStream): void {
+  #assign(stream: KafkaStream, joins: number): void {
     const { topic } = this.#request;
+    this.#assigned = joins;
     const assigned = new Set(this.#consumer.assignments?.find((share) => share.topic === topic)?.partitions ?? []);
     for (const [number, partition] of this.#partitions) {
       if (assigned.has(number)) continue;
@@ -217,7 +220,7 @@ export class KafkaConsumer implements BrokerConsumer {
     const record = recordOf(message);
     const settle = (then: () => void): void => {
       const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
-      if (!known || !this.#isOurs(message.partition)) throw lost();
+      if (!known || !this.#isOurs(message.partition) || !this.#isAlive) throw lost();
       this.#unsettled--;
       then();
       this.#flow();
@@ -225,11 +228,14 @@ export class KafkaConsumer implements BrokerConsumer {
     const delivery: Delivery = {
       record,
       earlier: 0,
-      ack: async () =>
+      ack: async () => {
+        // The group is being shared anew: nobody knows yet if the message is still ours.
+        if (this.#assigned !== this.#joins) await this.#opening;
         settle(() => {
           partition.done(offset);
           this.#commitSoon();
-        }),
+        });
+      },
       release: async () =>
         settle(() => {
           // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
@@ -299,8 +305,9 @@ export class KafkaConsumer implements BrokerConsumer {
 
   async #commit(): Promise<void> {
     for (;;) {
-      // One turn, in which others can join.
+      // One turn, in which others can join. Offsets of partitions that are ours no longer must not be committed.
       await new Promise((resolve) => setImmediate(resolve));
+      if (this.#assigned !== this.#joins) await this.#opening;
       const offsets: KafkaOffset[] = [];
       for (const [number, partition] of this.#partitions) {
         const offset = partition.takeCommittable();
@@ -318,9 +325,13 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
-  #checkAlive(): void {
+  get #isAlive(): boolean {
     const last = this.#consumer.lastHeartbeat;
-    if (last === null || Date.now() - last.getTime() < this.#clients.config.sessionTimeout) return;
+    return last === null || Date.now() - last.getTime() < this.#clients.config.sessionTimeout;
+  }
+
+  #checkAlive(): void {
+    if (this.#isAlive) return;
     throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
   }
 
