@@ -29,7 +29,7 @@ describe.skipIf(!rabbit)("Metrics and readiness of RabbitMQ", () => {
   it("Readiness is DOWN while the broker is away and UP again after it, and routes are served all the time", async () => {
     const app = new App();
     app.logger = silent();
-    app.enableAmqp({ url: `amqp://guest:guest@127.0.0.1:${tunnel.port}`, connectTimeout: 500 }).enableHealthCheck();
+    app.enableAmqp({ url: `amqp://guest:guest@127.0.0.1:${tunnel.port}`, connectTimeout: 500 }).enableHealthChecks();
     app.get("/", () => "served");
     app.onMessage(uniqueTopic(), () => {});
     const client = testClient(app);
@@ -62,7 +62,7 @@ function observed(name: string, enable: (app: App) => unknown): void {
     const app = new App();
     app.logger = silent();
     enable(app);
-    app.enableMetrics().enableHealthCheck();
+    app.enableMetrics().enableHealthChecks();
     const topic = uniqueTopic();
     const begun = gate();
     const finish = gate();
