@@ -1,7 +1,7 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
-import { MessagingError } from "../errors.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaOffset, KafkaStream, KafkaTransaction } from "./library.js";
+import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction } from "./library.js";
+import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
 import { Partition } from "./partition.js";
 import { recordOf } from "./records.js";
@@ -18,6 +18,7 @@ export class KafkaConsumer implements BrokerConsumer {
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
+  readonly #membership: Membership;
   readonly #owners: WeakMap<Delivery, KafkaConsumer>;
   readonly #partitions = new Map<number, Partition>();
   readonly #places = new WeakMap<Delivery, { readonly number: number; readonly offset: bigint }>();
@@ -43,6 +44,7 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#request = request;
     this.#sink = sink;
     this.#consumer = clients.consumer(request.group);
+    this.#membership = new Membership(this.#consumer, request.topic, clients.config.sessionTimeout);
     // Without a listener the error of a failed return to the group would end the process.
     this.#consumer.on("error", (error: unknown) => this.#fail(error));
   }
@@ -94,30 +96,20 @@ export class KafkaConsumer implements BrokerConsumer {
     }
     const assigned = [...this.#partitions.keys()];
     this.#partitions.clear();
-    const offsets = assigned.map((partition) => this.#offset(partition, targets[partition] ?? 0n));
-    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+    await this.#membership.commit(new Map(assigned.map((partition) => [partition, targets[partition] ?? 0n])));
     this.#opening = this.#opening.then(() => this.#reopenStream());
     await this.#opening;
   }
 
   /** Makes the offsets after these deliveries part of a transaction. */
   async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
-    const { topic } = this.#request;
     const last = new Map<number, bigint>();
     for (const delivery of deliveries) {
       const { number, offset } = this.#places.get(delivery)!;
-      if (!this.#isOurs(number) || !this.#partitions.get(number)?.has(offset)) throw lost();
+      if (!this.#partitions.get(number)?.has(offset)) throw lost();
       if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
     }
-    this.#checkAlive();
-    await transaction.addConsumer(this.#consumer);
-    for (const [partition, offset] of last) {
-      // With the generation of now: the broker refuses it if the group has shared its partitions anew meanwhile.
-      const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
-      const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
-      if (!this.#isOurs(partition)) throw lost();
-      await transaction.addOffset({ topic, partition, offset, metadata });
-    }
+    await this.#membership.addTo(transaction, last);
   }
 
   /** These deliveries are done: a transaction has moved the offsets of the group. */
@@ -204,13 +196,12 @@ export class KafkaConsumer implements BrokerConsumer {
     const { topic } = this.#request;
     const numbers = [...this.#partitions.keys()];
     if (numbers.length === 0) return;
-    const committed = (await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] })).get(
-      topic,
-    );
-    const offsets = numbers
+    const known = await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] });
+    const committed = known.get(topic);
+    const starts = numbers
       .filter((number) => (committed?.[number] ?? -1n) < 0n)
-      .map((number) => this.#offset(number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n));
-    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+      .map((number) => [number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n] as const);
+    await this.#membership.commit(new Map(starts));
   }
 
   #receive(message: KafkaIncoming): void {
@@ -220,7 +211,7 @@ export class KafkaConsumer implements BrokerConsumer {
     const record = recordOf(message);
     const settle = (then: () => void): void => {
       const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
-      if (!known || !this.#isOurs(message.partition) || !this.#isAlive) throw lost();
+      if (!known || !this.#membership.owns(message.partition)) throw lost();
       this.#unsettled--;
       then();
       this.#flow();
@@ -259,12 +250,6 @@ export class KafkaConsumer implements BrokerConsumer {
   #register(delivery: Delivery, number: number, offset: bigint): void {
     this.#places.set(delivery, { number, offset });
     this.#owners.set(delivery, this);
-  }
-
-  /** False between the moment the group gave the partition to another and the moment the stream is opened anew. */
-  #isOurs(partition: number): boolean {
-    const share = this.#consumer.assignments?.find(({ topic }) => topic === this.#request.topic);
-    return share?.partitions.includes(partition) ?? false;
   }
 
   #lose(delivery: Delivery): void {
@@ -308,35 +293,19 @@ export class KafkaConsumer implements BrokerConsumer {
       // One turn, in which others can join. Offsets of partitions that are ours no longer must not be committed.
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#assigned !== this.#joins) await this.#opening;
-      const offsets: KafkaOffset[] = [];
+      const offsets = new Map<number, bigint>();
       for (const [number, partition] of this.#partitions) {
         const offset = partition.takeCommittable();
-        if (offset !== null && this.#isOurs(number)) offsets.push(this.#offset(number, offset));
+        if (offset !== null) offsets.set(number, offset);
       }
-      if (offsets.length === 0 || this.#ended) return;
+      if (offsets.size === 0 || this.#ended) return;
       try {
-        this.#checkAlive();
-        await this.#consumer.commit({ offsets });
+        await this.#membership.commit(offsets);
       } catch (error) {
         this.#fail(error);
         return;
       }
     }
-  }
-
-  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
-  get #isAlive(): boolean {
-    const last = this.#consumer.lastHeartbeat;
-    return last === null || Date.now() - last.getTime() < this.#clients.config.sessionTimeout;
-  }
-
-  #checkAlive(): void {
-    if (this.#isAlive) return;
-    throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
-  }
-
-  #offset(partition: number, offset: bigint): KafkaOffset {
-    return { topic: this.#request.topic, partition, offset, leaderEpoch: -1 };
   }
 
   #dropStream(): void {
@@ -354,8 +323,4 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#dropStream();
     this.#sink.failed(this.#clients.translate(error));
   }
-}
-
-function lost(): MessagingError {
-  return new MessagingError("LOST", "the partition belongs to another consumer by now");
 }
