@@ -42,5 +42,6 @@ export async function startChild(command, args, { ready, patience, signal = "SIG
     const last = failed?.message ?? text.trim().split("\n").at(-1);
     throw new Error(`${command} did not start${ended === null ? "" : ` (ended with ${ended})`}: ${last}`);
   }
-  return { pid: child.pid, stop };
+  const ended = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
+  return { pid: child.pid, stop, ended };
 }

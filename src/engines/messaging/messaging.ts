@@ -285,17 +285,18 @@ export class Messaging {
     const span = publishSpan(this.tracer, topic.name, entries.length);
     let records: OutgoingRecord[];
     try {
-      records = await Promise.all(entries.map(({ value, options }) => outgoing(topic, value, options, span)));
+      const made = entries.map(({ value, options }) => outgoing(topic, value, options, span));
+      // Without a schema nothing has to be waited for.
+      records = made.some((record) => record instanceof Promise) ? await Promise.all(made) : (made as OutgoingRecord[]);
     } catch (error) {
       span?.end(error);
       throw error;
     }
     if (headers !== null)
       records = records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } }));
-    const results = await Promise.allSettled(records.map((record) => publisher.publish(record)));
+    const results = await publisher.publishAll(records);
     let failure: MessagingError | null = null;
-    for (const result of results) {
-      const error = result.status === "rejected" ? (result.reason as MessagingError) : null;
+    for (const error of results) {
       this.meter?.published(topic.name, error);
       failure ??= error;
     }

@@ -11,14 +11,12 @@ export interface EncodedValue {
   readonly contentType: string;
 }
 
-const encoder = new TextEncoder();
-
 /** A value as bytes: JSON, or bytes as they are. */
 export function encodeValue(value: unknown): EncodedValue {
   if (value instanceof Uint8Array) return { body: value, contentType: "application/octet-stream" };
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new ValueError(`a message needs a value that JSON can hold, not ${show(value)}`);
-  return { body: encoder.encode(text), contentType: "application/json" };
+  return { body: Buffer.from(text), contentType: "application/json" };
 }
 
 /** A value from its bytes. Everything that does not say that it is something else is JSON. */

@@ -73,6 +73,7 @@ describe("message handlers of an application", () => {
     await app.publishBatch("mails", [{ value: "one" }, { value: "bad" }, { value: "two" }]);
     await until(() => log.includes("disposed"));
     expect(log).toEqual(["made", "one,two with object", "disposed"]);
+    await until(async () => (await app.deadLetters.list("mails")).length === 1);
     expect(await app.deadLetters.list("mails")).toMatchObject([{ text: '"bad"', reason: "refused" }]);
   });
 

@@ -602,6 +602,41 @@ export function faultsContract(name: string, backend: FaultyBackend): void {
       expect(consumer.stats().results.lost).toBe(1);
     }, 120_000);
 
+    it("Connections that are cut in the middle of publishes lose nothing, and each key keeps its order", async () => {
+      const client = await open({ timeout: 120_000 });
+      const topicName = uniqueTopic();
+      await backend.prepare?.(topicName);
+      const seen: string[] = [];
+      await client.subscribe(topicName, { prefetch: 20 }, (message) => {
+        seen.push(message.value as string);
+      });
+      const confirmed: string[] = [];
+      const total = 100;
+      const produce = async (key: string) => {
+        for (let number = 0; number < total; number++) {
+          await client.publish(topicName, `${key}:${number}`, { key });
+          confirmed.push(`${key}:${number}`);
+        }
+      };
+      const producing = Promise.all(["a", "b", "c"].map(produce));
+      for (const count of [40, 120, 200]) {
+        await until(() => confirmed.length > count);
+        await backend.stop();
+        await backend.start();
+      }
+      await producing;
+      await until(() => new Set(seen).size === 3 * total);
+      for (const key of ["a", "b", "c"]) {
+        const first = [...new Set(seen.filter((value) => value.startsWith(key)))].map((value) =>
+          Number(value.slice(2)),
+        );
+        expect(first).toEqual(first.toSorted((one, other) => one - other));
+      }
+      console.log(
+        `${name}: sent ${confirmed.length}, handled ${new Set(seen).size}, doubled ${seen.length - 3 * total}`,
+      );
+    }, 120_000);
+
     it("A publish that the broker does not confirm in time rejects", async () => {
       const client = await open({ timeout: 300 });
       const name = uniqueTopic();

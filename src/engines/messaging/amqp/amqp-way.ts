@@ -100,7 +100,9 @@ export class AmqpWay implements PublishWay {
         const { body, id } = record;
         const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
         try {
-          channel.publish(exchange, routingKey, content, { ...propertiesOf(record), mandatory }, (error: unknown) => {
+          const properties = propertiesOf(record);
+          properties.mandatory = mandatory;
+          channel.publish(exchange, routingKey, content, properties, (error: unknown) => {
             // A message that no queue receives is returned first, and confirmed then.
             const unroutable = returned.size > 0 && returned.delete(id);
             end(place, error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);

@@ -10,18 +10,25 @@ const internal = /^(?:x-death|x-first-death-.+|x-last-death-.+|x-delivery-count|
 const longestHeader = 8192;
 
 /** The properties of a message for a record. */
-export function propertiesOf(record: OutgoingRecord): object {
+export function propertiesOf(record: OutgoingRecord): Record<string, unknown> {
   const { id, key, timestamp } = record;
-  const { [own.replyTo]: replyTo, [own.correlation]: correlationId, ...headers } = record.headers;
-  return {
-    ...(replyTo !== undefined && { replyTo }),
-    ...(correlationId !== undefined && { correlationId }),
+  const headers: Record<string, string> = { [timeHeader]: String(timestamp) };
+  const properties: Record<string, unknown> = {
     messageId: id,
     persistent: true,
     timestamp: Math.floor(timestamp / 1000),
-    contentType: headers[own.contentType],
-    headers: { ...headers, [timeHeader]: String(timestamp), ...(key !== null && { [keyHeader]: key }) },
+    headers,
   };
+  // Some have a property of their own, which other programs know too. Each entry of the table of headers costs the broker.
+  for (const name in record.headers) {
+    const value = record.headers[name]!;
+    if (name === own.contentType) properties.contentType = value;
+    else if (name === own.replyTo) properties.replyTo = value;
+    else if (name === own.correlation) properties.correlationId = value;
+    else headers[name] = value;
+  }
+  if (key !== null) headers[keyHeader] = key;
+  return properties;
 }
 
 /** A record from a message of any publisher. */

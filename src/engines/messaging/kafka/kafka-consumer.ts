@@ -1,7 +1,7 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
-import { MessagingError } from "../errors.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaOffset, KafkaStream, KafkaTransaction } from "./library.js";
+import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction } from "./library.js";
+import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
 import { Partition } from "./partition.js";
 import { recordOf } from "./records.js";
@@ -18,12 +18,15 @@ export class KafkaConsumer implements BrokerConsumer {
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
+  readonly #membership: Membership;
   readonly #owners: WeakMap<Delivery, KafkaConsumer>;
   readonly #partitions = new Map<number, Partition>();
   readonly #places = new WeakMap<Delivery, { readonly number: number; readonly offset: bigint }>();
   #stream: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
+  /** The join after which the partitions were last taken over. */
+  #assigned = 0;
   #unsettled = 0;
   #paused = false;
   #stopped = false;
@@ -41,6 +44,7 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#request = request;
     this.#sink = sink;
     this.#consumer = clients.consumer(request.group);
+    this.#membership = new Membership(this.#consumer, request.topic, clients.config.sessionTimeout);
     // Without a listener the error of a failed return to the group would end the process.
     this.#consumer.on("error", (error: unknown) => this.#fail(error));
   }
@@ -92,30 +96,20 @@ export class KafkaConsumer implements BrokerConsumer {
     }
     const assigned = [...this.#partitions.keys()];
     this.#partitions.clear();
-    const offsets = assigned.map((partition) => this.#offset(partition, targets[partition] ?? 0n));
-    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+    await this.#membership.commit(new Map(assigned.map((partition) => [partition, targets[partition] ?? 0n])));
     this.#opening = this.#opening.then(() => this.#reopenStream());
     await this.#opening;
   }
 
   /** Makes the offsets after these deliveries part of a transaction. */
   async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
-    const { topic } = this.#request;
     const last = new Map<number, bigint>();
     for (const delivery of deliveries) {
       const { number, offset } = this.#places.get(delivery)!;
-      if (!this.#isOurs(number) || !this.#partitions.get(number)?.has(offset)) throw lost();
+      if (!this.#partitions.get(number)?.has(offset)) throw lost();
       if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
     }
-    this.#checkAlive();
-    await transaction.addConsumer(this.#consumer);
-    for (const [partition, offset] of last) {
-      // With the generation of now: the broker refuses it if the group has shared its partitions anew meanwhile.
-      const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
-      const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
-      if (!this.#isOurs(partition)) throw lost();
-      await transaction.addOffset({ topic, partition, offset, metadata });
-    }
+    await this.#membership.addTo(transaction, last);
   }
 
   /** These deliveries are done: a transaction has moved the offsets of the group. */
@@ -156,7 +150,7 @@ export class KafkaConsumer implements BrokerConsumer {
     // From here on an error is the end of the consumer.
     fail = (error) => this.#fail(error);
     if (this.#stream !== stream || this.#ended) return;
-    this.#assign(stream);
+    this.#assign(stream, joins);
     if (!broadcast) await this.#commitStart(stream);
     // The group has changed meanwhile: this stream is about to be replaced.
     if (joins !== this.#joins || this.#stream !== stream) return;
@@ -177,8 +171,9 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   /** Takes over the partitions that are ours now, and gives up the others. */
-  #assign(stream: KafkaStream): void {
+  #assign(stream: KafkaStream, joins: number): void {
     const { topic } = this.#request;
+    this.#assigned = joins;
     const assigned = new Set(this.#consumer.assignments?.find((share) => share.topic === topic)?.partitions ?? []);
     for (const [number, partition] of this.#partitions) {
       if (assigned.has(number)) continue;
@@ -201,13 +196,12 @@ export class KafkaConsumer implements BrokerConsumer {
     const { topic } = this.#request;
     const numbers = [...this.#partitions.keys()];
     if (numbers.length === 0) return;
-    const committed = (await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] })).get(
-      topic,
-    );
-    const offsets = numbers
+    const known = await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] });
+    const committed = known.get(topic);
+    const starts = numbers
       .filter((number) => (committed?.[number] ?? -1n) < 0n)
-      .map((number) => this.#offset(number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n));
-    if (offsets.length > 0) await this.#consumer.commit({ offsets });
+      .map((number) => [number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n] as const);
+    await this.#membership.commit(new Map(starts));
   }
 
   #receive(message: KafkaIncoming): void {
@@ -217,7 +211,7 @@ export class KafkaConsumer implements BrokerConsumer {
     const record = recordOf(message);
     const settle = (then: () => void): void => {
       const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
-      if (!known || !this.#isOurs(message.partition)) throw lost();
+      if (!known || !this.#membership.owns(message.partition)) throw lost();
       this.#unsettled--;
       then();
       this.#flow();
@@ -225,11 +219,14 @@ export class KafkaConsumer implements BrokerConsumer {
     const delivery: Delivery = {
       record,
       earlier: 0,
-      ack: async () =>
+      ack: async () => {
+        // The group is being shared anew: nobody knows yet if the message is still ours.
+        if (this.#assigned !== this.#joins) await this.#opening;
         settle(() => {
           partition.done(offset);
           this.#commitSoon();
-        }),
+        });
+      },
       release: async () =>
         settle(() => {
           // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
@@ -253,12 +250,6 @@ export class KafkaConsumer implements BrokerConsumer {
   #register(delivery: Delivery, number: number, offset: bigint): void {
     this.#places.set(delivery, { number, offset });
     this.#owners.set(delivery, this);
-  }
-
-  /** False between the moment the group gave the partition to another and the moment the stream is opened anew. */
-  #isOurs(partition: number): boolean {
-    const share = this.#consumer.assignments?.find(({ topic }) => topic === this.#request.topic);
-    return share?.partitions.includes(partition) ?? false;
   }
 
   #lose(delivery: Delivery): void {
@@ -299,33 +290,22 @@ export class KafkaConsumer implements BrokerConsumer {
 
   async #commit(): Promise<void> {
     for (;;) {
-      // One turn, in which others can join.
+      // One turn, in which others can join. Offsets of partitions that are ours no longer must not be committed.
       await new Promise((resolve) => setImmediate(resolve));
-      const offsets: KafkaOffset[] = [];
+      if (this.#assigned !== this.#joins) await this.#opening;
+      const offsets = new Map<number, bigint>();
       for (const [number, partition] of this.#partitions) {
         const offset = partition.takeCommittable();
-        if (offset !== null && this.#isOurs(number)) offsets.push(this.#offset(number, offset));
+        if (offset !== null) offsets.set(number, offset);
       }
-      if (offsets.length === 0 || this.#ended) return;
+      if (offsets.size === 0 || this.#ended) return;
       try {
-        this.#checkAlive();
-        await this.#consumer.commit({ offsets });
+        await this.#membership.commit(offsets);
       } catch (error) {
         this.#fail(error);
         return;
       }
     }
-  }
-
-  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
-  #checkAlive(): void {
-    const last = this.#consumer.lastHeartbeat;
-    if (last === null || Date.now() - last.getTime() < this.#clients.config.sessionTimeout) return;
-    throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
-  }
-
-  #offset(partition: number, offset: bigint): KafkaOffset {
-    return { topic: this.#request.topic, partition, offset, leaderEpoch: -1 };
   }
 
   #dropStream(): void {
@@ -343,8 +323,4 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#dropStream();
     this.#sink.failed(this.#clients.translate(error));
   }
-}
-
-function lost(): MessagingError {
-  return new MessagingError("LOST", "the partition belongs to another consumer by now");
 }

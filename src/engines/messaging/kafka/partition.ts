@@ -65,6 +65,8 @@ export class Partition {
     const passed = this.#entries.filter(({ offset, done }) => offset < start && !done);
     this.#entries = this.#entries.filter(({ offset }) => offset >= start);
     if (start > this.#position) this.#position = start;
+    // The offset of a group never goes back.
+    if (this.#committable !== null && this.#committable <= start) this.#committable = null;
     return passed.map(({ delivery }) => delivery);
   }
 

@@ -28,20 +28,22 @@ const checks: Checks<PublishOptions> = {
     typeof value === "string" && /^[\w.:-]{1,200}$/.test(value) ? undefined : "1 to 200 plain characters",
 };
 
-/** A record from a value and the options of a publish; rejects what does not fit the topic. */
-export async function outgoing(
+const nothing: PublishOptions = Object.freeze({});
+
+/** A record from a value and the options of a publish; throws or rejects what does not fit the topic. */
+export function outgoing(
   topic: Topic,
   value: unknown,
   options: unknown,
   span: Span | null,
-): Promise<OutgoingRecord> {
-  const given = readOptions<PublishOptions>(`publish('${topic.name}')`, options, checks);
+): OutgoingRecord | Promise<OutgoingRecord> {
+  const given =
+    options === undefined ? nothing : readOptions<PublishOptions>(`publish('${topic.name}')`, options, checks);
   const headers = readHeaders(given.headers);
   injectTrace(headers, span);
   const { body, contentType } = encodeValue(value);
   headers[own.contentType] ??= contentType;
-  if (topic.schema !== null) await checkOutgoing(topic.name, topic.schema, value, body);
-  return {
+  const record: OutgoingRecord = {
     topic: topic.name,
     id: given.id ?? nodeCrypto().randomUUID(),
     key: given.key === undefined ? (topic.key?.(value) ?? null) : given.key,
@@ -50,4 +52,5 @@ export async function outgoing(
     timestamp: Date.now(),
     delay: Math.round((given.delay ?? 0) * 1000),
   };
+  return topic.schema === null ? record : checkOutgoing(topic.name, topic.schema, value, body).then(() => record);
 }

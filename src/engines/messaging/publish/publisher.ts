@@ -13,11 +13,12 @@ export interface PublisherLimits {
 
 interface Waiting {
   readonly record: OutgoingRecord;
+  readonly size: number;
   /** The place in the order of publishes. */
   readonly number: number;
   readonly deadline: number;
-  readonly resolve: () => void;
-  readonly reject: (error: MessagingError) => void;
+  /** Called once: with null when the broker has the record. */
+  readonly end: (error: MessagingError | null) => void;
   settled: boolean;
 }
 
@@ -69,17 +70,39 @@ export class Publisher {
 
   /** Resolves when the broker has the record. */
   publish(record: OutgoingRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#add(record, performance.now() + this.#timeout, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  /** The result of each record: null when the broker has it. One promise for all of them. */
+  publishAll(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+    return new Promise((resolve) => {
+      const results = new Array<MessagingError | null>(records.length).fill(null);
+      let left = records.length;
+      if (left === 0) resolve(results);
+      const deadline = performance.now() + this.#timeout;
+      for (let place = 0; place < records.length; place++) {
+        this.#add(records[place]!, deadline, (error) => {
+          results[place] = error;
+          if (--left === 0) resolve(results);
+        });
+      }
+    });
+  }
+
+  #add(record: OutgoingRecord, deadline: number, end: Waiting["end"]): void {
     const size = sizeOf(record);
     const refused = this.#refusal(record, size);
-    if (refused !== null) return Promise.reject(refused);
-    return new Promise((resolve, reject) => {
-      const deadline = performance.now() + this.#timeout;
-      this.#queue.push({ record, number: this.#number++, deadline, resolve, reject, settled: false });
-      this.#waiting++;
-      this.#bytes += size;
-      if (this.#timer === undefined) this.#watchDeadlines();
-      this.#fillSoon();
-    });
+    if (refused !== null) {
+      end(refused);
+      return;
+    }
+    this.#queue.push({ record, size, number: this.#number++, deadline, end, settled: false });
+    this.#waiting++;
+    this.#bytes += size;
+    if (this.#timer === undefined) this.#watchDeadlines();
+    this.#fillSoon();
   }
 
   /** Waits for everything that is under way, at most until its time is up, and takes nothing more. */
@@ -215,7 +238,7 @@ export class Publisher {
     let bytes = 0;
     let count = 0;
     while (count < this.#queue.length && count < largestBatch) {
-      bytes += sizeOf(this.#queue[count]!.record);
+      bytes += this.#queue[count]!.size;
       if (count > 0 && bytes > largestBatchBytes) break;
       count++;
     }
@@ -226,9 +249,8 @@ export class Publisher {
     if (entry.settled) return;
     entry.settled = true;
     this.#waiting--;
-    this.#bytes -= sizeOf(entry.record);
-    if (error === null) entry.resolve();
-    else entry.reject(error);
+    this.#bytes -= entry.size;
+    entry.end(error);
   }
 
   /** Rejects what has waited too long, also while a broker neither confirms nor refuses. */

@@ -1,0 +1,36 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * What has happened, in files that only grow: one for each process. A line is written by one call before the process goes on,
+ * so a process that is killed loses none.
+ */
+export class Ledger {
+  constructor(folder) {
+    this.folder = folder;
+    mkdirSync(folder, { recursive: true });
+  }
+
+  /** All entries of a kind, in the order of their time. The clock is that of the machine, the same for all processes. */
+  read(kind) {
+    const entries = [];
+    for (const file of readdirSync(this.folder)) {
+      const lines = readFileSync(join(this.folder, file), "utf8").split("\n");
+      // A line without an end was being written when its process was killed.
+      lines.pop();
+      for (const line of lines) {
+        const entry = JSON.parse(line);
+        if (entry.kind === kind) entries.push(entry);
+      }
+    }
+    return entries.sort((a, b) => (BigInt(a.time) < BigInt(b.time) ? -1 : 1));
+  }
+}
+
+/** The writing end, in any process. */
+export function ledgerFile(folder, name) {
+  const file = join(folder, `${name}-${process.pid}`);
+  return (kind, fields) => {
+    appendFileSync(file, `${JSON.stringify({ kind, time: String(process.hrtime.bigint()), ...fields })}\n`);
+  };
+}

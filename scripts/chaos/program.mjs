@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { pause } from "./wait.mjs";
+
+/** A Node process of a subject: one that is killed is started again. */
+export class Program {
+  #file;
+  #args;
+  #env;
+  #child = null;
+  #ended = false;
+  #stopped = false;
+  errors = "";
+
+  constructor(file, args, { env = {} } = {}) {
+    this.#file = file;
+    this.#args = args;
+    this.#env = { ...process.env, ...env };
+    this.#start();
+  }
+
+  get running() {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The faults that any process can have. */
+  get faults() {
+    return {
+      kill: async (random) => {
+        await this.#stop("SIGKILL");
+        await pause(random.between(0, 500));
+        this.#start();
+      },
+      term: async () => {
+        await this.#stop("SIGTERM");
+        this.#start();
+      },
+      stop: async (random) => {
+        this.#signal("SIGSTOP");
+        await pause(random.between(500, 8000));
+        this.#signal("SIGCONT");
+      },
+      starve: async (random) => {
+        // It runs a fifth of the time.
+        const end = Date.now() + random.between(1000, 3000);
+        while (Date.now() < end) {
+          this.#signal("SIGSTOP");
+          await pause(80);
+          this.#signal("SIGCONT");
+          await pause(20);
+        }
+      },
+    };
+  }
+
+  /** Ends it in good order, for good. */
+  async close(patience = 30_000) {
+    this.#ended = true;
+    await this.#stop("SIGTERM", patience);
+  }
+
+  end() {
+    this.#ended = true;
+    this.#signal("SIGKILL");
+  }
+
+  #start() {
+    if (this.#ended) return;
+    this.#stopped = false;
+    const child = spawn(process.execPath, ["--import", "tsx", this.#file, ...this.#args], {
+      env: this.#env,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.on("data", (chunk) => {
+      this.errors = `${this.errors}${chunk}`.slice(-4000);
+    });
+    child.on("exit", async () => {
+      // One that ends by itself has failed: it is started again, as a service would be.
+      if (this.#stopped || this.#ended || this.#child !== child) return;
+      await pause(200);
+      this.#start();
+    });
+    this.#child = child;
+  }
+
+  #signal(signal) {
+    if (this.running) this.#child.kill(signal);
+  }
+
+  async #stop(signal, patience = 30_000) {
+    this.#stopped = true;
+    if (!this.running) return;
+    const exit = once(this.#child, "exit");
+    this.#child.kill(signal);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), patience);
+    await exit;
+    clearTimeout(timer);
+  }
+}

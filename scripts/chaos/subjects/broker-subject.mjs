@@ -1,0 +1,54 @@
+import { fileURLToPath } from "node:url";
+import { checkMessages } from "../check-messages.mjs";
+import { startTunnel } from "../tunnel.mjs";
+import { eventually, pause } from "../wait.mjs";
+
+const program = fileURLToPath(new URL("../programs/messages.mjs", import.meta.url));
+const prefetch = 20;
+
+/**
+ * Producers and workers on a real broker behind a tunnel. `start` starts the broker: it gets the port that clients are sent to,
+ * and resolves to its own port and a way to stop it.
+ */
+export async function brokerSubject(place, { broker, configOf, start, workers, producers = 2, ordered = true }) {
+  const { ledger, spawn, long } = place;
+  const tunnel = await startTunnel(await start.port());
+  const server = await start.start(tunnel.port);
+  const settings = { broker, config: configOf(tunnel.port), topic: "chaos", folder: ledger.folder, keys: 5, prefetch };
+  const args = (role) => [role, JSON.stringify(settings)];
+  const consuming = Array.from({ length: workers }, () => spawn(program, args("worker")));
+  // A queue takes messages from the moment its first worker has declared it.
+  const producing = Array.from({ length: producers }, () => spawn(program, args("producer")));
+  await eventually(() => ledger.read("handled").length > 0, 120_000);
+  const connection = {
+    cut: async (random) => {
+      await tunnel.cut();
+      await pause(random.between(100, 2000));
+      await tunnel.mend();
+    },
+  };
+  return {
+    actors: [
+      ...consuming.map((worker, number) => ({ name: `worker ${number}`, faults: worker.faults })),
+      ...producing.map((producer, number) => ({ name: `producer ${number}`, faults: producer.faults })),
+      { name: "connections", faults: connection },
+      ...(server.faults && (long || server.quick) ? [{ name: "broker", faults: server.faults }] : []),
+    ],
+    async settle() {
+      await Promise.all(producing.map((producer) => producer.close(60_000)));
+      const missing = () => {
+        const handled = new Set(ledger.read("handled").map(({ id }) => id));
+        return ledger.read("sent").filter(({ id }) => !handled.has(id)).length;
+      };
+      await eventually(() => missing() === 0, 120_000);
+      await Promise.all(consuming.map((worker) => worker.close()));
+    },
+    async check(faults) {
+      return checkMessages(ledger, { faults, underWay: prefetch * (workers + 1), ordered });
+    },
+    async stop() {
+      await tunnel.close();
+      await server.stop();
+    },
+  };
+}

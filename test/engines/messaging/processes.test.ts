@@ -1,0 +1,136 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { startFauxqs } from "fauxqs";
+import { type Broker, createAmqpBroker, createKafkaBroker, createSqsBroker } from "stoa/messaging";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { service } from "../../support/service.js";
+import { connected, uniqueTopic, until } from "./harness.js";
+import type { WorkerSettings } from "./worker-program.js";
+
+const program = fileURLToPath(new URL("./worker-program.ts", import.meta.url));
+const kafka = service("kafka");
+const rabbit = service("rabbitmq");
+const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+
+/** A worker process and the lines that it has printed. */
+class Worker {
+  static readonly all: Worker[] = [];
+  readonly lines: string[] = [];
+  readonly child: ChildProcessWithoutNullStreams;
+
+  private constructor(settings: WorkerSettings) {
+    this.child = spawn(process.execPath, ["--import", "tsx", program, JSON.stringify(settings)]);
+    this.child.stderr.on("data", (chunk) => this.lines.push(`stderr ${chunk}`));
+    createInterface({ input: this.child.stdout }).on("line", (line) => this.lines.push(line));
+    Worker.all.push(this);
+  }
+
+  static async start(settings: WorkerSettings): Promise<Worker> {
+    const worker = new Worker(settings);
+    await until(() => worker.lines.includes("ready"), `the worker of ${settings.broker} is ready`);
+    return worker;
+  }
+
+  said(line: string): boolean {
+    return this.lines.includes(line);
+  }
+
+  /** Messages that ended by their result: [done, lost]. */
+  get stats(): string | undefined {
+    return this.lines.findLast((line) => line.startsWith("stats "));
+  }
+
+  go(): void {
+    this.child.stdin.write("go\n");
+  }
+}
+
+afterEach(() => {
+  for (const { child } of Worker.all.splice(0)) child.kill("SIGKILL");
+});
+
+interface Side {
+  readonly broker: WorkerSettings["broker"];
+  config(): object;
+  connect(): Promise<Broker>;
+}
+
+describe.skipIf(!kafka)("Worker processes of Kafka", () => {
+  const config = () => ({ brokers: [kafka!], groupId: "workers", sessionTimeout: 6000 });
+  processes({ broker: "kafka", config, connect: () => createKafkaBroker(config()) });
+});
+
+describe.skipIf(!rabbit)("Worker processes of RabbitMQ", () => {
+  const config = () => ({ url: rabbit!, heartbeat: 1 });
+  processes({ broker: "amqp", config, connect: () => createAmqpBroker(config()) });
+});
+
+describe("Worker processes of SQS", () => {
+  let server: Awaited<ReturnType<typeof startFauxqs>>;
+  beforeAll(async () => {
+    server = await startFauxqs({ port: 0, logger: false });
+  });
+  afterAll(() => server?.stop());
+  const config = () => ({ endpoint: server.address, credentials, visibilityTimeout: 3, waitTime: 1 });
+  processes({ broker: "sqs", config, connect: () => createSqsBroker(config()) });
+});
+
+function processes({ broker, config, connect }: Side): void {
+  const settings = (topic: string): WorkerSettings => ({ broker, config: config(), topic });
+
+  it(`A message whose worker is killed in the handler is handled by another worker (${broker})`, async () => {
+    const topic = uniqueTopic();
+    const first = await Worker.start(settings(topic));
+    const client = await connected({ connect });
+    await client.publish(topic, 1, { key: "k" });
+    await until(() => first.said("begin 1 1"), "the first worker begins");
+    const second = await Worker.start(settings(topic));
+    second.go();
+    first.child.kill("SIGKILL");
+    await until(() => second.said("end 1 false"), "the second worker ends");
+    await client.close();
+  }, 90_000);
+
+  it(`A worker that is stopped until another has its message changes nothing when it goes on (${broker})`, async () => {
+    const topic = uniqueTopic();
+    const first = await Worker.start(settings(topic));
+    const client = await connected({ connect });
+    await client.publish(topic, 1, { key: "k" });
+    await until(() => first.said("begin 1 1"), "the first worker begins");
+    const second = await Worker.start(settings(topic));
+    second.go();
+    first.child.kill("SIGSTOP");
+    await until(() => second.said("end 1 false"), "the second worker ends");
+    first.child.kill("SIGCONT");
+    first.go();
+    await until(() => first.lines.some((line) => line.startsWith("end 1")), "the first worker goes on");
+    // Its late result does not count.
+    await until(() => first.stats === "stats 0 1", "the first worker has lost its message");
+    await client.publish(topic, 2, { key: "k" });
+    const all = () => [...first.lines, ...second.lines];
+    await until(() => all().some((line) => line.startsWith("end 2 false")), "the next message is handled");
+    expect(all().filter((line) => line.startsWith("begin 1"))).toHaveLength(2);
+    await client.close();
+  }, 120_000);
+
+  it(`A worker that ends gives back the messages that it has not begun, with their attempts unchanged (${broker})`, async () => {
+    const topic = uniqueTopic();
+    const first = await Worker.start({ ...settings(topic), prefetch: 5 });
+    const client = await connected({ connect });
+    for (const value of [1, 2, 3]) await client.publish(topic, value, { key: "k" });
+    await until(() => first.said("begin 1 1"), "the first worker begins");
+    first.child.kill("SIGTERM");
+    await until(() => first.said("closing"), "the first worker ends");
+    first.go();
+    const [code] = await once(first.child, "exit");
+    expect(code).toBe(0);
+    expect(first.lines.filter((line) => line.startsWith("begin"))).toEqual(["begin 1 1"]);
+    const second = await Worker.start(settings(topic));
+    second.go();
+    await until(() => ["end 2 false", "end 3 false"].every((line) => second.said(line)), "the rest is handled");
+    expect(second.lines.filter((line) => line.startsWith("begin")).toSorted()).toEqual(["begin 2 1", "begin 3 1"]);
+    await client.close();
+  }, 90_000);
+}

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { seeded } from "../../scripts/chaos/random.mjs";
+import { runSubject } from "../../scripts/chaos/rig.mjs";
+import { subjects } from "../../scripts/chaos/subjects/index.mjs";
+import { service } from "../support/service.js";
+
+/** A short run; `node scripts/chaos.mjs --long` is the long one. The seed is printed, so that a failure can be repeated. */
+const seconds = 15;
+const seed = Number(process.env.STOA_CHAOS_SEED ?? Math.floor(Math.random() * 1e9));
+const available: Record<string, string | undefined> = {
+  memory: "memory",
+  kafka: service("kafka"),
+  rabbitmq: service("rabbitmq"),
+};
+
+for (const subject of subjects) {
+  if (available[subject.name] === undefined) continue;
+  it(`Nothing is lost, stuck or reordered under random faults (${subject.name})`, async () => {
+    const { skipped, counts, faults, failures } = await runSubject(subject, { seed, seconds });
+    console.log(`chaos, ${subject.name}, seed ${seed}:`, skipped ?? { ...counts, ...faults });
+    expect(skipped).toBeUndefined();
+    expect(failures).toEqual([]);
+  }, 400_000);
+}
+
+it("The rig does the same for the same seed", () => {
+  const [one, two] = [seeded("7-kafka"), seeded("7-kafka")];
+  const numbers = (random: ReturnType<typeof seeded>) => Array.from({ length: 5 }, () => random.between(0, 100));
+  expect(numbers(one)).toEqual(numbers(two));
+  expect(numbers(seeded("8-kafka"))).not.toEqual(numbers(seeded("7-kafka")));
+});
