@@ -129,7 +129,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       ]);
       expect(await page.textContent('[data-step="reserve"] .what')).toContain("3 attempts");
       expect(await page.textContent('[data-step="pay"]')).toContain(hostile);
-      expect(await page.locator(".back svg").count()).toBe(3);
+      expect(await page.locator(".back .head").count()).toBe(4);
       // Nothing is wider than the screen.
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       expect(wide).toBeLessThanOrEqual(0);
