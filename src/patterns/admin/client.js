@@ -237,7 +237,7 @@ function drawUnit(unit, index, all, from, to) {
     "li",
     { class: classes.join(" "), "data-state": unit.state, "data-step": unit.name },
     h("div", { class: "rail" }, h("span", { class: "mark" }, mark(unit.state))),
-    h("div", { class: "back" }, wayBack(unit, all.slice(index + 1))),
+    h("div", { class: "back" }, wayBack(unit, all.slice(0, index), all.slice(index + 1))),
     h(
       "div",
       { class: "what" },
@@ -258,11 +258,17 @@ function mark(state) {
     : svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: path }));
 }
 
-/** An arrow up, beside each step that was undone: it comes from the steps below, which were undone before. */
-function wayBack(unit, below) {
-  if (unit.state !== "undone" && unit.state !== "undoing") return null;
-  const begins = !below.some(({ state }) => state === "undone" || state === "undoing");
+const isUndone = ({ state }) => state === "undone" || state === "undoing" || state === "parked";
+
+/** The way back, beside the steps: from the newest that was undone up to the oldest, past those that need no compensation. */
+function wayBack(unit, above, below) {
+  const begins = !below.some(isUndone);
   const arrow = svg("svg", { viewBox: "0 0 20 100", preserveAspectRatio: "none", "aria-hidden": "true" });
+  if (!isUndone(unit)) {
+    if (begins || !above.some(isUndone)) return null;
+    arrow.append(svg("path", { class: "way", d: "M10 100 L10 0" }));
+    return arrow;
+  }
   arrow.append(svg("path", { class: "way", d: begins ? "M0 60 Q10 60 10 40 L10 12" : "M10 100 L10 12" }));
   arrow.append(svg("path", { class: "head", d: "M4 16 L10 0 L16 16 Z" }));
   return arrow;
@@ -272,7 +278,9 @@ function sagaDetail(found) {
   const { saga, log, children } = found;
   const units = read(found);
   const from = new Date(saga.createdAt).getTime();
-  const to = saga.finishedAt === null ? Date.now() : new Date(saga.finishedAt).getTime();
+  // One that is parked waits for a person: its picture ends with its last change.
+  const end = saga.finishedAt ?? (saga.status === "parked" ? saga.updatedAt : null);
+  const to = end === null ? Date.now() : new Date(end).getTime();
   const possible = { parked: ["resume", "skip", "abort"], running: ["abort"], waiting: ["abort"] };
   const title = h("h2", null, `${saga.name}${saga.version > 1 ? ` v${saga.version}` : ""}`);
   const lines = log.map((line) =>

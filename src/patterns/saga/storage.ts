@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../engines/db/database.js";
+import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
 
@@ -14,9 +15,6 @@ export interface StartOptions {
   readonly tx?: Queries | undefined;
 }
 
-/** The claim after a change: it goes on, or it is given back, for a time, for a message, or for ever. */
-type After = "kept" | "given" | "waiting" | "finished";
-
 export interface Known {
   readonly name: string;
   readonly version: number;
@@ -29,41 +27,13 @@ export interface NewSaga extends Known {
   readonly parentId?: string;
 }
 
-const released = ", owner = null, lease_until = '-infinity'";
-
-/** The assignments that give the claim back. A wait that goes on keeps its time; a new one after another has its own. */
-function afterSets(after: After, waited: boolean): string {
-  switch (after) {
-    case "kept":
-      return "";
-    case "given":
-      return `${released}, wake_at = clock_timestamp() + $15::float8 * interval '1 millisecond'`;
-    case "finished":
-      return `${released}, finished_at = clock_timestamp()`;
-    case "waiting": {
-      const given =
-        "coalesce($17::timestamptz, clock_timestamp() + $16::float8 * interval '1 millisecond', 'infinity')";
-      const until = waited ? given : `coalesce(wait_until, ${given})`;
-      const since = waited ? "clock_timestamp()" : "coalesce(waiting_since, clock_timestamp())";
-      // An end that was asked for meanwhile must not wait for a message.
-      return `${released}, waiting_for = $15, waiting_since = ${since}, wait_until = ${until},
-        wake_at = case when cancel then clock_timestamp() else ${until} end`;
-    }
-  }
-}
-
-/** The time in which a saga waited is added to its deadline. */
-function waitedSets(after: After): string {
-  const cleared = after === "waiting" ? "" : ", waiting_for = null, waiting_since = null, wait_until = null";
-  return `${cleared}, deadline = deadline + (clock_timestamp() - coalesce(waiting_since, clock_timestamp()))`;
-}
-
 /** The statements of sagas. Each is one round trip, and each change checks the token. */
 export class SagaStorage {
   readonly sagas: string;
   readonly log: string;
   readonly inbox: string;
-  readonly #texts = new Map<string, string>();
+  readonly #changeText: string;
+  readonly #changes = new Batch<ChangeRecord, number | null | undefined>((items) => this.#change(items, this.db));
 
   constructor(
     readonly db: Database,
@@ -74,6 +44,7 @@ export class SagaStorage {
     this.sagas = `"${schema}".sagas`;
     this.log = `"${schema}".saga_log`;
     this.inbox = `"${schema}".saga_inbox`;
+    this.#changeText = changeText(this.sagas, this.log);
   }
 
   /** Inserts a saga unless there is one with its id; returns the one that is there. */
@@ -138,63 +109,105 @@ export class SagaStorage {
 
   /**
    * Makes changes and writes them to the log, in one statement; throws if the token is no longer the saga's. Returns the
-   * state after them.
+   * state after them. Changes of several sagas at the same time share a statement, except in a transaction.
    */
-  async transition(row: SagaRow, changes: readonly Transition[], within: Queries = this.db): Promise<SagaRow> {
+  async transition(row: SagaRow, changes: readonly Transition[], within?: Queries): Promise<SagaRow> {
     const next = applied(row, changes);
-    const { wakeAfter, wait } = changes.at(-1)!;
-    const after = isFinished(next.status)
-      ? "finished"
-      : wait !== undefined
-        ? "waiting"
-        : wakeAfter !== undefined
-          ? "given"
-          : "kept";
-    const waited = row.waitingFor !== null && next.waitingFor === null;
-    const results = Object.assign({}, ...changes.map((change) => change.results)) as object;
-    const params: unknown[] = [
-      row.id,
-      row.token,
-      next.status,
-      next.step,
-      next.attempt,
-      JSON.stringify(next.branches),
-      next.inflight,
-      next.unknown,
-      JSON.stringify(results),
-      next.error,
-      changes.map(({ event }) => event),
-      changes.map(({ logStep }) => logStep ?? null),
-      changes.map(({ logAttempt }) => logAttempt ?? null),
-      changes.map(({ logError }) => logError ?? null),
-    ];
-    if (after === "given") params.push(wakeAfter);
-    if (wait !== undefined && after === "waiting") {
-      const { until } = wait;
-      params.push(wait.for, typeof until === "number" ? until : null, until instanceof Date ? until : null);
-    }
-    const found = await within.fetchrow<{ left: number | null }>(this.#textOf(after, waited), params);
-    if (found === null) throw new DriverReplaced();
-    return { ...next, left: found.left };
+    const item = recordOf(row, next, changes);
+    const left = within === undefined ? await this.#changes.add(item) : (await this.#change([item], within))[0];
+    if (left === undefined) throw new DriverReplaced();
+    return { ...next, left };
   }
 
-  /** The text is the same for all changes of a kind, so it is prepared once for each connection. */
-  #textOf(after: After, waited: boolean): string {
-    const key = `${after} ${waited}`;
-    let text = this.#texts.get(key);
-    if (text === undefined) {
-      text = `with s as (
-         update ${this.sagas} set status = $3, step = $4, attempt = $5, branches = $6, inflight = $7, unknown = $8,
-           results = results || $9, error = $10, updated_at = clock_timestamp()${afterSets(after, waited)}${waited ? waitedSets(after) : ""}
-         where id = $1 and token = $2
-         returning id, deadline),
-       l as (
-         insert into ${this.log} (saga_id, event, step, attempt, token, error)
-         select s.id, l.event, l.step, l.attempt, $2, l.error
-         from s, unnest($11::text[], $12::text[], $13::int[], $14::text[]) as l (event, step, attempt, error))
-       select (extract(epoch from deadline - clock_timestamp()) * 1000)::float8 as left from s`;
-      this.#texts.set(key, text);
-    }
-    return text;
+  /** Returns the milliseconds until the deadline of each saga; undefined for those whose token is another one now. */
+  async #change(items: readonly ChangeRecord[], within: Queries): Promise<(number | null | undefined)[]> {
+    const { rows } = await within.fetchArrays(this.#changeText, [JSON.stringify(items), items.map(({ id }) => id)]);
+    const found = new Map(rows as [string, number | null][]);
+    return items.map(({ id }) => found.get(id));
   }
+}
+
+/** The changes of one saga, as the statement reads them from JSON. */
+interface ChangeRecord {
+  readonly id: string;
+  readonly token: number;
+  readonly [field: string]: unknown;
+}
+
+function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): ChangeRecord {
+  const { wakeAfter, wait } = changes[changes.length - 1]!;
+  const finished = isFinished(next.status);
+  let results: Transition["results"];
+  for (const change of changes) {
+    if (change.results !== undefined)
+      results = results === undefined ? change.results : { ...results, ...change.results };
+  }
+  const { until } = wait ?? {};
+  return {
+    id: row.id,
+    token: row.token,
+    status: next.status,
+    step: next.step,
+    attempt: next.attempt,
+    branches: next.branches,
+    inflight: next.inflight,
+    unknown: next.unknown,
+    results: results ?? {},
+    error: next.error,
+    finished,
+    released: finished || wait !== undefined || wakeAfter !== undefined,
+    wake_after: wakeAfter,
+    waited: row.waitingFor !== null && next.waitingFor === null,
+    wait_for: finished ? undefined : wait?.for,
+    wait_after: typeof until === "number" ? until : undefined,
+    wait_date: until instanceof Date ? until : undefined,
+    log: changes.map(({ event, logStep, logAttempt, logError }) => ({
+      event,
+      step: logStep,
+      attempt: logAttempt,
+      error: logError,
+    })),
+  };
+}
+
+/**
+ * Several sagas in one statement, as JSON: one parameter costs the client less than fourteen. Rows are locked in the order
+ * that all statements use; their ids are given apart, so that the index is used, however few rows there are. A wait that goes on keeps its time; a new one after another has its own. The time in which a saga
+ * waited is added to its deadline. An end that was asked for meanwhile must not wait for a message.
+ */
+function changeText(sagas: string, log: string): string {
+  const until = `coalesce(case when not c.waited then s.wait_until end, c.wait_date,
+    clock_timestamp() + c.wait_after * interval '1 millisecond', 'infinity')`;
+  return `with c as materialized (
+       select * from jsonb_to_recordset($1) as c (id text, token bigint, status text, step int, attempt int, branches jsonb,
+         inflight text[], unknown text[], results jsonb, error text, finished boolean, released boolean, wake_after float8,
+         waited boolean, wait_for text, wait_after float8, wait_date timestamptz, log jsonb)),
+     held as materialized (
+       select s.id from ${sagas} s, c where s.id = any ($2::text[]) and s.id = c.id and s.token = c.token
+       order by s.id desc for update of s),
+     changed as (
+       update ${sagas} s set status = c.status, step = c.step, attempt = c.attempt, branches = c.branches,
+         inflight = c.inflight, unknown = c.unknown, results = s.results || c.results, error = c.error,
+         updated_at = clock_timestamp(),
+         finished_at = case when c.finished then clock_timestamp() end,
+         owner = case when not c.released then s.owner end,
+         lease_until = case when c.released then '-infinity' else s.lease_until end,
+         waiting_for = case when c.wait_for is not null then c.wait_for when not c.waited then s.waiting_for end,
+         waiting_since = case
+           when c.wait_for is null then case when not c.waited then s.waiting_since end
+           when c.waited then clock_timestamp() else coalesce(s.waiting_since, clock_timestamp()) end,
+         wait_until = case when c.wait_for is not null then ${until} when not c.waited then s.wait_until end,
+         wake_at = case
+           when c.wait_for is not null then case when s.cancel then clock_timestamp() else ${until} end
+           when c.wake_after is not null then clock_timestamp() + c.wake_after * interval '1 millisecond'
+           else s.wake_at end,
+         deadline = case when c.waited then s.deadline + (clock_timestamp() - coalesce(s.waiting_since, clock_timestamp()))
+           else s.deadline end
+       from c, held where s.id = any ($2::text[]) and s.id = held.id and c.id = held.id
+       returning s.id, s.deadline, c.token, c.log),
+     logged as (
+       insert into ${log} (saga_id, event, step, attempt, token, error)
+       select changed.id, l.event, l.step, l.attempt, changed.token, l.error
+       from changed, jsonb_to_recordset(changed.log) as l (event text, step text, attempt int, error text))
+     select id, (extract(epoch from deadline - clock_timestamp()) * 1000)::float8 from changed`;
 }
