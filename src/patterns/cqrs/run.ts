@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "../../engines/db/errors.js";
+import { isPromise } from "../../internal/is-promise.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
 import { Deadlines } from "./deadlines.js";
@@ -57,7 +58,7 @@ export class Run implements MessageContext, BusContext {
       } catch (error) {
         result = Promise.reject(error);
       }
-      if (!(result instanceof Promise)) return result;
+      if (!isPromise(result)) return result;
     }
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -68,7 +69,7 @@ export class Run implements MessageContext, BusContext {
         deadlines.remove(entry, timeout);
         signal?.removeEventListener("abort", onAbort);
       };
-      const work = middleware.length === 0 ? this.#repeated(result as Promise<unknown>) : this.#around();
+      const work = middleware.length === 0 ? this.#repeated(Promise.resolve(result)) : this.#around();
       work.then(
         (value) => {
           clear();
