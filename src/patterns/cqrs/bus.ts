@@ -113,22 +113,26 @@ export class Bus<Kind extends "command" | "query"> {
     ] as never;
   }
 
-  async #execute(
+  #execute(
     message: Message<Kind, never, unknown>,
     given: unknown,
     options: ExecuteOptions,
     checked: boolean,
   ): Promise<QueryResult<unknown>> {
-    this.#check(message);
-    const handler = message.handler ?? this.#handlers.get(message);
-    if (handler === undefined) {
-      throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+    try {
+      this.#check(message);
+      const handler = message.handler ?? this.#handlers.get(message);
+      if (handler === undefined) {
+        throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+      }
+      if (this.#execution !== null) return this.#execution.execute(message, handler, given, options, checked);
+      return loadExecution().then(({ Execution }) => {
+        this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
+        return this.#execution.execute(message, handler, given, options, checked);
+      });
+    } catch (error) {
+      return Promise.reject(error);
     }
-    if (this.#execution === null) {
-      const { Execution } = await loadExecution();
-      this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
-    }
-    return this.#execution.execute(message, handler, given, options, checked);
   }
 
   #check(message: Message<Kind, never, never> | undefined): void {

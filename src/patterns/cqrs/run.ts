@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "../../engines/db/errors.js";
-import { isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
 import { Deadlines } from "./deadlines.js";
@@ -48,38 +48,38 @@ export class Run implements MessageContext, BusContext {
     return this.#controller.signal;
   }
 
-  start(): Promise<unknown> | unknown {
-    const { middleware, signal, timeout } = this.#settings;
-    if (signal?.aborted) throw signal.reason;
-    let result: unknown;
-    if (middleware.length === 0) {
-      try {
-        result = this.#settings.handler(this.input as never, this);
-      } catch (error) {
-        result = Promise.reject(error);
-      }
-      if (!isPromise(result)) return result;
+  /** Runs the handler; `finish` makes the result of the bus from its value. One promise beside that of the handler. */
+  start<Result>(finish: (value: unknown) => Result): Promise<Result> {
+    const { handler, middleware, signal, timeout } = this.#settings;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    let first: unknown;
+    try {
+      first = middleware.length === 0 ? handler(this.input as never, this) : this.#around();
+    } catch (error) {
+      first = Promise.reject(error);
     }
+    if (!isPromise(first)) return Promise.resolve(finish(first));
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const entry = deadlines.add(this, timeout);
-      const onAbort = (): void => this.#end(signal!.reason);
-      signal?.addEventListener("abort", onAbort);
+      const onAbort = signal === undefined ? null : (): void => this.#end(signal.reason);
+      if (onAbort !== null) signal!.addEventListener("abort", onAbort);
       const clear = (): void => {
         deadlines.remove(entry, timeout);
-        signal?.removeEventListener("abort", onAbort);
+        if (onAbort !== null) signal!.removeEventListener("abort", onAbort);
       };
-      const work = middleware.length === 0 ? this.#repeated(Promise.resolve(result)) : this.#around();
-      work.then(
-        (value) => {
-          clear();
-          resolve(value);
-        },
-        (error: unknown) => {
-          clear();
-          reject(error);
-        },
-      );
+      const done = (value: unknown): void => {
+        clear();
+        resolve(finish(value));
+      };
+      const failed = (error: unknown): void => {
+        clear();
+        reject(error);
+      };
+      // With middleware the handler is repeated inside of it.
+      const onError =
+        middleware.length > 0 ? failed : (error: unknown): void => void this.#again(error).then(done, failed);
+      asPromise(first as PromiseLike<unknown>).then(done, onError);
     });
   }
 
@@ -96,15 +96,17 @@ export class Run implements MessageContext, BusContext {
   /** The handler inside of the middleware, the first one outermost. */
   #around(): Promise<unknown> {
     const { handler, middleware } = this.#settings;
-    const handle = async (): Promise<unknown> => this.#repeated((async () => handler(this.input as never, this))());
+    const handle = async (): Promise<unknown> => {
+      try {
+        return await handler(this.input as never, this);
+      } catch (error) {
+        return this.#again(error);
+      }
+    };
     return middleware.reduceRight<() => Promise<unknown>>((next, one) => async () => one(this, next), handle)();
   }
 
-  /** The result of the first attempt, or of another one after a conflict with another writer. */
-  #repeated(first: Promise<unknown>): Promise<unknown> {
-    return this.#settings.retries === 0 ? first : first.catch((error: unknown) => this.#again(error));
-  }
-
+  /** Runs the handler again after a conflict with another writer. */
   async #again(failure: unknown): Promise<unknown> {
     const { handler, retries } = this.#settings;
     for (let error = failure; ; ) {

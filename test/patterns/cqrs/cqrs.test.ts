@@ -151,14 +151,18 @@ describe("commands and queries", () => {
   it("The signal of the caller ends a command, and a query has the same time limit", async () => {
     const app = create({ commandTimeoutMs: 20 });
     const aborted: boolean[] = [];
-    const wait = (_input: unknown, { signal }: { signal: AbortSignal }): Promise<never> =>
-      new Promise(() => signal.addEventListener("abort", () => aborted.push(true)));
+    let begun = 0;
+    const wait = (_input: unknown, { signal }: { signal: AbortSignal }): Promise<never> => {
+      begun++;
+      return new Promise(() => signal.addEventListener("abort", () => aborted.push(true)));
+    };
     const slow = query("slow", { handler: wait });
     const endless = command("endless", { handler: wait, timeoutMs: 1_000_000 });
     await app.start();
     await expect(app.queries.execute(slow, null)).rejects.toThrow(CommandTimeout);
     const caller = new AbortController();
     const call = app.commands.execute(endless, null, { signal: caller.signal });
+    await vi.waitFor(() => expect(begun).toBe(2));
     caller.abort(new Error("the client has left"));
     await expect(call).rejects.toThrow("the client has left");
     await expect(app.commands.execute(endless, null, { signal: caller.signal })).rejects.toThrow("the client has left");
