@@ -8,6 +8,7 @@ import { PostgresArchive } from "./postgres-archive.js";
 import { appendManyText, appendOneText } from "./postgres-functions.js";
 import { PostgresReads } from "./postgres-reads.js";
 import { eventTables } from "./postgres-tables.js";
+import { workerPrefix } from "./projection-share.js";
 import type {
   AppendOutcome,
   Claim,
@@ -210,7 +211,8 @@ export class PostgresStorage implements EventStorage {
   subscriptions(): Promise<SubscriptionState[]> {
     return this.#db.fetch<SubscriptionState>(
       `select name, position, case when lease_until > clock_timestamp() then owner end as owner
-       from ${this.#table("subscriptions")} where name <> 'archive:policies' order by name limit 1000`,
+       from ${this.#table("subscriptions")}
+       where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}') order by name limit 1000`,
     );
   }
 
