@@ -60,15 +60,15 @@ export class Bus<Kind extends "command" | "query"> {
    */
   handler<Given, Result, Schema>(
     message: Message<Kind, Given, Result, Schema>,
-  ): (
-    handler: HandlerOf<Given, Result, Schema>,
+  ): <Handler extends HandlerOf<Given, Result, Schema>>(
+    handler: Handler,
     context?: ClassMethodDecoratorContext,
-  ) => HandlerOf<Given, Result, Schema> | undefined;
+  ) => Handler | undefined;
   handler<Given, Result, Schema>(
     message: Message<Kind, Given, Result, Schema>,
     handler: HandlerOf<Given, Result, Schema>,
   ): this;
-  handler(message: Message<Kind, never, never>, handler?: MessageHandler): unknown {
+  handler(message: Message<Kind, unknown, unknown>, handler?: MessageHandler): unknown {
     this.#check(message);
     const add = (given: MessageHandler): void => {
       if (typeof given !== "function") throw new ValueError(`handler() takes a function, not ${show(given)}`);
@@ -114,7 +114,7 @@ export class Bus<Kind extends "command" | "query"> {
   }
 
   #execute(
-    message: Message<Kind, never, unknown>,
+    message: Message<Kind, unknown, unknown>,
     given: unknown,
     options: ExecuteOptions,
     checked: boolean,
@@ -135,7 +135,7 @@ export class Bus<Kind extends "command" | "query"> {
     }
   }
 
-  #check(message: Message<Kind, never, never> | undefined): void {
+  #check(message: { readonly kind: string } | undefined): void {
     if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
   }
 }

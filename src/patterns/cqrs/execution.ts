@@ -8,7 +8,7 @@ import { CommandTimeout, type Message, type MessageHandler } from "./message.js"
 import { Run } from "./run.js";
 
 type Kind = "command" | "query";
-type AnyMessage = Message<Kind, never, unknown>;
+type AnyMessage = Message<Kind, unknown, unknown>;
 type Result = CommandResult<unknown> | QueryResult<unknown>;
 
 /** Runs the messages of one bus: checked, in their time, again after a conflict. */

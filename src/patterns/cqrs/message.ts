@@ -40,13 +40,18 @@ export interface MessageDeclaration<Schema, ResultSchema> {
   readonly timeoutMs?: number | undefined;
   /** Runs after the first one, in place of the config's `retries`. */
   readonly retries?: number | undefined;
+}
+
+interface Affecting {
   /** The projections that `enableEventSync` waits for. Default: all that this process keeps. */
   readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
 }
 
-export interface MessageOptions<Schema, Input, Result> extends MessageDeclaration<Schema, StandardSchema> {
+export interface QueryOptions<Schema, Input, Result> extends MessageDeclaration<Schema, StandardSchema> {
   handler(input: Input, context: MessageContext): Result | Promise<Result>;
 }
+
+export interface MessageOptions<Schema, Input, Result> extends QueryOptions<Schema, Input, Result>, Affecting {}
 
 /** A handler, whatever its input. */
 export type MessageHandler = (input: never, context: MessageContext) => unknown;
@@ -91,7 +96,7 @@ export function command<
   ResultSchema extends StandardSchema | undefined = undefined,
 >(
   name: string,
-  options?: MessageDeclaration<Schema, ResultSchema>,
+  options?: MessageDeclaration<Schema, ResultSchema> & Affecting,
 ): Command<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
 export function command(name: string, options: object = {}): Command<never, never> {
   return message("command", name, options);
@@ -100,14 +105,14 @@ export function command(name: string, options: object = {}): Command<never, neve
 /** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
 export function query<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
   name: string,
-  options: Omit<MessageOptions<Schema, InputOf<Schema, Input>, Result>, "affects">,
+  options: QueryOptions<Schema, InputOf<Schema, Input>, Result>,
 ): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
 export function query<
   Schema extends StandardSchema | undefined = undefined,
   ResultSchema extends StandardSchema | undefined = undefined,
 >(
   name: string,
-  options?: Omit<MessageDeclaration<Schema, ResultSchema>, "affects">,
+  options?: MessageDeclaration<Schema, ResultSchema>,
 ): Query<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
 export function query(name: string, options: object = {}): Query<never, never> {
   return message("query", name, options);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { sql } from "../../../src/engines/db/sql.js";
-import { type ProjectionOptions, projection } from "../../../src/patterns/events/projection.js";
+import { type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
 import { service } from "../../support/service.js";
 import { counter, Order, type OrderEvents } from "./order.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
@@ -14,7 +14,7 @@ const server = service("postgres");
 const patient = { timeout: 60_000, interval: 10 };
 const item = (sku: string, price: number) => ({ type: "ItemAdded", data: { sku, price } });
 
-type Options = Partial<ProjectionOptions<OrderEvents, string>>;
+type Options = Partial<ProjectionParts<OrderEvents, string>>;
 
 describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("modes of projections in %s", (kind) => {
   let place: Place;
