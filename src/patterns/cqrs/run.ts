@@ -3,7 +3,7 @@ import { DatabaseError } from "../../engines/db/errors.js";
 import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
-import { Deadlines } from "./deadlines.js";
+import { Deadlines, type Expiring } from "./deadlines.js";
 import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
 
 /** Failures of two writers at once: the same again succeeds. */
@@ -21,7 +21,7 @@ export interface RunSettings {
 }
 
 /** One run of a handler: within its time, and again after a conflict. A late result is discarded. */
-export class Run implements MessageContext, BusContext {
+export class Run implements MessageContext, BusContext, Expiring {
   readonly kind: "command" | "query";
   readonly name: string;
   attempt = 1;
@@ -30,6 +30,8 @@ export class Run implements MessageContext, BusContext {
   #controller: AbortController | null = null;
   #over = false;
   #reject!: (error: unknown) => void;
+  #unfollow: (() => void) | null = null;
+  endsAt = 0;
 
   constructor(
     settings: RunSettings,
@@ -61,26 +63,35 @@ export class Run implements MessageContext, BusContext {
     if (!isPromise(first)) return Promise.resolve(finish(first));
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      const entry = deadlines.add(this, timeout);
-      const onAbort = signal === undefined ? null : (): void => this.#end(signal.reason);
-      if (onAbort !== null) signal!.addEventListener("abort", onAbort);
-      const clear = (): void => {
-        deadlines.remove(entry, timeout);
-        if (onAbort !== null) signal!.removeEventListener("abort", onAbort);
-      };
+      const waiting = deadlines.add(this, timeout);
+      if (signal !== undefined) this.#follow(signal);
       const done = (value: unknown): void => {
-        clear();
+        waiting.delete(this);
+        this.#unfollow?.();
         resolve(finish(value));
       };
       const failed = (error: unknown): void => {
-        clear();
+        // With middleware the handler is repeated inside of it.
+        if (middleware.length === 0 && this.#mayRepeat(error)) {
+          this.#again(error).then(done, failed);
+          return;
+        }
+        waiting.delete(this);
+        this.#unfollow?.();
         reject(error);
       };
-      // With middleware the handler is repeated inside of it.
-      const onError =
-        middleware.length > 0 ? failed : (error: unknown): void => void this.#again(error).then(done, failed);
-      asPromise(first as PromiseLike<unknown>).then(done, onError);
+      asPromise(first as PromiseLike<unknown>).then(done, failed);
     });
+  }
+
+  #follow(signal: AbortSignal): void {
+    const onAbort = (): void => this.#end(signal.reason);
+    signal.addEventListener("abort", onAbort);
+    this.#unfollow = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  #mayRepeat(error: unknown): boolean {
+    return this.attempt <= this.#settings.retries && !this.#over && isTransient(error);
   }
 
   expire(): void {
@@ -108,9 +119,9 @@ export class Run implements MessageContext, BusContext {
 
   /** Runs the handler again after a conflict with another writer. */
   async #again(failure: unknown): Promise<unknown> {
-    const { handler, retries } = this.#settings;
+    const { handler } = this.#settings;
     for (let error = failure; ; ) {
-      if (this.attempt > retries || this.#over || !isTransient(error)) throw error;
+      if (!this.#mayRepeat(error)) throw error;
       await delay(Math.random() * Math.min(5 * 2 ** this.attempt, 100));
       if (this.#over) throw error;
       this.attempt++;
