@@ -282,6 +282,28 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     expect(ran).toBe(before + 1);
   });
 
+  it("A command waits for projections no longer than its limit, and says that they are behind", async () => {
+    const made = await engine.make();
+    const other = new App();
+    other.logger = quiet;
+    other
+      .enableDatabase({ url: made.url, poolSize: 5 })
+      .enableEventSourcing({ pollMs: 50 })
+      .enableCqrs({ enableEventSync: true, eventSyncTimeoutMs: 30 });
+    await other.start();
+    try {
+      await other.eventStore.project(totals).close();
+      const put = command("put", {
+        handler: () => other.eventStore.append("order-9", { type: "ItemAdded", data: { sku: "a", price: 1 } }),
+        affects: [totals],
+      });
+      expect(await other.commands.execute(put, null)).toMatchObject({ value: { version: 1 }, synced: false });
+    } finally {
+      await other.stop();
+      await made.drop();
+    }
+  });
+
   it("With event sync a command returns when the projections have processed its events", async () => {
     const orders = app.eventStore.repository(Order);
     const buy = command("buy", {
