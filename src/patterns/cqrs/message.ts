@@ -47,11 +47,14 @@ interface Affecting {
   readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
 }
 
-export interface QueryOptions<Schema, Input, Result> extends MessageDeclaration<Schema, StandardSchema> {
+export interface QueryOptions<Schema, Input, Result, ResultSchema = StandardSchema>
+  extends MessageDeclaration<Schema, ResultSchema> {
   handler(input: Input, context: MessageContext): Result | Promise<Result>;
 }
 
-export interface MessageOptions<Schema, Input, Result> extends QueryOptions<Schema, Input, Result>, Affecting {}
+export interface MessageOptions<Schema, Input, Result, ResultSchema = StandardSchema>
+  extends QueryOptions<Schema, Input, Result, ResultSchema>,
+    Affecting {}
 
 /** A handler, whatever its input. */
 export type MessageHandler = (input: never, context: MessageContext) => unknown;
@@ -87,9 +90,14 @@ const checks: Checks<MessageOptions<unknown, unknown, unknown>> = {
 };
 
 /** Declares a command: a request to change something. Without a handler, `app.commands.handler()` adds one. */
-export function command<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+export function command<
+  Result,
+  Schema extends StandardSchema | undefined = undefined,
+  Input = unknown,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
   name: string,
-  options: MessageOptions<Schema, InputOf<Schema, Input>, Result>,
+  options: MessageOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
 ): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
 export function command<
   Schema extends StandardSchema | undefined = undefined,
@@ -103,9 +111,14 @@ export function command(name: string, options: object = {}): Command<never, neve
 }
 
 /** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
-export function query<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+export function query<
+  Result,
+  Schema extends StandardSchema | undefined = undefined,
+  Input = unknown,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
   name: string,
-  options: QueryOptions<Schema, InputOf<Schema, Input>, Result>,
+  options: QueryOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
 ): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
 export function query<
   Schema extends StandardSchema | undefined = undefined,
