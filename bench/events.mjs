@@ -68,6 +68,7 @@ async function benchAppends() {
     append: (stream, version) =>
       app.eventStore.append(`b${stream}`, { type: "ItemAdded", data }, { expectedVersion: version }),
   };
+  await benchBatches(data);
   for (const writers of [1, 8]) {
     await duel(`append, ${writers} ${writers === 1 ? "writer" : "writers"}`, sides, appends, async (side, round) => {
       const write = async (_, writer) => {
@@ -78,6 +79,30 @@ async function benchAppends() {
       await Promise.all(Array.from({ length: writers }, write));
     });
   }
+}
+
+/** Three events in one append, against one plain statement for the three. */
+async function benchBatches(data) {
+  const calls = 150;
+  const three = `insert into "${schema}".plain (stream, version, id, type, data, metadata)
+    select $1, $2 + ord, id, type, data::jsonb, metadata::jsonb
+    from unnest($3::uuid[], $4::text[], $5::text[], $6::text[]) with ordinality as e (id, type, data, metadata, ord)
+    where coalesce((select max(version) from "${schema}".plain where stream = $1), 0) = $2 returning position`;
+  const sides = {
+    "plain SQL": (stream, version) => {
+      const ids = [randomUUID(), randomUUID(), randomUUID()];
+      const metadata = ids.map((id) => JSON.stringify({ correlationId: id }));
+      const texts = ids.map(() => JSON.stringify(data));
+      return db.fetch(three, [stream, version, ids, ids.map(() => "ItemAdded"), texts, metadata]);
+    },
+    append: (stream, version) => {
+      const event = { type: "ItemAdded", data };
+      return app.eventStore.append(`b${stream}`, [event, event, event], { expectedVersion: version });
+    },
+  };
+  await duel("append of three events, 1 writer", sides, calls, async (side, round) => {
+    for (let n = 0; n < calls; n++) await side(`-three-${round}`, n * 3);
+  });
 }
 
 async function benchLoads() {

@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { command } from "stoa/cqrs";
+import { command, query } from "stoa/cqrs";
 import { Aggregate, decider, type PlainEvent, projection } from "stoa/events";
 import { topic } from "stoa/messaging";
 import { saga, signal } from "stoa/saga";
@@ -58,6 +58,41 @@ describe("types of events, sagas, jobs and commands", () => {
         Added: (event) => expectTypeOf(event.data).toEqualTypeOf<{ price: number }>(),
       },
     });
+  });
+
+  it("A projection of several sources knows the events of all of them", () => {
+    projection("both", {
+      from: [
+        Order,
+        decider<{ Counted: { by: number } }>()({
+          category: "counter",
+          initial: () => 0,
+          evolve: (state) => state,
+          decide: () => [],
+        }),
+      ],
+      tables: ["both"],
+      create: () => {},
+      on: {
+        Added: (event) => expectTypeOf(event.data).toEqualTypeOf<{ price: number }>(),
+        Counted: (event) => expectTypeOf(event.data).toEqualTypeOf<{ by: number }>(),
+        // @ts-expect-error: no such event
+        Other: () => {},
+      },
+    });
+  });
+
+  it("Personal fields are those of the event", () => {
+    type Events = { Registered: { id: string; name: string } };
+    app.eventStore.personal<Events>("Registered", { subject: "id", fields: ["name"] });
+    // @ts-expect-error: no such field
+    app.eventStore.personal<Events>("Registered", { subject: "id", fields: ["mail"] });
+    class Customer extends Aggregate<Events> {
+      static readonly personal = { Registered: { subject: "id", fields: ["mail"] } } as const;
+      apply(): void {}
+    }
+    // @ts-expect-error: no such field
+    app.eventStore.repository(Customer);
   });
 
   it("The steps of a saga see the input and the results before them", () => {
@@ -137,5 +172,26 @@ describe("types of events, sagas, jobs and commands", () => {
     expectTypeOf(run()).resolves.toEqualTypeOf<{ sum: number }>();
     // @ts-expect-error: the input does not fit the schema
     void app.commands.execute(add, { a: "1" });
+  });
+
+  it("A command without a handler takes its types from its schemas", () => {
+    const ship = command("ship", { schema: z.object({ id: z.coerce.number() }), result: z.object({ at: z.string() }) });
+    app.commands.handler(ship, ({ id }) => {
+      expectTypeOf(id).toEqualTypeOf<number>();
+      return { at: "noon" };
+    });
+    // @ts-expect-error: another result
+    app.commands.handler(ship, () => ({ at: 12 }));
+    class Shipping {
+      @app.commands.handler(ship)
+      async ship({ id }: { id: number }) {
+        return { at: `${id}` };
+      }
+    }
+    void Shipping;
+    const since = query("since", { schema: z.object({ day: z.string() }), handler: ({ day }) => day.length });
+    app.get("/since", ...app.queries.route(since));
+    const run = async () => (await app.commands.execute(ship, { id: 1 })).value;
+    expectTypeOf(run()).resolves.toEqualTypeOf<{ at: string }>();
   });
 });

@@ -60,15 +60,15 @@ export class Bus<Kind extends "command" | "query"> {
    */
   handler<Given, Result, Schema>(
     message: Message<Kind, Given, Result, Schema>,
-  ): (
-    handler: HandlerOf<Given, Result, Schema>,
+  ): <Handler extends HandlerOf<Given, Result, Schema>>(
+    handler: Handler,
     context?: ClassMethodDecoratorContext,
-  ) => HandlerOf<Given, Result, Schema> | undefined;
+  ) => Handler | undefined;
   handler<Given, Result, Schema>(
     message: Message<Kind, Given, Result, Schema>,
     handler: HandlerOf<Given, Result, Schema>,
   ): this;
-  handler(message: Message<Kind, never, never>, handler?: MessageHandler): unknown {
+  handler(message: Message<Kind, unknown, unknown>, handler?: MessageHandler): unknown {
     this.#check(message);
     const add = (given: MessageHandler): void => {
       if (typeof given !== "function") throw new ValueError(`handler() takes a function, not ${show(given)}`);
@@ -113,25 +113,29 @@ export class Bus<Kind extends "command" | "query"> {
     ] as never;
   }
 
-  async #execute(
-    message: Message<Kind, never, unknown>,
+  #execute(
+    message: Message<Kind, unknown, unknown>,
     given: unknown,
     options: ExecuteOptions,
     checked: boolean,
   ): Promise<QueryResult<unknown>> {
-    this.#check(message);
-    const handler = message.handler ?? this.#handlers.get(message);
-    if (handler === undefined) {
-      throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+    try {
+      this.#check(message);
+      const handler = message.handler ?? this.#handlers.get(message);
+      if (handler === undefined) {
+        throw new Error(`the ${this.#kind} ${show(message.name)} has no handler: call handler() of the bus`);
+      }
+      if (this.#execution !== null) return this.#execution.execute(message, handler, given, options, checked);
+      return loadExecution().then(({ Execution }) => {
+        this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
+        return this.#execution.execute(message, handler, given, options, checked);
+      });
+    } catch (error) {
+      return Promise.reject(error);
     }
-    if (this.#execution === null) {
-      const { Execution } = await loadExecution();
-      this.#execution ??= new Execution(this.#kind, this.#services, this.#middleware);
-    }
-    return this.#execution.execute(message, handler, given, options, checked);
   }
 
-  #check(message: Message<Kind, never, never> | undefined): void {
+  #check(message: { readonly kind: string } | undefined): void {
     if (message?.kind !== this.#kind) throw new ValueError(`this bus runs a message made by ${this.#kind}()`);
   }
 }

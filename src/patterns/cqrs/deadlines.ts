@@ -1,11 +1,8 @@
 /** Work that ends at a time. */
-interface Expiring {
+export interface Expiring {
+  /** The time by the clock of the process that only moves forward. Set when it is added. */
+  endsAt: number;
   expire(): void;
-}
-
-interface Entry {
-  readonly work: Expiring;
-  readonly at: number;
 }
 
 /**
@@ -13,31 +10,27 @@ interface Entry {
  * the set. A timer for each command would cost as much as the rest of the bus.
  */
 export class Deadlines {
-  readonly #byDuration = new Map<number, Set<Entry>>();
+  readonly #byDuration = new Map<number, Set<Expiring>>();
 
-  /** Calls `expire` after a time, unless the returned entry is removed first. */
-  add(work: Expiring, milliseconds: number): Entry {
-    let entries = this.#byDuration.get(milliseconds);
-    const entry = { work, at: performance.now() + milliseconds };
-    if (entries === undefined) {
-      this.#byDuration.set(milliseconds, (entries = new Set()));
-      this.#arm(entries, milliseconds, milliseconds);
+  /** Calls `expire` after a time, unless the work is deleted from the returned set first. */
+  add(work: Expiring, milliseconds: number): Set<Expiring> {
+    let all = this.#byDuration.get(milliseconds);
+    work.endsAt = performance.now() + milliseconds;
+    if (all === undefined) {
+      this.#byDuration.set(milliseconds, (all = new Set()));
+      this.#arm(all, milliseconds, milliseconds);
     }
-    entries.add(entry);
-    return entry;
+    all.add(work);
+    return all;
   }
 
-  remove(entry: Entry, milliseconds: number): void {
-    this.#byDuration.get(milliseconds)?.delete(entry);
-  }
-
-  #arm(entries: Set<Entry>, milliseconds: number, delay: number): void {
+  #arm(all: Set<Expiring>, milliseconds: number, delay: number): void {
     setTimeout(() => {
       const now = performance.now();
-      for (const entry of entries) {
-        if (entry.at > now) return this.#arm(entries, milliseconds, Math.ceil(entry.at - now));
-        entries.delete(entry);
-        entry.work.expire();
+      for (const work of all) {
+        if (work.endsAt > now) return this.#arm(all, milliseconds, Math.ceil(work.endsAt - now));
+        all.delete(work);
+        work.expire();
       }
       this.#byDuration.delete(milliseconds);
     }, delay).unref();

@@ -8,7 +8,7 @@ import { CommandTimeout, type Message, type MessageHandler } from "./message.js"
 import { Run } from "./run.js";
 
 type Kind = "command" | "query";
-type AnyMessage = Message<Kind, never, unknown>;
+type AnyMessage = Message<Kind, unknown, unknown>;
 type Result = CommandResult<unknown> | QueryResult<unknown>;
 
 /** Runs the messages of one bus: checked, in their time, again after a conflict. */
@@ -23,22 +23,37 @@ export class Execution {
     this.#middleware = middleware;
   }
 
-  async execute(
+  execute(
     message: AnyMessage,
     handler: MessageHandler,
     given: unknown,
-    { signal, idempotencyKey }: ExecuteOptions,
+    options: ExecuteOptions,
     isChecked: boolean,
   ): Promise<Result> {
     const { schema } = message;
-    const input = isChecked || schema === undefined ? given : await checked(schema as StandardSchema, given);
+    if (isChecked || schema === undefined) return this.#checked(message, handler, given, options);
+    return checked(schema as StandardSchema, given).then((input) => this.#checked(message, handler, input, options));
+  }
+
+  #checked(
+    message: AnyMessage,
+    handler: MessageHandler,
+    input: unknown,
+    { signal, idempotencyKey }: ExecuteOptions,
+  ): Promise<Result> {
     if (idempotencyKey !== undefined) return this.#once(message, handler, input, signal, idempotencyKey);
-    if (this.#kind === "query") return { value: await this.#run(message, handler, input, signal) };
-    if (!this.#services.config.enableEventSync) {
-      return { value: await this.#run(message, handler, input, signal), repeated: false, synced: true };
-    }
+    if (this.#kind === "query") return this.#run(message, handler, input, signal, queryResult);
+    if (!this.#services.config.enableEventSync) return this.#run(message, handler, input, signal, commandResult);
+    return this.#synced(message, signal, () => this.#run(message, handler, input, signal, same));
+  }
+
+  async #synced(
+    message: AnyMessage,
+    signal: AbortSignal | undefined,
+    run: () => Promise<unknown>,
+  ): Promise<CommandResult<unknown>> {
     const journal = { position: 0 };
-    const value = await withJournal(journal, () => this.#run(message, handler, input, signal));
+    const value = await withJournal(journal, run);
     return { value, repeated: false, synced: await this.#sync(message, journal.position, signal) };
   }
 
@@ -53,25 +68,26 @@ export class Execution {
     const keys = this.#idempotencyKeys();
     const taken = await keys.take(message.name, key, input, this.#timeoutOf(message) + 5000);
     if (taken.known) return { value: taken.result, repeated: true, synced: true };
-    const journal = { position: 0 };
-    let value: unknown;
-    try {
-      value = await withJournal(journal, () => this.#run(message, handler, input, signal));
-      await keys.finish(message.name, key, taken.token, value);
-    } catch (error) {
-      // After a timeout the command may still have its effect: its key stays taken until the lease ends.
-      if (!(error instanceof CommandTimeout)) await keys.free(message.name, key, taken.token).catch(() => {});
-      throw error;
-    }
-    return { value, repeated: false, synced: await this.#sync(message, journal.position, signal) };
+    return this.#synced(message, signal, async () => {
+      try {
+        const value = await this.#run(message, handler, input, signal, same);
+        await keys.finish(message.name, key, taken.token, value);
+        return value;
+      } catch (error) {
+        // After a timeout the command may still have its effect: its key stays taken until the lease ends.
+        if (!(error instanceof CommandTimeout)) await keys.free(message.name, key, taken.token).catch(() => {});
+        throw error;
+      }
+    });
   }
 
-  #run(
+  #run<T>(
     message: AnyMessage,
     handler: MessageHandler,
     input: unknown,
     signal: AbortSignal | undefined,
-  ): Promise<unknown> | unknown {
+    finish: (value: unknown) => T,
+  ): Promise<T> {
     const { config, monitor } = this.#services;
     const settings = {
       kind: this.#kind,
@@ -83,7 +99,7 @@ export class Execution {
       signal,
     };
     const run = new Run(settings, input);
-    return monitor === null ? run.start() : monitor.measure(run, () => run.start());
+    return monitor === null ? run.start(finish) : monitor.measure(run, () => run.start(finish));
   }
 
   #timeoutOf(message: AnyMessage): number {
@@ -107,6 +123,18 @@ export class Execution {
       throw new Error("idempotency keys need app.enableDatabase() and an application that has started");
     return keys;
   }
+}
+
+function same(value: unknown): unknown {
+  return value;
+}
+
+function queryResult(value: unknown): QueryResult<unknown> {
+  return { value };
+}
+
+function commandResult(value: unknown): CommandResult<unknown> {
+  return { value, repeated: false, synced: true };
 }
 
 async function checked(schema: StandardSchema, given: unknown): Promise<unknown> {

@@ -10,5 +10,6 @@ export {
   type MessageDeclaration,
   type MessageOptions,
   type Query,
+  type QueryOptions,
   query,
 } from "./message.js";

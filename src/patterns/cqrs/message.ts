@@ -40,13 +40,21 @@ export interface MessageDeclaration<Schema, ResultSchema> {
   readonly timeoutMs?: number | undefined;
   /** Runs after the first one, in place of the config's `retries`. */
   readonly retries?: number | undefined;
+}
+
+interface Affecting {
   /** The projections that `enableEventSync` waits for. Default: all that this process keeps. */
   readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
 }
 
-export interface MessageOptions<Schema, Input, Result> extends MessageDeclaration<Schema, StandardSchema> {
+export interface QueryOptions<Schema, Input, Result, ResultSchema = StandardSchema>
+  extends MessageDeclaration<Schema, ResultSchema> {
   handler(input: Input, context: MessageContext): Result | Promise<Result>;
 }
+
+export interface MessageOptions<Schema, Input, Result, ResultSchema = StandardSchema>
+  extends QueryOptions<Schema, Input, Result, ResultSchema>,
+    Affecting {}
 
 /** A handler, whatever its input. */
 export type MessageHandler = (input: never, context: MessageContext) => unknown;
@@ -82,32 +90,42 @@ const checks: Checks<MessageOptions<unknown, unknown, unknown>> = {
 };
 
 /** Declares a command: a request to change something. Without a handler, `app.commands.handler()` adds one. */
-export function command<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+export function command<
+  Result,
+  Schema extends StandardSchema | undefined = undefined,
+  Input = unknown,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
   name: string,
-  options: MessageOptions<Schema, InputOf<Schema, Input>, Result>,
+  options: MessageOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
 ): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
 export function command<
   Schema extends StandardSchema | undefined = undefined,
   ResultSchema extends StandardSchema | undefined = undefined,
 >(
   name: string,
-  options?: MessageDeclaration<Schema, ResultSchema>,
+  options?: MessageDeclaration<Schema, ResultSchema> & Affecting,
 ): Command<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
 export function command(name: string, options: object = {}): Command<never, never> {
   return message("command", name, options);
 }
 
 /** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
-export function query<Result, Schema extends StandardSchema | undefined = undefined, Input = unknown>(
+export function query<
+  Result,
+  Schema extends StandardSchema | undefined = undefined,
+  Input = unknown,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
   name: string,
-  options: Omit<MessageOptions<Schema, InputOf<Schema, Input>, Result>, "affects">,
+  options: QueryOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
 ): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
 export function query<
   Schema extends StandardSchema | undefined = undefined,
   ResultSchema extends StandardSchema | undefined = undefined,
 >(
   name: string,
-  options?: Omit<MessageDeclaration<Schema, ResultSchema>, "affects">,
+  options?: MessageDeclaration<Schema, ResultSchema>,
 ): Query<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
 export function query(name: string, options: object = {}): Query<never, never> {
   return message("query", name, options);

@@ -18,7 +18,7 @@ export class MessageMonitor {
     this.#settled = meter === null ? null : counters(meter);
   }
 
-  async measure(run: Measured, work: () => unknown): Promise<unknown> {
+  async measure<T>(run: Measured, work: () => Promise<T>): Promise<T> {
     const started = performance.now();
     const attributes = { "messaging.message.kind": run.kind, "messaging.message.name": run.name };
     const span = this.#tracer?.start(`${run.kind} ${run.name}`, attributes, { kind: "internal" });

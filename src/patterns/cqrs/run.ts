@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "../../engines/db/errors.js";
+import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
-import { Deadlines } from "./deadlines.js";
+import { Deadlines, type Expiring } from "./deadlines.js";
 import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
 
 /** Failures of two writers at once: the same again succeeds. */
@@ -20,7 +21,7 @@ export interface RunSettings {
 }
 
 /** One run of a handler: within its time, and again after a conflict. A late result is discarded. */
-export class Run implements MessageContext, BusContext {
+export class Run implements MessageContext, BusContext, Expiring {
   readonly kind: "command" | "query";
   readonly name: string;
   attempt = 1;
@@ -29,6 +30,8 @@ export class Run implements MessageContext, BusContext {
   #controller: AbortController | null = null;
   #over = false;
   #reject!: (error: unknown) => void;
+  #unfollow: (() => void) | null = null;
+  endsAt = 0;
 
   constructor(
     settings: RunSettings,
@@ -47,39 +50,48 @@ export class Run implements MessageContext, BusContext {
     return this.#controller.signal;
   }
 
-  start(): Promise<unknown> | unknown {
-    const { middleware, signal, timeout } = this.#settings;
-    if (signal?.aborted) throw signal.reason;
-    let result: unknown;
-    if (middleware.length === 0) {
-      try {
-        result = this.#settings.handler(this.input as never, this);
-      } catch (error) {
-        result = Promise.reject(error);
-      }
-      if (!(result instanceof Promise)) return result;
+  /** Runs the handler; `finish` makes the result of the bus from its value. One promise beside that of the handler. */
+  start<Result>(finish: (value: unknown) => Result): Promise<Result> {
+    const { handler, middleware, signal, timeout } = this.#settings;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    let first: unknown;
+    try {
+      first = middleware.length === 0 ? handler(this.input as never, this) : this.#around();
+    } catch (error) {
+      first = Promise.reject(error);
     }
+    if (!isPromise(first)) return Promise.resolve(finish(first));
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      const entry = deadlines.add(this, timeout);
-      const onAbort = (): void => this.#end(signal!.reason);
-      signal?.addEventListener("abort", onAbort);
-      const clear = (): void => {
-        deadlines.remove(entry, timeout);
-        signal?.removeEventListener("abort", onAbort);
+      const waiting = deadlines.add(this, timeout);
+      if (signal !== undefined) this.#follow(signal);
+      const done = (value: unknown): void => {
+        waiting.delete(this);
+        this.#unfollow?.();
+        resolve(finish(value));
       };
-      const work = middleware.length === 0 ? this.#repeated(result as Promise<unknown>) : this.#around();
-      work.then(
-        (value) => {
-          clear();
-          resolve(value);
-        },
-        (error: unknown) => {
-          clear();
-          reject(error);
-        },
-      );
+      const failed = (error: unknown): void => {
+        // With middleware the handler is repeated inside of it.
+        if (middleware.length === 0 && this.#mayRepeat(error)) {
+          this.#again(error).then(done, failed);
+          return;
+        }
+        waiting.delete(this);
+        this.#unfollow?.();
+        reject(error);
+      };
+      asPromise(first as PromiseLike<unknown>).then(done, failed);
     });
+  }
+
+  #follow(signal: AbortSignal): void {
+    const onAbort = (): void => this.#end(signal.reason);
+    signal.addEventListener("abort", onAbort);
+    this.#unfollow = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  #mayRepeat(error: unknown): boolean {
+    return this.attempt <= this.#settings.retries && !this.#over && isTransient(error);
   }
 
   expire(): void {
@@ -95,19 +107,21 @@ export class Run implements MessageContext, BusContext {
   /** The handler inside of the middleware, the first one outermost. */
   #around(): Promise<unknown> {
     const { handler, middleware } = this.#settings;
-    const handle = async (): Promise<unknown> => this.#repeated((async () => handler(this.input as never, this))());
+    const handle = async (): Promise<unknown> => {
+      try {
+        return await handler(this.input as never, this);
+      } catch (error) {
+        return this.#again(error);
+      }
+    };
     return middleware.reduceRight<() => Promise<unknown>>((next, one) => async () => one(this, next), handle)();
   }
 
-  /** The result of the first attempt, or of another one after a conflict with another writer. */
-  #repeated(first: Promise<unknown>): Promise<unknown> {
-    return this.#settings.retries === 0 ? first : first.catch((error: unknown) => this.#again(error));
-  }
-
+  /** Runs the handler again after a conflict with another writer. */
   async #again(failure: unknown): Promise<unknown> {
-    const { handler, retries } = this.#settings;
+    const { handler } = this.#settings;
     for (let error = failure; ; ) {
-      if (this.attempt > retries || this.#over || !isTransient(error)) throw error;
+      if (!this.#mayRepeat(error)) throw error;
       await delay(Math.random() * Math.min(5 * 2 ** this.attempt, 100));
       if (this.#over) throw error;
       this.attempt++;

@@ -12,8 +12,6 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
   static readonly category?: string;
   /** To be raised when the fields change their meaning: older snapshots are then ignored. Default 1. */
   static readonly snapshotVersion: number = 1;
-  /** Fields of its events that are stored encrypted, with a key for each person. */
-  static readonly personal?: PersonalFieldsOf<never>;
 
   readonly #id: string;
   #version = 0;
@@ -93,7 +91,8 @@ export interface AggregateClass<A extends AnyAggregate> {
   readonly name: string;
   readonly category?: string;
   readonly snapshotVersion: number;
-  readonly personal?: PersonalFieldsOf<EventsOf<A> & EventMap>;
+  /** Fields of its events that are stored encrypted, with a key for each person. */
+  readonly personal?: PersonalFieldsOf<EventsOf<A>>;
 }
 
 /** The events of an aggregate. */

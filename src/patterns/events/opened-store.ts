@@ -141,11 +141,14 @@ export class OpenedStore implements RepositorySource {
     for (const policy of this.config.archive) {
       for (let found: string[] | null = null; found === null || found.length === archiveAtOnce; ) {
         found = await this.storage.finished(policy, archiveAtOnce);
+        let moved = 0;
         for (const stream of found) {
           if (signal?.aborted) return total;
-          await this.storage.archive(stream);
-          total++;
+          if ((await this.storage.archive(stream)) > 0) moved++;
         }
+        total += moved;
+        // Another worker has moved them, or is about to.
+        if (moved === 0) break;
       }
     }
     return total;

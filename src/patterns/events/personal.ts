@@ -1,6 +1,5 @@
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { EventMap } from "./event.js";
 import { checkName } from "./names.js";
 
 /** The value of a personal field whose key was deleted, where the declaration names no other. */
@@ -17,7 +16,7 @@ export interface PersonalOptions<Data = Record<string, unknown>> {
 }
 
 /** Personal fields by type of event: `static readonly personal` of an aggregate. */
-export type PersonalFieldsOf<Events extends EventMap> = {
+export type PersonalFieldsOf<Events> = {
   readonly [Type in keyof Events]?: PersonalOptions<Events[Type]>;
 };
 

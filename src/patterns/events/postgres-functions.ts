@@ -112,6 +112,25 @@ where ${fits("$3::bigint", "h.version")}
 on conflict (stream, version) do nothing returning version, position`;
 }
 
+/**
+ * Several events, in the same way. There is no `on conflict`: where another writer has added fewer events meanwhile, only
+ * some of the rows would be left out.
+ */
+export function appendSeveralText(schema: string): string {
+  return `with l as materialized (select ${lockText(schema)}),
+h as materialized (select ${headOf(schema, "$1")} as version),
+stored as (
+  insert into "${schema}".events (position, stream, version, category, id, type, schema_version, data, metadata)
+  select nextval('"${schema}".events_position'), $1, n.head + n.ord, $2, n.id, n.type, n.schema_version,
+         n.data::jsonb, n.metadata::jsonb
+  from (
+    select h.version as head, e.* from l, h, unnest($4::uuid[], $5::text[], $6::int[], $7::text[], $8::text[])
+      with ordinality as e (id, type, schema_version, data, metadata, ord)
+    where ${fits("$3::bigint", "h.version")} order by e.ord) n
+  returning version, position)
+select max(version) as version, max(position) as position from stored having count(*) > 0`;
+}
+
 export function appendManyText(schema: string): string {
   return `select outcome, version, position from "${schema}".append_events($1, $2, $3, $4, $5, $6, $7, $8)`;
 }

@@ -5,9 +5,10 @@ import { Doorbell } from "../storage/doorbell.js";
 import { installTables } from "../storage/tables.js";
 import { categoryOf } from "./event.js";
 import { PostgresArchive } from "./postgres-archive.js";
-import { appendManyText, appendOneText } from "./postgres-functions.js";
+import { appendManyText, appendOneText, appendSeveralText } from "./postgres-functions.js";
 import { PostgresReads } from "./postgres-reads.js";
 import { eventTables } from "./postgres-tables.js";
+import { workerPrefix } from "./projection-share.js";
 import type {
   AppendOutcome,
   Claim,
@@ -28,6 +29,7 @@ export class PostgresStorage implements EventStorage {
   readonly #schema: string;
   readonly #doorbell: Doorbell;
   readonly #appendOne: string;
+  readonly #appendSeveral: string;
   readonly #appendMany: string;
   readonly #reads: PostgresReads;
   readonly #archive: PostgresArchive;
@@ -37,6 +39,7 @@ export class PostgresStorage implements EventStorage {
     this.#schema = schema;
     this.#doorbell = new Doorbell(db, `${schema}_events`, logger);
     this.#appendOne = appendOneText(schema);
+    this.#appendSeveral = appendSeveralText(schema);
     this.#appendMany = appendManyText(schema);
     this.#reads = new PostgresReads(schema);
     this.#archive = new PostgresArchive(db, schema);
@@ -61,32 +64,23 @@ export class PostgresStorage implements EventStorage {
     events: readonly EventToStore[],
     within: Queries = this.#db.current,
   ): Promise<AppendOutcome> {
-    const stored =
-      within.kind === "database" && events.length === 1 ? await this.#store(stream, expected, events) : null;
+    const values =
+      events.length === 1 ? oneEvent(stream, expected, events[0]!) : severalEvents(stream, expected, events);
+    const stored = within.kind === "database" ? await this.#store(values, events.length) : null;
     if (stored !== null) {
       this.#doorbell.ring();
       return stored;
     }
-    const row = await within.fetchrow<AppendOutcome>(this.#appendMany, [
-      stream,
-      categoryOf(stream),
-      expected,
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ schemaVersion }) => schemaVersion),
-      events.map(({ data }) => data),
-      events.map(({ metadata }) => metadata),
-    ]);
+    const row = await within.fetchrow<AppendOutcome>(this.#appendMany, severalEvents(stream, expected, events));
     if (row!.outcome === "stored") this.#doorbell.ringAfter(within);
     return row!;
   }
 
-  /** Stores one event in a statement of its own; null if the function has to find out why that is not possible. */
-  async #store(stream: string, expected: number, [event]: readonly EventToStore[]): Promise<AppendOutcome | null> {
-    const { id, type, schemaVersion, data, metadata } = event!;
-    const values = [stream, categoryOf(stream), expected, id, type, schemaVersion, data, metadata];
+  /** Stores events in a statement of its own; null if the function has to find out why that is not possible. */
+  async #store(values: readonly unknown[], count: number): Promise<AppendOutcome | null> {
+    const text = count === 1 ? this.#appendOne : this.#appendSeveral;
     try {
-      const row = await this.#db.fetchrow<{ version: number; position: number }>(this.#appendOne, values);
+      const row = await this.#db.fetchrow<{ version: number; position: number }>(text, values);
       return row && { outcome: "stored", version: row.version, position: row.position };
     } catch (error) {
       if (error instanceof UniqueViolation) return null;
@@ -210,11 +204,33 @@ export class PostgresStorage implements EventStorage {
   subscriptions(): Promise<SubscriptionState[]> {
     return this.#db.fetch<SubscriptionState>(
       `select name, position, case when lease_until > clock_timestamp() then owner end as owner
-       from ${this.#table("subscriptions")} where name <> 'archive:policies' order by name limit 1000`,
+       from ${this.#table("subscriptions")}
+       where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}') order by name limit 1000`,
     );
   }
 
   #table(name: string): string {
     return `"${this.#schema}".${name}`;
   }
+}
+
+function oneEvent(
+  stream: string,
+  expected: number,
+  { id, type, schemaVersion, data, metadata }: EventToStore,
+): readonly unknown[] {
+  return [stream, categoryOf(stream), expected, id, type, schemaVersion, data, metadata];
+}
+
+function severalEvents(stream: string, expected: number, events: readonly EventToStore[]): readonly unknown[] {
+  return [
+    stream,
+    categoryOf(stream),
+    expected,
+    events.map(({ id }) => id),
+    events.map(({ type }) => type),
+    events.map(({ schemaVersion }) => schemaVersion),
+    events.map(({ data }) => data),
+    events.map(({ metadata }) => metadata),
+  ];
 }

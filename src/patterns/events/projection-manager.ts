@@ -5,6 +5,7 @@ import { causedBy } from "./cause.js";
 import type { RecordedEvent } from "./event.js";
 import type { Projection } from "./projection.js";
 import { isIncomplete, ProjectionBuilds } from "./projection-builds.js";
+import { ProjectionShare } from "./projection-share.js";
 import { swapTables } from "./projection-swap.js";
 import type { EventStorage } from "./storage.js";
 import {
@@ -24,6 +25,8 @@ export interface ProjectionSurroundings {
   readonly storage: EventStorage;
   readonly upcasters: Upcasters;
   readonly logger: Logger;
+  /** The name of this worker. */
+  readonly owner: string;
   runner(settings: Omit<RunnerSettings, "owner" | "leaseMs" | "pollMs">, process: Processor): SubscriptionRunner;
 }
 
@@ -34,18 +37,22 @@ export interface ProjectionSurroundings {
  */
 export class ProjectionManager {
   readonly #builds: ProjectionBuilds;
+  readonly #share: ProjectionShare;
   readonly #runners = new Map<string, SubscriptionRunner>();
   readonly #wake = new Wake();
   /** Resolves when the tables exist. */
   readonly prepared: Promise<void>;
   readonly #running: Promise<void>;
   #closed = false;
+  /** True if shards are spread over workers. */
+  #isShared = false;
 
   constructor(
     readonly projection: Projection,
     readonly around: ProjectionSurroundings,
   ) {
     this.#builds = new ProjectionBuilds(projection, around.db, around.schema);
+    this.#share = new ProjectionShare(projection, around);
     this.prepared = this.#builds.prepare();
     this.prepared.catch(() => {});
     this.#running = this.#run();
@@ -94,6 +101,7 @@ export class ProjectionManager {
     this.#wake.wake();
     await this.#running;
     await Promise.all([...this.#runners.values()].map((runner) => runner.close()));
+    if (this.#isShared) await this.#share.leave().catch(() => {});
   }
 
   async #run(): Promise<void> {
@@ -102,6 +110,10 @@ export class ProjectionManager {
       try {
         await this.prepared;
         const row = await this.#builds.row();
+        if (this.#isShared || (row !== null && Math.max(row.live_shards, row.build_shards) > 1)) {
+          await this.#share.refresh();
+          this.#isShared = true;
+        }
         const follows = row !== null && this.projection.mode === "async";
         if (follows && this.#builds.isMine(row.live)) this.#start(row.live, row.live_shards);
         if (row?.build && this.#builds.isMine(row.build)) this.#start(row.build, row.build_shards);
@@ -114,13 +126,20 @@ export class ProjectionManager {
   }
 
   #start(build: string, shards: number): void {
-    for (const [number, name] of this.#builds.subscriptions(build, shards).entries()) {
+    const names = this.#builds.subscriptions(build, shards);
+    const siblings = (): SubscriptionRunner[] =>
+      names.map((name) => this.#runners.get(name)).filter((runner) => runner !== undefined);
+    const spread = shards > 1 && {
+      mayTake: () => this.#share.mayTake(siblings()),
+      shouldGive: () => this.#share.hasTooMany(siblings()),
+    };
+    for (const [number, name] of names.entries()) {
       const running = this.#runners.get(name);
       if (this.#closed || (running !== undefined && !running.ended)) continue;
       const { categories, batch } = this.projection;
       const shard = shards === 1 ? undefined : { number, of: shards };
       const filter = { categories, types: Object.keys(this.projection.on), archived: true, shard };
-      const settings = { name, filter, start: "beginning", batch, skipAfter: Infinity } as const;
+      const settings = { name, filter, start: "beginning", batch, skipAfter: Infinity, ...spread } as const;
       this.#runners.set(
         name,
         this.around.runner(settings, (given) => this.#process(build, name, given)),

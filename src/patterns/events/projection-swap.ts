@@ -2,7 +2,7 @@ import type { Transaction } from "../../engines/db/database.js";
 import { sql } from "../../engines/db/sql.js";
 import type { RecordedEvent } from "./event.js";
 import type { ProjectionBuilds } from "./projection-builds.js";
-import type { EventStorage } from "./storage.js";
+import type { EventStorage, StoredEvent } from "./storage.js";
 import { ClaimLost } from "./subscription-runner.js";
 import type { Upcasters } from "./upcasters.js";
 
@@ -44,18 +44,23 @@ export async function swapTables(
       if (found.length < shards) return false;
       // Appends of an inline projection hold the row: all of theirs are committed, also those above the mark.
       const upTo = inline ? Number.MAX_SAFE_INTEGER : await storage.highWaterMark();
+      const left: StoredEvent[][] = [];
       for (const [number, name] of names.entries()) {
         const { position } = found.find((one) => one.name === name)!;
         const shard = shards === 1 ? undefined : { number, of: shards };
         const filter = { categories: projection.categories, types: Object.keys(projection.on), archived: true, shard };
-        const left = await storage.readAll(filter, position, Math.max(upTo, position), false, mostLeft);
-        if (left.length === mostLeft) return false;
-        await apply(tx, await upcasters.read(left), true);
+        const events = await storage.readAll(filter, position, Math.max(upTo, position), false, mostLeft);
+        // Before anything is handled: what is committed here without an exchange would be handled twice.
+        if (events.length === mostLeft) return false;
+        left.push(events);
+      }
+      for (const [number, name] of names.entries()) {
+        await apply(tx, await upcasters.read(left[number]!), true);
         // The other owners lose their claim, and go on from here.
         await tx.execute(
           `update "${schema}".subscriptions set position = greatest(position, $2), updated_at = clock_timestamp(),
              token = token + $3, lease_until = case $3 when 0 then lease_until else '-infinity' end where name = $1`,
-          [name, inline ? (left.at(-1)?.position ?? position) : upTo, name === own.name ? 0 : 1],
+          [name, inline ? (left[number]!.at(-1)?.position ?? 0) : upTo, name === own.name ? 0 : 1],
         );
       }
       const next = builds.tables(true);

@@ -2,6 +2,7 @@ import type { Transaction } from "../../engines/db/database.js";
 import type { SqlFragment } from "../../engines/db/sql.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import type { EventsOf } from "./aggregate.js";
 import type { EventMap, RecordedEvent } from "./event.js";
 import { categoryOfClass, checkName } from "./names.js";
 
@@ -21,9 +22,37 @@ export type EventSource<Events extends EventMap = EventMap> =
     ) => { readonly eventTypes?: Events })
   | { readonly category: string; readonly eventTypes?: Events };
 
-export interface ProjectionOptions<Events extends EventMap, Tables extends string> {
+/** A source of events, whatever their types. */
+export type AnySource =
+  | (abstract new (
+      id: string,
+    ) => { readonly eventTypes?: unknown })
+  | { readonly category: string; readonly eventTypes?: unknown };
+
+/** The events of one source or of several. */
+export type EventsOfSources<Sources> = Merged<
+  Sources extends readonly (infer One)[] ? EventsOfSource<One> : EventsOfSource<Sources>
+>;
+type EventsOfSource<Source> = Source extends abstract new (
+  id: string,
+) => infer Instance
+  ? EventsOf<Instance>
+  : EventsOf<Source>;
+/** The union of maps as one map with all types of events. */
+type Merged<Maps> = (Maps extends unknown ? (map: Maps) => void : never) extends (map: infer All) => void
+  ? { readonly [Type in keyof All]: All[Type] } extends infer Map extends EventMap
+    ? Map
+    : never
+  : never;
+
+export interface ProjectionOptions<Events extends EventMap, Tables extends string>
+  extends ProjectionParts<Events, Tables> {
   /** The aggregates whose events it reads. */
-  readonly from: EventSource<Events> | readonly EventSource<Events>[];
+  readonly from: AnySource | readonly AnySource[];
+}
+
+/** The options of a projection beside its sources. */
+export interface ProjectionParts<Events extends EventMap, Tables extends string> {
   /** The tables that it owns. */
   readonly tables: readonly Tables[];
   /** To be raised when the tables or the handlers change: they are then built anew beside the old ones. Default 1. */
@@ -65,13 +94,13 @@ export interface Projection<Events extends EventMap = EventMap, Tables extends s
 }
 
 /** Declares a projection: tables that are kept up to date from events. */
-export function projection<Events extends EventMap, const Tables extends string>(
+export function projection<const Sources extends AnySource | readonly AnySource[], const Tables extends string>(
   name: string,
-  options: ProjectionOptions<Events, Tables>,
-): Projection<Events, Tables> {
+  options: { readonly from: Sources } & ProjectionParts<EventsOfSources<Sources>, Tables>,
+): Projection<EventsOfSources<Sources>, Tables> {
   checkName("the name of a projection", name);
   const { from, tables, version = 1, batch = 100, mode = "async", shards = 1, create, on } = options;
-  const sources = (Array.isArray(from) ? from : [from]) as readonly { name: string; category?: string }[];
+  const sources = (Array.isArray(from) ? from : [from]) as unknown as readonly { name: string; category?: string }[];
   if (sources.length === 0) throw new ValueError(`projection ${show(name)} needs a source in 'from'`);
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new ValueError(`option 'version' in projection() must be an integer of at least 1, not ${show(version)}`);

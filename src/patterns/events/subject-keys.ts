@@ -56,7 +56,7 @@ export class SubjectKeys {
   async forWriting(subjects: readonly string[], stream: string): Promise<ReadonlyMap<string, SubjectKey>> {
     const found = new Map<string, SubjectKey>();
     for (const subject of subjects) {
-      const key = this.#cached(`w ${stream} ${subject}`);
+      const key = this.#cached(writeName(stream, subject));
       if (key) found.set(subject, key);
     }
     const missing = subjects.filter((subject) => !found.has(subject));
@@ -74,7 +74,7 @@ export class SubjectKeys {
     }
     await this.storage.note(missing, stream);
     if (!this.storage.provisional) {
-      for (const subject of missing) this.#keep(`w ${stream} ${subject}`, found.get(subject)!);
+      for (const subject of missing) this.#keep(writeName(stream, subject), found.get(subject)!);
     }
     return found;
   }
@@ -84,7 +84,7 @@ export class SubjectKeys {
     const found = new Map<string, Buffer>();
     const missing: string[] = [];
     for (const id of ids) {
-      const key = this.#cached(`r ${id}`);
+      const key = this.#cached(readName(id));
       if (key) found.set(id, key.key);
       else if (key === undefined) missing.push(id);
     }
@@ -93,7 +93,7 @@ export class SubjectKeys {
     if (!this.storage.provisional) {
       for (const id of missing) {
         const key = found.get(id);
-        this.#keep(`r ${id}`, key === undefined ? null : { id, key });
+        this.#keep(readName(id), key === undefined ? null : { id, key });
       }
     }
     return found;
@@ -137,4 +137,13 @@ export class SubjectKeys {
 
 function newKey(): SubjectKey {
   return { id: nodeCrypto().randomUUID(), key: nodeCrypto().randomBytes(32) };
+}
+
+/** Names in the cache. Neither streams nor subjects contain U+0000, so two pairs never have one name. */
+function writeName(stream: string, subject: string): string {
+  return `w\0${stream}\0${subject}`;
+}
+
+function readName(id: string): string {
+  return `r\0${id}`;
 }

@@ -16,6 +16,10 @@ export interface RunnerSettings {
   readonly owner: string;
   readonly leaseMs: number;
   readonly pollMs: number;
+  /** False if other workers should take it. */
+  mayTake?(): boolean;
+  /** True if this worker should give it back. */
+  shouldGive?(): boolean;
 }
 
 /** Events to handle, and the claim under which this is done. */
@@ -101,8 +105,11 @@ export class SubscriptionRunner {
 
   async #claim(): Promise<Claim | null> {
     const { name, owner, leaseMs, start } = this.settings;
+    if (this.settings.mayTake?.() === false) return null;
     const position = start === "end" ? await this.storage.highWaterMark() : 0;
-    return this.storage.claim(name, owner, leaseMs, position);
+    const claim = await this.storage.claim(name, owner, leaseMs, position);
+    if (claim !== null) this.#progress = { ...this.#progress, active: true };
+    return claim;
   }
 
   /** Works under a claim and renews it, until it is lost or the subscription ends. */
@@ -134,6 +141,10 @@ export class SubscriptionRunner {
   async #consume({ token, position }: Claim, signal: AbortSignal): Promise<void> {
     const { filter, batch, pollMs, name, skipAfter } = this.settings;
     for (let failures = 0; !signal.aborted; ) {
+      if (this.settings.shouldGive?.() === true) {
+        this.#progress = { ...this.#progress, active: false };
+        return;
+      }
       const mark = await this.storage.highWaterMark();
       this.#progress = { ...this.#progress, active: true, lag: Math.max(mark - position, 0), failures };
       if (mark <= position && failures === 0) {

@@ -59,7 +59,9 @@ export function readSubscription(options: SubscriptionOptions, handler: EventHan
   const given = readOptions<SubscriptionOptions>("subscribe()", options, checks);
   const name = required("subscribe()", given, "name");
   checkName("the name of a subscription", name);
-  if (name.startsWith("projection:")) throw new ValueError("names that begin with 'projection:' are for projections");
+  for (const reserved of ["projection:", "projection-worker:", "archive:"]) {
+    if (name.startsWith(reserved)) throw new ValueError(`names that begin with '${reserved}' are for the store itself`);
+  }
   if (typeof handler !== "function") throw new ValueError("subscribe() takes options and a function");
   return {
     name,

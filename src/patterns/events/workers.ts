@@ -87,6 +87,7 @@ export class EventWorkers {
       storage: this.storage,
       upcasters: this.upcasters,
       logger: this.logger,
+      owner: this.#owner,
       runner: (settings, process) => this.#runner(settings, process),
     });
     const subscription = this.#keep(`projection:${projection.name}`, manager);

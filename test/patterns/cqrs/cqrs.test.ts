@@ -151,14 +151,18 @@ describe("commands and queries", () => {
   it("The signal of the caller ends a command, and a query has the same time limit", async () => {
     const app = create({ commandTimeoutMs: 20 });
     const aborted: boolean[] = [];
-    const wait = (_input: unknown, { signal }: { signal: AbortSignal }): Promise<never> =>
-      new Promise(() => signal.addEventListener("abort", () => aborted.push(true)));
+    let begun = 0;
+    const wait = (_input: unknown, { signal }: { signal: AbortSignal }): Promise<never> => {
+      begun++;
+      return new Promise(() => signal.addEventListener("abort", () => aborted.push(true)));
+    };
     const slow = query("slow", { handler: wait });
     const endless = command("endless", { handler: wait, timeoutMs: 1_000_000 });
     await app.start();
     await expect(app.queries.execute(slow, null)).rejects.toThrow(CommandTimeout);
     const caller = new AbortController();
     const call = app.commands.execute(endless, null, { signal: caller.signal });
+    await vi.waitFor(() => expect(begun).toBe(2));
     caller.abort(new Error("the client has left"));
     await expect(call).rejects.toThrow("the client has left");
     await expect(app.commands.execute(endless, null, { signal: caller.signal })).rejects.toThrow("the client has left");
@@ -276,6 +280,28 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     const value = await (await first).json();
     expect(await (await call()).json()).toEqual(value);
     expect(ran).toBe(before + 1);
+  });
+
+  it("A command waits for projections no longer than its limit, and says that they are behind", async () => {
+    const made = await engine.make();
+    const other = new App();
+    other.logger = quiet;
+    other
+      .enableDatabase({ url: made.url, poolSize: 5 })
+      .enableEventSourcing({ pollMs: 50 })
+      .enableCqrs({ enableEventSync: true, eventSyncTimeoutMs: 30 });
+    await other.start();
+    try {
+      await other.eventStore.project(totals).close();
+      const put = command("put", {
+        handler: () => other.eventStore.append("order-9", { type: "ItemAdded", data: { sku: "a", price: 1 } }),
+        affects: [totals],
+      });
+      expect(await other.commands.execute(put, null)).toMatchObject({ value: { version: 1 }, synced: false });
+    } finally {
+      await other.stop();
+      await made.drop();
+    }
   });
 
   it("With event sync a command returns when the projections have processed its events", async () => {

@@ -85,6 +85,15 @@ describe.each(storeKinds(server))("personal data in %s", (kind) => {
     if (kind !== "memory") expect(await eventStore.storage.loadSnapshot("customer-ada")).toBeNull();
   });
 
+  it("Streams and subjects whose names could be confused have keys of their own", async () => {
+    const { eventStore } = app;
+    await eventStore.append("a b", { type: "Renamed", data: { customerId: "c", name: "first" } });
+    await eventStore.append("a", { type: "Renamed", data: { customerId: "b c", name: "second" } });
+    await eventStore.forget("c");
+    expect((await eventStore.read<CustomerEvents>("a b"))[0]!.data.name).toBe("[erased]");
+    expect((await eventStore.read<CustomerEvents>("a"))[0]!.data.name).toBe("second");
+  });
+
   it("Subscriptions receive personal fields in the clear", async () => {
     const seen: unknown[] = [];
     await using _running = app.eventStore.subscribe<CustomerEvents>({ name: "names", types: ["Renamed"] }, ({ data }) =>

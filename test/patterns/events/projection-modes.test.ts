@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { sql } from "../../../src/engines/db/sql.js";
-import { type ProjectionOptions, projection } from "../../../src/patterns/events/projection.js";
+import { type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
 import { service } from "../../support/service.js";
 import { counter, Order, type OrderEvents } from "./order.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
@@ -14,7 +14,7 @@ const server = service("postgres");
 const patient = { timeout: 60_000, interval: 10 };
 const item = (sku: string, price: number) => ({ type: "ItemAdded", data: { sku, price } });
 
-type Options = Partial<ProjectionOptions<OrderEvents, string>>;
+type Options = Partial<ProjectionParts<OrderEvents, string>>;
 
 describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("modes of projections in %s", (kind) => {
   let place: Place;
@@ -115,6 +115,40 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("modes of 
     const later = await app.eventStore.append("order-s1", item("y", 7));
     expect(await app.eventStore.waitFor(parts, later.position, { timeoutMs: 60_000 })).toBe(true);
     expect(await rows("parts_totals")).toEqual(await app.database.fetch(sums));
+  });
+});
+
+describe.skipIf(!server)("shards of several workers", () => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace("postgres", server);
+  });
+  afterAll(() => place.drop());
+
+  it("Shards are spread over the workers, and those of a worker that ends move to the others", async () => {
+    const sums = totals("spread_totals", { shards: 4, batch: 5 });
+    const first = await place.start({ leaseMs: 1000 }, (app) => void app.eventStore.project(sums));
+    const { eventStore, database } = first;
+    const owners = async (): Promise<number[]> => {
+      const held = await eventStore.storage.subscriptions();
+      const counts = new Map<string, number>();
+      for (const { owner } of held) if (owner !== null) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+      return [...counts.values()];
+    };
+    await vi.waitFor(async () => expect(await owners()).toEqual([4]), patient);
+    const second = await place.start({ leaseMs: 1000 }, (app) => void app.eventStore.project(sums));
+    await vi.waitFor(async () => expect(await owners()).toEqual([2, 2]), patient);
+    const write = async (): Promise<number> => {
+      let position = 0;
+      for (let n = 0; n < 30; n++) position = (await eventStore.append(`order-${n % 10}`, item("x", n))).position;
+      return position;
+    };
+    expect(await eventStore.waitFor(sums, await write(), { timeoutMs: 60_000 })).toBe(true);
+    await second.stop();
+    await vi.waitFor(async () => expect(await owners()).toEqual([4]), patient);
+    expect(await eventStore.waitFor(sums, await write(), { timeoutMs: 60_000 })).toBe(true);
+    const total = "select sum(events)::int as events, sum(total)::int as total from spread_totals";
+    expect(await database.fetchrow(total)).toEqual({ events: 60, total: 870 });
   });
 });
 

@@ -4,7 +4,6 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-// @ts-expect-error: a script without types
 import postgres from "../../../scripts/services/postgres.mjs";
 import { App } from "../../../src/app/app.js";
 import { service } from "../../support/service.js";

@@ -97,7 +97,7 @@ describe.each(storeKinds(server))("subscriptions in %s", (kind) => {
     expect(() => eventStore.subscribe({} as never, () => {})).toThrow("option 'name' is required in subscribe()");
     expect(() => eventStore.subscribe({ name, batchSize: 3 } as never, () => {})).toThrow("unknown option 'batchSize'");
     expect(() => eventStore.subscribe({ name }, null as never)).toThrow("takes options and a function");
-    expect(() => eventStore.subscribe({ name: "projection:x" }, () => {})).toThrow("are for projections");
+    expect(() => eventStore.subscribe({ name: "projection:x" }, () => {})).toThrow("are for the store itself");
     await using _one = eventStore.subscribe({ name }, () => {});
     expect(() => eventStore.subscribe({ name }, () => {})).toThrow("has a subscription");
   });

@@ -1,11 +1,11 @@
 import { sql } from "../../../src/engines/db/sql.js";
-import { type Projection, type ProjectionOptions, projection } from "../../../src/patterns/events/projection.js";
+import { type Projection, type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
 import { Order, type OrderEvents } from "./order.js";
 
 /** A projection of the sum of each order, into a table with the name of the projection. */
 export function totals(
   name: string,
-  options: Partial<ProjectionOptions<OrderEvents, string>>,
+  options: Partial<ProjectionParts<OrderEvents, string>>,
   before: () => unknown = () => {},
 ): Projection<OrderEvents, string> {
   return projection(name, {
