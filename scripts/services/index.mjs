@@ -12,6 +12,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
+import django from "./django.mjs";
 import elasticmq from "./elasticmq.mjs";
 import kafka from "./kafka.mjs";
 import otlp from "./otlp.mjs";
@@ -24,7 +25,19 @@ import redis from "./redis.mjs";
 import rotel from "./rotel.mjs";
 
 /** @type {Service[]} */
-export const services = [chromium, otlp, postgres, pgbouncer, promtool, redis, rotel, rabbitmq, kafka, elasticmq];
+export const services = [
+  chromium,
+  django,
+  otlp,
+  postgres,
+  pgbouncer,
+  promtool,
+  redis,
+  rotel,
+  rabbitmq,
+  kafka,
+  elasticmq,
+];
 
 /**
  * @typedef {{ folder: string, port: number, log: (line: string) => void, env: Record<string, string> }} Place

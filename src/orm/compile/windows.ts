@@ -62,7 +62,7 @@ export function splitByWindows(
   conditions: readonly ConditionNode[],
   annotations: Annotations,
 ): { windows: ConditionNode[]; others: readonly ConditionNode[] } {
-  if (!Object.values(annotations).some((node) => usesWindow(node, annotations)))
+  if (!conditions.some((condition) => conditionUsesWindow(condition, annotations)))
     return { windows: [], others: conditions };
   const windows: ConditionNode[] = [];
   const others: ConditionNode[] = [];

@@ -8,6 +8,7 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
+import { isLimited, limitedBy, limitedPairs, unlimited } from "./limit-per-owner.js";
 import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 
@@ -63,8 +64,8 @@ export async function loadRelation(
   name: string,
   shown: boolean,
 ): Promise<void> {
-  if (query.limit !== null || query.offset !== null)
-    throw new FieldError(`the query for ${relation.name} is limited, which would hold for all rows together`);
+  if (relation.single && isLimited(query))
+    throw new FieldError(`the query for ${relation.name} is limited, but there is at most one row`);
   if (query.selection !== null) throw new FieldError(`the query for ${relation.name} must give models, not values`);
   const source = relation.sourceColumn;
   const keys = new Set<unknown>();
@@ -94,7 +95,8 @@ async function fetchRelated(
     else grouped.set(text, [row]);
   };
   if (relation.through === undefined) {
-    const rows = (await load(narrowed(query, column, keys))) as object[];
+    const wanted = isLimited(query) ? limitedBy(query, column) : query;
+    const rows = (await load(narrowed(wanted, column, keys))) as object[];
     for (const row of rows) add((row as Values)[column.attribute], row);
     return grouped;
   }
@@ -107,7 +109,9 @@ async function fetchRelated(
     else owners.set(text, [owner]);
   }
   if (pairs.length === 0) return grouped;
-  const targets = (await load(narrowed(query, column, [...new Set(pairs.map(([, target]) => target))]))) as object[];
+  const targets = (await load(
+    narrowed(unlimited(query), column, [...new Set(pairs.map(([, target]) => target))]),
+  )) as object[];
   for (const target of targets) {
     for (const owner of owners.get(keyText((target as Values)[column.attribute])) ?? []) add(owner, target);
   }
@@ -126,8 +130,10 @@ async function fetchPairs(
   const { meta, sourceColumn, targetColumn } = relation.through!;
   const [source, target] = [quote(sourceColumn.column), quote(targetColumn.column)];
   const list = encodeNamed(relation.name, array(sourceColumn.type.encode), [...keys]);
-  const text = `SELECT ${source}, ${target} FROM ${meta.sqlName} WHERE ${source} = ANY($1)`;
-  const { rows } = await connectionFor(query.db).fetchArrays(text, [list]);
+  const { text, params } = isLimited(query)
+    ? limitedPairs(relation, query, list)
+    : { text: `SELECT ${source}, ${target} FROM ${meta.sqlName} WHERE ${source} = ANY($1)`, params: [list] };
+  const { rows } = await connectionFor(query.db).fetchArrays(text, params);
   const decode = (column: ColumnMeta, value: unknown): unknown =>
     column.type.decode && value !== null ? column.type.decode(value) : value;
   return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);

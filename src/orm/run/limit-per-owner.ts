@@ -1,0 +1,72 @@
+/** Related rows with a limit that holds for each owner: the three newest books of each author. */
+
+import { Compiler, orderOf } from "../compile/compiler.js";
+import { FieldError } from "../errors.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, RelationMeta } from "../meta.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
+
+export function isLimited({ limit, offset }: Query): boolean {
+  return limit !== null || offset !== null;
+}
+
+/** The query without its limit. It keeps the rows that are within the limit among the rows with the same key. */
+export function limitedBy(query: Query, column: ColumnMeta): Query {
+  if (query.distinct !== false) throw new FieldError("a limit for each owner cannot be combined with distinct()");
+  const place: ExpressionNode = {
+    type: "window",
+    expression: { type: "call", name: "row_number", args: [], aggregate: false, result: "integer" },
+    partitionBy: [{ type: "path", path: column.attribute }],
+    orderBy: totalOrder(query),
+    frame: undefined,
+  };
+  const compare = (operator: string, value: number): ConditionNode => ({
+    type: "expression",
+    expression: { type: "binary", operator, left: place, right: { type: "value", value } },
+  });
+  const first = query.offset ?? 0;
+  const within = [
+    ...(first > 0 ? [compare(">", first)] : []),
+    ...(query.limit === null ? [] : [compare("<=", first + query.limit)]),
+  ];
+  return { ...unlimited(query), where: [...query.where, ...within] };
+}
+
+/** A statement for the pairs of keys in a join table, within the limit for each owner. `keys` are the owners, encoded. */
+export function limitedPairs(
+  relation: RelationMeta,
+  query: Query,
+  keys: unknown,
+): { readonly text: string; readonly params: readonly unknown[] } {
+  if (query.distinct !== false) throw new FieldError("a limit for each owner cannot be combined with distinct()");
+  const { meta, sourceColumn, targetColumn } = relation.through!;
+  const [source, target] = [quote(sourceColumn.column), quote(targetColumn.column)];
+  const compiler = new Compiler();
+  const scope = compiler.scope(query);
+  const list = [
+    scope.column(relation.targetColumn),
+    `row_number() OVER (ORDER BY ${compiler.order(totalOrder(query), scope)})`,
+  ];
+  const bare: Query = { ...unlimited(query), orderBy: [], reversed: false, related: {}, prefetch: [], lock: null };
+  const rows = compiler.assemble(bare, scope, list, { names: ["k", "o"] });
+  const pairs = `SELECT j.${source} AS s, r.k, row_number() OVER (PARTITION BY j.${source} ORDER BY r.o) AS place FROM ${meta.sqlName} j INNER JOIN (${rows}) r ON r.k = j.${target} WHERE j.${source} = ANY(${compiler.param(keys)})`;
+  const first = query.offset ?? 0;
+  const last = query.limit === null ? "" : ` AND p.place <= ${compiler.param(first + query.limit)}::bigint`;
+  const text = `SELECT p.s, p.k FROM (${pairs}) p WHERE p.place > ${compiler.param(first)}::bigint${last}`;
+  return { text, params: compiler.params };
+}
+
+export function unlimited(query: Query): Query {
+  return { ...query, limit: null, offset: null };
+}
+
+/** The order of the query, made unique by the primary key. */
+function totalOrder(query: Query): OrderNode[] {
+  const keys = query.meta.primaryKey.map(
+    (column): OrderNode => ({
+      expression: { type: "path", path: column.attribute },
+      descending: false,
+    }),
+  );
+  return [...orderOf(query), ...keys];
+}

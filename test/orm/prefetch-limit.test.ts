@@ -1,0 +1,45 @@
+import { beforeAll, expect, it } from "vitest";
+import { bindDatabase, prefetch } from "../../src/orm/index.js";
+import { service } from "../support/service.js";
+import { Author, Book, bookshop, Country, seed, Tag } from "./bookshop.js";
+import { describeDatabases } from "./databases.js";
+
+describeDatabases("a limit for each owner in prefetch()", service("postgres"), bookshop, (db) => {
+  beforeAll(async () => {
+    bindDatabase(db());
+    await seed();
+    for (const book of await Book.objects.all()) await book.related("tags").set([1, 2, 3]);
+  });
+
+  it("Each row gets its own first related rows, in the order of their query", async () => {
+    const newest = Book.objects.orderBy("-year").limit(2);
+    const authors = await Author.objects.orderBy("id").prefetchRelated(prefetch("books", newest));
+    expect(authors.map((author) => author.books.map((book) => book.title))).toEqual([
+      ["Lavinia", "The Dispossessed"],
+      ["Matter", "Consider Phlebas"],
+      ["Kindred"],
+    ]);
+    const second = prefetch("books", Book.objects.orderBy("-year").filter({ year__gt: 1970 }).offset(1));
+    const rest = await Author.objects.orderBy("id").prefetchRelated(second);
+    expect(rest.map((author) => author.books.map((book) => book.title))).toEqual([
+      ["The Dispossessed"],
+      ["Consider Phlebas"],
+      [],
+    ]);
+  });
+
+  it("The limit holds for each owner across a join table, and in JSON", async () => {
+    const names = prefetch("tags", Tag.objects.orderBy("-name").limit(2));
+    const all = await Tag.objects.orderBy("-name").flat("name");
+    const books = await Book.objects.orderBy("id").prefetchRelated(names);
+    expect(books).toHaveLength(6);
+    for (const book of books) expect(book.tags.map((tag) => tag.name)).toEqual(all.slice(0, 2));
+    const json = (await Book.objects.orderBy("id").limit(1).prefetchRelated(names).json()).value() as object[];
+    expect(json).toMatchObject([{ tags: all.slice(0, 2).map((name) => ({ name })) }]);
+  });
+
+  it("A limit for a relation to one is refused", async () => {
+    const one = prefetch("country", Country.objects.limit(1));
+    await expect(Author.objects.prefetchRelated(one)).rejects.toThrow("but there is at most one row");
+  });
+});
