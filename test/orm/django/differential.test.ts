@@ -8,7 +8,7 @@ import { service } from "../../support/service.js";
 import { differences } from "./differences.js";
 import { Book, fill, shop } from "./models.js";
 import { lookupPairs, type Pair, pairs } from "./pairs.js";
-import { randomTrees, type Tree } from "./trees.js";
+import { negatesNullable, randomTrees, type Tree } from "./trees.js";
 
 const server = service("postgres");
 const python = service("django");
@@ -23,6 +23,7 @@ if (server !== undefined && python !== undefined) {
     const name = `stoa_django_${process.pid}`;
     let admin: Database;
     let db: Database;
+    const orphans = new Set<number>();
     let judged: { readonly pairs: readonly Result[]; readonly trees: readonly Result[] };
 
     beforeAll(async () => {
@@ -35,6 +36,8 @@ if (server !== undefined && python !== undefined) {
       await createTables(db, shop);
       await fill();
       await db.execute("analyze");
+      const alone = Q({ author__mentor: null }).or({ author__country: null }, { author__mentor__country: null });
+      for (const id of await Book.objects.filter(alone).flat("id")) orphans.add(id);
       judged = await judge(url);
     }, 300_000);
 
@@ -57,6 +60,13 @@ if (server !== undefined && python !== undefined) {
       expect(wrong).toEqual([]);
     });
 
+    /** Rows that Django loses: those of authors without a mentor or a country, where a condition on them is negated. */
+    const isKnown = (tree: Tree, mine: Result, theirs: Result): boolean => {
+      if (!("value" in mine && "value" in theirs) || !negatesNullable(tree)) return false;
+      const [ours, rows] = [mine.value as number[], theirs.value as number[]];
+      return rows.every((id) => ours.includes(id)) && ours.every((id) => rows.includes(id) || orphans.has(id));
+    };
+
     it("5,000 random conditions choose the rows that Django chooses", { timeout: 120_000 }, async () => {
       const wrong: string[] = [];
       for (let i = 0; i < trees.length; i += 50) {
@@ -66,7 +76,7 @@ if (server !== undefined && python !== undefined) {
         );
         found.forEach((mine, index) => {
           const theirs = judged.trees[i + index]!;
-          if (!("value" in theirs) || !same(mine, theirs))
+          if (!("value" in theirs) || !(same(mine, theirs) || isKnown(part[index]!, mine, theirs)))
             wrong.push(JSON.stringify({ tree: part[index], mine, theirs }));
         });
       }
@@ -76,9 +86,9 @@ if (server !== undefined && python !== undefined) {
     it.each(differences.map((difference, index) => [difference.why, index] as const))(
       "A query differs from Django by design: %s",
       async (_, index) => {
-        const { pair, ours } = differences[index]!;
+        const { pair, sql } = differences[index]!;
         const mine = await outcome(pair[0]);
-        expect(same(mine, { value: ours })).toBe(true);
+        expect(mine).toEqual({ value: plain(await db.fetchval(sql)) });
         expect(same(mine, judged.pairs[all.length - differences.length + index]!)).toBe(false);
       },
     );

@@ -96,7 +96,8 @@ function valueFor(next: Next, name: string, one: () => unknown): unknown {
     case "__iregex":
       return pick(next, expressions);
     default:
-      return patterns.includes(name) && next(2) === 0 ? pick(next, words) : one();
+      // `contains` of lists and JSON takes values of their own.
+      return typeof one() === "string" && patterns.includes(name) && next(2) === 0 ? pick(next, words) : one();
   }
 }
 
@@ -123,4 +124,12 @@ export function randomTrees(count: number): Tree[] {
     };
     return grow(1 + next(3));
   });
+}
+
+/** True if a condition on a field through a relation that can be null is negated. */
+export function negatesNullable(tree: Tree, negated = false): boolean {
+  if ("and" in tree) return tree.and.some((child) => negatesNullable(child, negated));
+  if ("or" in tree) return tree.or.some((child) => negatesNullable(child, negated));
+  if ("not" in tree) return negatesNullable(tree.not, true);
+  return negated && /^author__(?:mentor|country)__/.test(tree.key);
 }
