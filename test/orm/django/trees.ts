@@ -126,10 +126,27 @@ export function randomTrees(count: number): Tree[] {
   });
 }
 
-/** True if a condition on a field through a relation that can be null is negated. */
-export function negatesNullable(tree: Tree, negated = false): boolean {
-  if ("and" in tree) return tree.and.some((child) => negatesNullable(child, negated));
-  if ("or" in tree) return tree.or.some((child) => negatesNullable(child, negated));
-  if ("not" in tree) return negatesNullable(tree.not, true);
-  return negated && /^author__(?:mentor|country)__/.test(tree.key);
+type Leaf = Extract<Tree, { readonly key: string }>;
+
+export function leavesOf(tree: Tree): Leaf[] {
+  if ("and" in tree) return tree.and.flatMap(leavesOf);
+  if ("or" in tree) return tree.or.flatMap(leavesOf);
+  return "not" in tree ? leavesOf(tree.not) : [tree];
+}
+
+/** The rows of a condition, by the rows of its lookups: AND is the intersection, OR the union, NOT the rest of all rows. */
+export function combined(tree: Tree, all: readonly number[], rowsOf: (leaf: Leaf) => readonly number[]): number[] {
+  const rows = (child: Tree): Set<number> => new Set(combined(child, all, rowsOf));
+  if ("not" in tree) return without(all, rows(tree.not));
+  if (!("and" in tree || "or" in tree)) return [...rowsOf(tree)];
+  if ("and" in tree) {
+    const sets = tree.and.map(rows);
+    return all.filter((id) => sets.every((set) => set.has(id)));
+  }
+  const sets = tree.or.map(rows);
+  return all.filter((id) => sets.some((set) => set.has(id)));
+}
+
+function without(all: readonly number[], rows: ReadonlySet<number>): number[] {
+  return all.filter((id) => !rows.has(id));
 }
