@@ -8,7 +8,7 @@ import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { encodeFor, type Left } from "./operands.js";
 import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
-import { transform } from "./transforms.js";
+import { datePart, transform } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -34,7 +34,7 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       const type = context.typeOf(node.expression, scope);
       const sql = context.expression(node.expression, scope);
       const moment = type?.kind === "datetime" && type.timezone ? `(${sql} AT TIME ZONE 'UTC')` : sql;
-      return `extract(${node.part} FROM ${moment})::int`;
+      return datePart(node.part, moment);
     }
     case "case": {
       const branches = node.branches.map(
