@@ -132,6 +132,8 @@ describeDatabases("rows that are computed first", service("postgres"), [...books
         .orderBy("next")
         .flat("next"),
     ).toEqual([2008, 2009]);
+    await Book.objects.filter({ title: "Matter" }).update({ published: new Date("2007-12-31T23:30:59.900Z") });
+    expect(await Book.objects.filter({ published__second: 59 }).flat("published__second")).toEqual([59]);
     // @ts-expect-error a number has no year
     expect(() => Book.objects.orderBy("stock__year")).toThrow('"stock__year" is not the name of a field');
   });

@@ -1,11 +1,11 @@
 import { FieldError } from "../errors.js";
-import { quote } from "../identifiers.js";
-import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
+import type { ColumnType, ModelMeta } from "../meta.js";
 import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
 import { isAggregate, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
 import { compileExpression, typeOfExpression } from "./expressions.js";
+import { checkedLimit, columnSql, lockSql, orderOf, selectedColumns, softDeleteColumn } from "./query-parts.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
 import { resolvePath, Scope, singleKey } from "./scope.js";
 import { splitByWindows } from "./windows.js";
@@ -296,42 +296,6 @@ function isConstant(node: ExpressionNode, { annotations }: Scope): boolean {
   return node.type === "value";
 }
 
-/** The columns to load: the selected ones, and the keys by which relations are prefetched. Null for all. */
-export function selectedColumns(query: Query): ReadonlySet<number> | null {
-  if (query.columns === null || query.prefetch.length === 0) return query.columns;
-  const keys = query.prefetch.map((node) => query.meta.relations.get(node.relation)!.sourceColumn.index);
-  return new Set([...query.columns, ...keys]);
-}
-
-export function softDeleteColumn(meta: ModelMeta): ColumnMeta | undefined {
-  return meta.columns.find((column) => column.softDelete);
-}
-
-function columnSql(column: ColumnMeta, scope: Scope): string {
-  const sql = `${scope.alias}.${quote(column.column)}`;
-  return column.type.selectSql ? column.type.selectSql(sql) : sql;
-}
-
-/** The order of a query, inverted if the query is reversed. The default is the order of the model. */
-export function orderOf(query: Query): readonly OrderNode[] {
-  const nodes = query.orderBy ?? (query.selection?.grouped ? [] : defaultOrder(query.meta));
-  if (!query.reversed) return nodes;
-  const keys = nodes.length > 0 ? nodes : query.meta.primaryKey.map((column) => orderBy(column.name, false));
-  return keys.map(({ expression, descending, nulls }) => ({
-    expression,
-    descending: !descending,
-    nulls: nulls && (nulls === "first" ? ("last" as const) : ("first" as const)),
-  }));
-}
-
-function defaultOrder(meta: ModelMeta): OrderNode[] {
-  return meta.ordering.map((name) => (name.startsWith("-") ? orderBy(name.slice(1), true) : orderBy(name, false)));
-}
-
-function orderBy(path: string, descending: boolean): OrderNode {
-  return { expression: { type: "path", path }, descending };
-}
-
 function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
   switch (node.type) {
     case "call":
@@ -350,18 +314,4 @@ function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
     default:
       return true;
   }
-}
-
-/**
- * The limit is the only value that is inserted into the text. It was checked when it was set, and is checked again
- * here.
- */
-function checkedLimit(limit: number): string {
-  if (!Number.isSafeInteger(limit) || limit < 0) throw new FieldError("the limit is not a number of rows");
-  return String(limit);
-}
-
-function lockSql(lock: NonNullable<Query["lock"]>, alias: string): string {
-  const wait = lock.wait === "wait" ? "" : ` ${lock.wait.toUpperCase()}`;
-  return `FOR ${lock.strength.toUpperCase()} OF ${alias}${wait}`;
 }

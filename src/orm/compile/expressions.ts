@@ -8,7 +8,7 @@ import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { encodeFor, type Left } from "./operands.js";
 import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
-import { transform } from "./transforms.js";
+import { datePart, transform } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -34,7 +34,7 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       const type = context.typeOf(node.expression, scope);
       const sql = context.expression(node.expression, scope);
       const moment = type?.kind === "datetime" && type.timezone ? `(${sql} AT TIME ZONE 'UTC')` : sql;
-      return `extract(${node.part} FROM ${moment})::int`;
+      return datePart(node.part, moment);
     }
     case "case": {
       const branches = node.branches.map(
@@ -133,7 +133,9 @@ function compileCall(node: CallNode, scope: Scope, context: Context): string {
   const many = node.aggregate ? manyOf(node, scope) : undefined;
   if (many) return aggregateOfMany(node, many, scope, context);
   const args = node.args.map((arg) => context.expression(arg, scope));
-  return callSql(node, args, scope, context);
+  const sql = callSql(node, args, scope, context);
+  // The sum of counts is numeric, which would arrive as text.
+  return node.result === "sum" && context.typeOf(node.args[0]!, scope) === countType ? `(${sql})::bigint` : sql;
 }
 
 function checkNesting(node: CallNode, { annotations }: Scope): void {
@@ -147,9 +149,8 @@ function callSql(node: CallNode, args: readonly string[], scope: Scope, context:
   const order = node.orderBy && node.orderBy.length > 0 ? ` ORDER BY ${context.order(node.orderBy, scope)}` : "";
   const filter = node.filter ? ` FILTER (WHERE ${context.condition(node.filter, scope)})` : "";
   const sql = `${node.name}(${distinct}${list}${order})${filter}`;
-  // The average of integers and the sum of counts are numeric, which would arrive as text.
-  if (node.result === "float" && node.aggregate) return `(${sql})::float8`;
-  return node.result === "sum" && context.typeOf(node.args[0]!, scope) === countType ? `(${sql})::bigint` : sql;
+  // The average of integers is numeric, which would arrive as text.
+  return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
 }
 
 /** The path of an aggregate's argument if it goes through a to-many relation. */

@@ -3,7 +3,8 @@
 import { quote } from "../identifiers.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
-import { type Compiler, selectedColumns } from "./compiler.js";
+import type { Compiler } from "./compiler.js";
+import { selectedColumns } from "./query-parts.js";
 import type { Scope } from "./scope.js";
 
 /** An SQL expression for which `to_json` returns the right JSON. */

@@ -1,8 +1,9 @@
 import type { ColumnKind, ColumnType, ModelMeta } from "../meta.js";
 import type { ExpressionNode, Query, RelatedTree } from "../nodes.js";
-import { type Compiled, type Compiler, selectedColumns } from "./compiler.js";
+import type { Compiled, Compiler } from "./compiler.js";
 import { jsonValue, prefetchField } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
+import { selectedColumns } from "./query-parts.js";
 import { resolvePath, type Scope } from "./scope.js";
 
 export interface CompiledJson extends Compiled {

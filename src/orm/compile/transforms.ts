@@ -23,7 +23,13 @@ export function transform(left: Left, part: string): Left | undefined {
   if (type.kind === "datetime" && part === "time") return make(`${moment}::time`, columnTypes.time);
   const field = dateParts.get(part);
   if (field === undefined || (type.kind === "time" && !timeParts.has(part))) return undefined;
-  return make(`extract(${field} FROM ${moment})::int`, columnTypes.int);
+  return make(datePart(field, moment), columnTypes.int);
+}
+
+/** A part of a time as an integer. A cast alone would round 59.9 seconds to 60. */
+export function datePart(part: string, moment: string): string {
+  const value = `extract(${part} FROM ${moment})`;
+  return part === "second" ? `trunc(${value})::int` : `${value}::int`;
 }
 
 const timeParts = new Set(["hour", "minute", "second"]);

@@ -1,6 +1,7 @@
 /** Related rows with a limit that holds for each owner: the three newest books of each author. */
 
-import { Compiler, orderOf } from "../compile/compiler.js";
+import { Compiler } from "../compile/compiler.js";
+import { orderOf } from "../compile/query-parts.js";
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";

@@ -1,5 +1,5 @@
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
-import { orderOf } from "../compile/compiler.js";
+import { orderOf } from "../compile/query-parts.js";
 import { namesOf, resolvePath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import { orderNode } from "../expressions/expression.js";

@@ -1,5 +1,5 @@
 import type { Queries } from "../../engines/db/database.js";
-import { softDeleteColumn } from "../compile/compiler.js";
+import { softDeleteColumn } from "../compile/query-parts.js";
 import {
   type Assignment,
   assignments,

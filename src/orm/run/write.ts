@@ -1,4 +1,4 @@
-import { softDeleteColumn } from "../compile/compiler.js";
+import { softDeleteColumn } from "../compile/query-parts.js";
 import { assignments, deleteStatement, returningPlan, updateStatement } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";

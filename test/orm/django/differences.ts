@@ -6,7 +6,8 @@ import type { Pair } from "./pairs.js";
 interface Difference {
   readonly why: string;
   readonly pair: Pair;
-  readonly ours: unknown;
+  /** The result of ours, written in SQL: one value, or an array. */
+  readonly sql: string;
 }
 
 export const differences: readonly Difference[] = [
@@ -16,7 +17,7 @@ export const differences: readonly Difference[] = [
       () => Book.objects.filter({ tags__id__gt: 0, id__lt: 6 }).count(),
       "Book.objects.filter(tags__id__gt=0, id__lt=6).count()",
     ],
-    ours: 0,
+    sql: "select count(*)::int from dj_books b where id < 6 and exists (select from dj_books_tags t where t.dj_book_id = b.id)",
   },
   {
     why: "isnull through a relation to many needs a related row",
@@ -24,7 +25,7 @@ export const differences: readonly Difference[] = [
       () => Author.objects.filter({ books__year__isnull: true }).orderBy("id").flat("id"),
       "Author.objects.filter(books__year__isnull=True).distinct().order_by('id').values_list('id', flat=True)",
     ],
-    ours: [],
+    sql: "select array_agg(id order by id) from dj_authors a where exists (select from dj_books b where b.author_id = a.id and b.year is null)",
   },
   {
     why: "a count does not depend on a filter of the same relation",
@@ -37,7 +38,7 @@ export const differences: readonly Difference[] = [
           .flat("n"),
       "Author.objects.filter(books__stock=0).annotate(n=Count('books')).order_by('id').values_list('n', flat=True)",
     ],
-    ours: [],
+    sql: "select array_agg((select count(*)::int from dj_books b where b.author_id = a.id) order by id) from dj_authors a where exists (select from dj_books b where b.author_id = a.id and b.stock = 0)",
   },
   {
     why: "two conditions of exclude must hold for the same related row",
@@ -45,7 +46,7 @@ export const differences: readonly Difference[] = [
       () => Author.objects.exclude({ books__stock: 0, books__active: true }).orderBy("id").flat("id"),
       "Author.objects.exclude(books__stock=0, books__active=True).order_by('id').values_list('id', flat=True)",
     ],
-    ours: [],
+    sql: "select array_agg(id order by id) from dj_authors a where not exists (select from dj_books b where b.author_id = a.id and b.stock = 0 and b.active)",
   },
   {
     why: "weekDay counts from 0 for Sunday",
@@ -53,7 +54,7 @@ export const differences: readonly Difference[] = [
       () => Book.objects.filter({ published__weekDay: 1 }).count(),
       "Book.objects.filter(published__week_day=1).count()",
     ],
-    ours: 0,
+    sql: "select count(*)::int from dj_books where extract(dow from published at time zone 'UTC') = 1",
   },
   {
     why: "null in a list matches null",
@@ -61,6 +62,6 @@ export const differences: readonly Difference[] = [
       () => Book.objects.filter({ year__in: [2000, null] }).count(),
       "Book.objects.filter(year__in=[2000, None]).count()",
     ],
-    ours: 0,
+    sql: "select count(*)::int from dj_books where year = 2000 or year is null",
   },
 ];

@@ -210,7 +210,7 @@ export const pairs: readonly Pair[] = [
       [floor("rating"), "Floor('rating')"],
       [round("price"), "Round('price')"],
       [coalesce("year", 0), "Coalesce('year', 0)"],
-      [coalesce("author__email", "none"), "Coalesce('author__email', Value('none'))"],
+      [coalesce("author__email", "none"), "Coalesce('author__email', Value('none'), output_field=models.TextField())"],
       [nullIf("stock", 0), "NullIf('stock', Value(0))"],
       [greatest("stock", "year"), "Greatest('stock', 'year')"],
       [least("stock", "year"), "Least('stock', 'year')"],

@@ -96,7 +96,8 @@ function valueFor(next: Next, name: string, one: () => unknown): unknown {
     case "__iregex":
       return pick(next, expressions);
     default:
-      return patterns.includes(name) && next(2) === 0 ? pick(next, words) : one();
+      // `contains` of lists and JSON takes values of their own.
+      return typeof one() === "string" && patterns.includes(name) && next(2) === 0 ? pick(next, words) : one();
   }
 }
 
@@ -123,4 +124,29 @@ export function randomTrees(count: number): Tree[] {
     };
     return grow(1 + next(3));
   });
+}
+
+type Leaf = Extract<Tree, { readonly key: string }>;
+
+export function leavesOf(tree: Tree): Leaf[] {
+  if ("and" in tree) return tree.and.flatMap(leavesOf);
+  if ("or" in tree) return tree.or.flatMap(leavesOf);
+  return "not" in tree ? leavesOf(tree.not) : [tree];
+}
+
+/** The rows of a condition, by the rows of its lookups: AND is the intersection, OR the union, NOT the rest of all rows. */
+export function combined(tree: Tree, all: readonly number[], rowsOf: (leaf: Leaf) => readonly number[]): number[] {
+  const rows = (child: Tree): Set<number> => new Set(combined(child, all, rowsOf));
+  if ("not" in tree) return without(all, rows(tree.not));
+  if (!("and" in tree || "or" in tree)) return [...rowsOf(tree)];
+  if ("and" in tree) {
+    const sets = tree.and.map(rows);
+    return all.filter((id) => sets.every((set) => set.has(id)));
+  }
+  const sets = tree.or.map(rows);
+  return all.filter((id) => sets.some((set) => set.has(id)));
+}
+
+function without(all: readonly number[], rows: ReadonlySet<number>): number[] {
+  return all.filter((id) => !rows.has(id));
 }

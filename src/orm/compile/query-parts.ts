@@ -1,0 +1,57 @@
+/** The parts of a query that do not depend on a statement: its columns, its order, its lock. */
+
+import { FieldError } from "../errors.js";
+import { quote } from "../identifiers.js";
+import type { ColumnMeta, ModelMeta } from "../meta.js";
+import type { OrderNode, Query } from "../nodes.js";
+import type { Scope } from "./scope.js";
+
+/** The columns to load: the selected ones, and the keys by which relations are prefetched. Null for all. */
+export function selectedColumns(query: Query): ReadonlySet<number> | null {
+  if (query.columns === null || query.prefetch.length === 0) return query.columns;
+  const keys = query.prefetch.map((node) => query.meta.relations.get(node.relation)!.sourceColumn.index);
+  return new Set([...query.columns, ...keys]);
+}
+
+export function softDeleteColumn(meta: ModelMeta): ColumnMeta | undefined {
+  return meta.columns.find((column) => column.softDelete);
+}
+
+export function columnSql(column: ColumnMeta, scope: Scope): string {
+  const sql = `${scope.alias}.${quote(column.column)}`;
+  return column.type.selectSql ? column.type.selectSql(sql) : sql;
+}
+
+/** The order of a query, inverted if the query is reversed. The default is the order of the model. */
+export function orderOf(query: Query): readonly OrderNode[] {
+  const nodes = query.orderBy ?? (query.selection?.grouped ? [] : defaultOrder(query.meta));
+  if (!query.reversed) return nodes;
+  const keys = nodes.length > 0 ? nodes : query.meta.primaryKey.map((column) => orderBy(column.name, false));
+  return keys.map(({ expression, descending, nulls }) => ({
+    expression,
+    descending: !descending,
+    nulls: nulls && (nulls === "first" ? ("last" as const) : ("first" as const)),
+  }));
+}
+
+function defaultOrder(meta: ModelMeta): OrderNode[] {
+  return meta.ordering.map((name) => (name.startsWith("-") ? orderBy(name.slice(1), true) : orderBy(name, false)));
+}
+
+function orderBy(path: string, descending: boolean): OrderNode {
+  return { expression: { type: "path", path }, descending };
+}
+
+/**
+ * The limit is the only value that is inserted into the text. It was checked when it was set, and is checked again
+ * here.
+ */
+export function checkedLimit(limit: number): string {
+  if (!Number.isSafeInteger(limit) || limit < 0) throw new FieldError("the limit is not a number of rows");
+  return String(limit);
+}
+
+export function lockSql(lock: NonNullable<Query["lock"]>, alias: string): string {
+  const wait = lock.wait === "wait" ? "" : ` ${lock.wait.toUpperCase()}`;
+  return `FOR ${lock.strength.toUpperCase()} OF ${alias}${wait}`;
+}
