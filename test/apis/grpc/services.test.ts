@@ -213,14 +213,14 @@ describe("the parser of .proto files", () => {
   });
 
   it.each([
-    ['syntax = "proto3"; message M { string a = x; }', "service.proto:1:45: an integer is expected"],
+    ['syntax = "proto3"; message M { string a = x; }', "service.proto:1:43: an integer is expected"],
     ['syntax = "proto3"; message M { Nope a = 1; }', "uses the type Nope, which is not defined"],
     ['syntax = "proto4";', "the syntax"],
     ['syntax = "proto3"; message M {', "a name is expected"],
     ['syntax = "proto3"; import "x.proto";', "which was not found"],
     ['syntax = "proto3"; nonsense;', "'nonsense' is unknown here"],
     ['syntax = "proto3"; /* open', "a comment does not end"],
-    ['syntax = "proto3; message M {}', "is expected"],
+    ['syntax = "proto3; message M {}', "a string does not end"],
   ])("The text %j is refused with its place", (text, reason) => {
     expect(() => loadProto(text)).toThrow(reason);
   });
