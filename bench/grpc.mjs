@@ -19,7 +19,12 @@ service Bench {
 }
 `;
 const messagesPerStream = 1000;
-const item = (number) => ({ name: "an item with a name", number, values: [1, 2, 3, 500], payload: Buffer.alloc(40, 1) });
+const item = (number) => ({
+  name: "an item with a name",
+  number,
+  values: [1, 2, 3, 500],
+  payload: Buffer.alloc(40, 1),
+});
 
 const sides = {
   async stoa() {
@@ -61,7 +66,11 @@ const sides = {
     });
     const server = new grpc.Server();
     server.addService(
-      { Unary: method("Unary", false, false), Download: method("Download", false, true), Upload: method("Upload", true, false) },
+      {
+        Unary: method("Unary", false, false),
+        Download: method("Download", false, true),
+        Upload: method("Upload", true, false),
+      },
       {
         Unary: (call, callback) => callback(null, call.request),
         async Download(call) {
@@ -102,7 +111,9 @@ function serve(port) {
 async function compare(rounds) {
   const servers = new Map();
   for (const side of Object.keys(sides)) {
-    const child = spawn(process.execPath, [new URL(import.meta.url).pathname, side], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const child = spawn(process.execPath, [new URL(import.meta.url).pathname, side], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
     const [{ port }] = await once(child, "message");
     servers.set(side, { child, port });
   }

@@ -10,20 +10,12 @@ const methods = `
   enable_cors enable_logging enable_compression enable_rate_limit enable_caching invalidate_cache enable_circuit_breaker
   enable_metrics enable_etag enable_request_id enable_body_limit enable_static_files enable_openapi enable_health_checks
   enable_database enable_kvstore enable_telemetry enable_graphql enable_messaging enable_amqp enable_cloud_queue
-`;
-
-/** Those of features that are not built yet: a feature that is built belongs into the list above. */
-const later = `
   enable_grpc add_grpc_service
-`;
-
-const laterClasses = `
-  GrpcConfig
 `;
 
 const classes = `
   App Blueprint Request Response Depends JwtAuth JwtConfig BasicAuth ApiKeyAuth RateLimitConfig StaticFilesConfig
-  HealthCheckConfig DatabaseConfig KvStoreConfig OpenTelemetryConfig GraphQLConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
+  HealthCheckConfig DatabaseConfig KvStoreConfig OpenTelemetryConfig GraphQLConfig GrpcConfig GuardError UnauthorizedError ForbiddenError Authenticated ValueError
   DatabaseError UniqueViolation NotNullViolation ForeignKeyViolation CheckViolation DataError OperationalError
   ProgrammingError ParameterTypeError ParameterValueError ParameterRangeError LogBrokerConfig AmqpConfig CloudQueueConfig
 `;
@@ -35,18 +27,6 @@ describe("the names of the contract", () => {
     const app = new App() as unknown as Record<string, unknown>;
     expect(app[name]).toBeTypeOf("function");
     expect(app[camelCase(name)]).toBe(app[name]);
-  });
-
-  it.each(words(later))("The method app.%s exists in both spellings and says that it is not built yet", (name) => {
-    const app = new App() as unknown as Record<string, () => unknown>;
-    for (const spelling of [name, camelCase(name)]) {
-      expect(() => app[spelling]!()).toThrow(`${camelCase(name)}() is not part of this version of stoa yet`);
-    }
-  });
-
-  it.each(words(laterClasses))("The class %s is exported and says that it is not built yet", (name) => {
-    const type = (stoa as unknown as Record<string, new () => unknown>)[name]!;
-    expect(() => new type()).toThrow(`${name} is not part of this version of stoa yet`);
   });
 
   it("Every enable method refuses unknown options", () => {

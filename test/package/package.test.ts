@@ -84,8 +84,9 @@ describe("the published package", { timeout: 120_000 }, () => {
     expect(JSON.parse(stdout)).toEqual(
       (
         "addGrpcService addGuard background circuitBreakers commands database deadLetters debug delete env " +
-        "eventStore exceptionHandler fetch get graphql head healthCheck invalidateCache job jobs kvstore listen " +
-        "logger messaging metrics nodeListener onEvent onMessage openapi options outbox override patch phase post publish " +
+        "eventStore exceptionHandler fetch get graphql grpc grpcChannel head healthCheck invalidateCache job jobs " +
+        "kvstore listen logger messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
+        "phase post publish " +
         "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request " +
         "rooms route run saga sagas start state stop subscribe tracer trustProxy trustedHosts use websocket"
       ).split(" "),

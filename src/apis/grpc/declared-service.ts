@@ -129,9 +129,10 @@ function declared(
   return { name, handler, kind: kind ?? seen, kindGiven: kind !== undefined, idempotent, own };
 }
 
-/** The names of an object's functions, and of those that its class has. */
+/** The names of an object's members; of an instance of a class, those of its functions. */
 function methodNames(given: object): string[] {
-  const names = new Set(Object.keys(given));
+  const isFunction = (name: string): boolean => typeof (given as Record<string, unknown>)[name] === "function";
+  const names = new Set(Object.keys(given).filter((name) => isPlainObject(given) || isFunction(name)));
   for (let p = Object.getPrototypeOf(given); p !== null && p !== Object.prototype; p = Object.getPrototypeOf(p)) {
     for (const name of Object.getOwnPropertyNames(p)) {
       if (name !== "constructor" && typeof Object.getOwnPropertyDescriptor(p, name)?.value === "function")

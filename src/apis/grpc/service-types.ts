@@ -1,6 +1,6 @@
 import type { Inject, Provided } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
-import type { GrpcMessage, MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
+import type { MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
 import type { GrpcCall } from "./grpc-call.js";
 
 type Results<T> = AsyncIterable<T> | Iterable<T>;
@@ -37,10 +37,11 @@ export interface LooseHandlers<I extends Inject> {
   readonly [method: string]: LooseHandler<I> | LooseMethod<I>;
 }
 
-/** Written as a method, so that a handler can give the type of its message: `(message: { name: string }) => ...`. */
-export type LooseHandler<I extends Inject> = {
-  handle(message: GrpcMessage & AsyncIterable<GrpcMessage>, call: GrpcCall, injected: Provided<I>): unknown;
-}["handle"];
+/**
+ * The handler gives the type of its message: `(message: { name: string }) => ...`, or of the messages of a stream:
+ * `(messages: AsyncIterable<{ name: string }>) => ...`. Nothing checks it: the definition is not known to the compiler.
+ */
+export type LooseHandler<I extends Inject> = (message: never, call: GrpcCall, injected: Provided<I>) => unknown;
 
 /** A method of a service given by name, with the kind of its calls. */
 export interface LooseMethod<I extends Inject> {

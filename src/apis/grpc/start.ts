@@ -55,6 +55,7 @@ export async function startGrpc(
     keepaliveInterval: config.keepaliveInterval,
     keepaliveTimeout: config.keepaliveTimeout,
     maxConcurrentStreams: config.maxConcurrentStreams,
+    maxMetadataSize: config.maxMetadataSize,
   });
   http2Streams(host).add(handler);
   const dispatch = (request: Request): Response | Promise<Response> =>

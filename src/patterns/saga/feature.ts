@@ -30,7 +30,7 @@ export interface SagaRun<Results> extends Omit<SagaInfo, "results"> {
   readonly results: Results;
 }
 
-export interface SagaHandle<Input, Results> {
+export interface SagaHandle<Input, Results = unknown> {
   /** Starts an execution and returns its id, at once: the steps run in the background. */
   start(input: Input, options?: StartOptions): Promise<string>;
   /** Waits until an execution has ended or is parked; null if the time (default 10 seconds) is over first. */

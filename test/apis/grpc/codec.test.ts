@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { codecOf } from "../../../src/apis/grpc/codec/codecs.js";
 import { CompiledCodec } from "../../../src/apis/grpc/codec/compiled-codec.js";
 import { StructCodec } from "../../../src/apis/grpc/codec/struct-codec.js";
-import { EchoRequestSchema, type Everything, EverythingSchema, SpecialSchema } from "./fixtures/echo_pb.js";
+import { EchoRequestSchema, type Everything, EverythingSchema, type Mood, SpecialSchema } from "./fixtures/echo_pb.js";
 
 const codec = codecOf(EverythingSchema);
 const bodyOf = (frame: Buffer): Uint8Array => Uint8Array.from(frame.subarray(5));
@@ -34,7 +34,7 @@ const full = create(EverythingSchema, {
   ints: [1, -1, 300],
   texts: ["", "x"],
   inners: [{ name: "1" }, {}],
-  moods: [0, 1, 77],
+  moods: [0, 1, 77 as Mood],
   doubles: [0.1, Number.NaN, Number.NEGATIVE_INFINITY],
   longs: [1n, -1n],
   unpacked: [-1, 1],

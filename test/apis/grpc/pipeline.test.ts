@@ -52,7 +52,7 @@ beforeAll(async () => {
       });
     },
     {},
-    { env: "production", debug: false },
+    { env: "production", debug: false, logs: true },
   );
   peer = new Peer(running.target);
 });

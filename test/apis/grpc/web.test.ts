@@ -105,7 +105,7 @@ const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Rec
   fetch(`${running.url.replace(/\/$/, "")}${path}`, { method: "POST", body, headers });
 
 describe("requests written by hand", () => {
-  it("curl with JSON calls a method", async () => {
+  it("A client that knows nothing but JSON calls a method", async () => {
     const response = await post("/test.echo.v1.Echo/Say", '{"text":"hi"}', {
       "content-type": "application/json; charset=utf-8",
     });

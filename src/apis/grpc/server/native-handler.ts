@@ -2,6 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { Request } from "../../../http/request.js";
 import { clientLeft } from "../../../server/client-left.js";
 import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/streams.js";
+import { GrpcError } from "../grpc-error.js";
 import { acceptedEncodings } from "../wire/compression.js";
 import { formatOf, readWire, type Wire } from "../wire/wire.js";
 import { Exchange } from "./exchange.js";
@@ -13,6 +14,8 @@ import type { ServedMethods } from "./served-method.js";
 import { type SessionSettings, Sessions } from "./sessions.js";
 
 export interface NativeHandlerParts extends SessionSettings {
+  /** Bytes of metadata of one call. */
+  readonly maxMetadataSize: number;
   readonly methods: ServedMethods;
   /** Hides the messages of unexpected errors. */
   readonly mask: boolean;
@@ -31,7 +34,7 @@ export function nativeHandler(parts: NativeHandlerParts): Http2StreamHandler {
 }
 
 function call(
-  { methods, mask }: NativeHandlerParts,
+  { methods, mask, maxMetadataSize }: NativeHandlerParts,
   sessions: Sessions,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -42,6 +45,7 @@ function call(
   const request = new Request(source);
   let wire: Wire;
   try {
+    checkMetadata(peer.rawHeaders, maxMetadataSize);
     wire = readWire(source, true);
   } catch (error) {
     const fields = ["grpc-accept-encoding", acceptedEncodings];
@@ -62,4 +66,12 @@ function call(
   const response = pipeline.dispatch(request);
   if (response instanceof Promise) void response.then((given) => made.send(given));
   else made.send(response);
+}
+
+/** Counted as HTTP/2 does (RFC 9113 section 6.5.2). */
+function checkMetadata(lines: readonly string[], limit: number): void {
+  let size = 16 * lines.length;
+  for (const text of lines) size += text.length;
+  if (size > limit)
+    throw new GrpcError("RESOURCE_EXHAUSTED", `the metadata is larger than the limit of ${limit} bytes`);
 }

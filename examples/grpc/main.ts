@@ -1,0 +1,3 @@
+import { grpcApp } from "./app.js";
+
+await grpcApp().run();
