@@ -86,7 +86,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       void dialog.dismiss();
     });
     await page.goto(`${server.url}${path}`);
-    await page.waitForFunction(() => document.getElementById("state")?.textContent?.startsWith("as of"));
+    await page.waitForFunction("document.getElementById('state').textContent.startsWith('as of')");
     return page;
   }
 
@@ -98,7 +98,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     const page = await visit("/_sagas");
     expect(await page.locator("#rows tr").count()).toBe(4);
     await page.click('[data-status="parked"]');
-    await page.waitForFunction(() => document.querySelectorAll("#rows tr").length === 1);
+    await page.waitForFunction("document.querySelectorAll('#rows tr').length === 1");
     await picture(page, "list");
     await page.click("#rows a");
     await page.waitForSelector(".flow .unit");
@@ -131,7 +131,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       expect(await page.textContent('[data-step="pay"]')).toContain(hostile);
       expect(await page.locator(".back .head").count()).toBe(4);
       // Nothing is wider than the screen.
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(wide).toBeLessThanOrEqual(0);
       await picture(page, `saga-${scheme}-${width}`);
       await page.close();

@@ -6,7 +6,7 @@ import { show } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
-import { attempt } from "../storage/attempt.js";
+import { attemptLazily } from "../storage/attempt.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { LeasedWorker, type WorkSignals } from "../storage/leased-worker.js";
 import { deleteFinished } from "../storage/retention.js";
@@ -116,12 +116,19 @@ export class Jobs {
     if (row.attempts > job.retries + 1) return this.#settle(row, "failed", "the job did not end");
     const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
     const span = this.tracer?.start(`job ${job.name}`, attributes, { kind: "internal" }) ?? null;
-    const outcome = await attempt(
-      (signal) => {
+    const outcome = await attemptLazily(
+      (current) => {
         const progress = (value: unknown): Promise<void> =>
           this.storage.progress(row, jsonText(value, "the progress of a job"));
-        const run = (): unknown => job.run(row.value, { id: row.id, attempt: row.attempts, signal, progress });
-        return span === null ? run() : span.run(run);
+        const context = {
+          id: row.id,
+          attempt: row.attempts,
+          progress,
+          get signal() {
+            return current.signal;
+          },
+        };
+        return span === null ? job.run(row.value, context) : span.run(() => job.run(row.value, context));
       },
       job.timeout,
       signals,

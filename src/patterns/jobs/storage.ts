@@ -45,6 +45,16 @@ export interface JobCounts {
   readonly oldestDueSeconds: number;
 }
 
+export interface NewJob {
+  readonly name: string;
+  readonly key: string | null;
+  /** As JSON text. */
+  readonly value: string;
+  /** Milliseconds until it is due. */
+  readonly delay: number;
+  readonly priority: number;
+}
+
 /** The end of an attempt. */
 export interface JobOutcome {
   readonly status: JobStatus;
@@ -57,6 +67,7 @@ export interface JobOutcome {
 export class JobStorage {
   readonly table: string;
   readonly #schedules: string;
+  readonly #added = new Batch<NewJob, string>((items) => this.#add(items));
   readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
 
   constructor(
@@ -70,10 +81,9 @@ export class JobStorage {
   }
 
   /** Adds a job; if one with its key is not finished yet, returns that one. */
-  async insert(
-    job: { name: string; key: string | null; value: string; delay: number; priority: number },
-    within: Queries,
-  ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  async insert(job: NewJob, within: Queries): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    // Jobs without a key that are added at the same time share a statement.
+    if (job.key === null && within.kind === "database") return { id: await this.#added.add(job), isNew: true };
     for (;;) {
       const id = await within.fetchval<string>(
         `insert into ${this.table} (name, key, value, run_at, priority)
@@ -87,6 +97,25 @@ export class JobStorage {
       // Finished between the two statements: then there is room for a new one.
       if (known !== null) return { id: known, isNew: false };
     }
+  }
+
+  async #add(items: readonly NewJob[]): Promise<string[]> {
+    const { rows } = await this.db.fetchArrays(
+      `with g as materialized (
+         select n, nextval(pg_get_serial_sequence('${this.table}', 'id')) as id, name, value, delay, priority
+         from unnest($1::text[], $2::jsonb[], $3::float8[], $4::smallint[]) with ordinality as g (name, value, delay, priority, n)),
+       i as (
+         insert into ${this.table} (id, name, value, run_at, priority) overriding system value
+         select id, name, value, clock_timestamp() + delay * interval '1 millisecond', priority from g)
+       select id::text from g order by n`,
+      [
+        items.map(({ name }) => name),
+        items.map(({ value }) => value),
+        items.map(({ delay }) => delay),
+        items.map(({ priority }) => priority),
+      ],
+    );
+    return rows.map(([id]) => id as string);
   }
 
   claim(name: string, limit: number): Promise<JobRow[]> {

@@ -1,5 +1,6 @@
 import type { Logger } from "../../internal/logger.js";
 import type { Span, Tracer } from "../../internal/tracer.js";
+import type { AttemptSignal } from "../storage/attempt.js";
 import type { WorkSignals } from "../storage/leased-worker.js";
 import { jsonText } from "../storage/texts.js";
 import type { SagaDefinition, SagaNode } from "./definition.js";
@@ -139,10 +140,18 @@ export class Execution {
     return { input: input as never, results: results as never, sagaId: id };
   }
 
-  stepContext(step: Step, attempt: number, signal: AbortSignal, kind: "action" | "compensate") {
-    const { id } = this.#now;
-    const key = kind === "action" ? `${id}:${step.name}` : `${id}:${step.name}:compensate`;
-    return { ...this.context(), key, attempt, signal };
+  stepContext(step: Step, attempt: number, current: AttemptSignal, kind: "action" | "compensate") {
+    const { id, input, results } = this.#now;
+    return {
+      input: input as never,
+      results: results as never,
+      sagaId: id,
+      key: kind === "action" ? `${id}:${step.name}` : `${id}:${step.name}:compensate`,
+      attempt,
+      get signal() {
+        return current.signal;
+      },
+    };
   }
 
   /** A span of an attempt; null without telemetry. */

@@ -1,4 +1,4 @@
-import { attempt } from "../storage/attempt.js";
+import { attemptLazily } from "../storage/attempt.js";
 import { errorText } from "../storage/texts.js";
 import { backoff } from "../storage/wake.js";
 import type { SagaNode } from "./definition.js";
@@ -29,11 +29,11 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
   const log = { logStep: step.name, logAttempt: number };
   await execution.change({ event: "compensation started", attempt: number, ...log });
   const span = execution.span(step.name, number, "compensate");
-  const outcome = await attempt(
-    (signal) => {
+  const outcome = await attemptLazily(
+    (current) => {
       const result = row.results[step.name] as never;
-      const run = (): unknown =>
-        step.compensate!({ ...execution.stepContext(step, number, signal, "compensate"), result });
+      const context = Object.assign(execution.stepContext(step, number, current, "compensate"), { result });
+      const run = (): unknown => step.compensate!(context);
       return span === null ? run() : span.run(run);
     },
     step.timeout ?? Infinity,

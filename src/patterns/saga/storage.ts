@@ -33,6 +33,7 @@ export class SagaStorage {
   readonly log: string;
   readonly inbox: string;
   readonly #changeText: string;
+  readonly #inserts = new Batch<NewSaga, boolean>((items) => this.#insert(items, this.db));
   readonly #changes = new Batch<ChangeRecord, number | null | undefined>((items) => this.#change(items, this.db));
 
   constructor(
@@ -47,24 +48,42 @@ export class SagaStorage {
     this.#changeText = changeText(this.sagas, this.log);
   }
 
-  /** Inserts a saga unless there is one with its id; returns the one that is there. */
+  /** Inserts a saga unless there is one with its id; returns the one that is there. Starts at the same time share a statement. */
   async insert(
     given: NewSaga,
     within: Queries,
   ): Promise<{ readonly isNew: boolean; readonly name: string; readonly same: boolean }> {
-    const inserted = await within.fetchval(
-      `with s as (
-         insert into ${this.sagas} (id, name, version, input, deadline, parent_id)
-         values ($1, $2, $3, $4, case when $5::float8 > 0 then clock_timestamp() + $5 * interval '1 millisecond' end, $6)
-         on conflict (id) do nothing returning id)
-       insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
-      [given.id, given.name, given.version, given.input, given.timeoutMs, given.parentId ?? null],
-    );
-    if (inserted !== null) return { isNew: true, name: given.name, same: true };
+    const inserted =
+      within.kind === "database" ? await this.#inserts.add(given) : (await this.#insert([given], within))[0];
+    if (inserted) return { isNew: true, name: given.name, same: true };
     const text = `select name, input = $2::jsonb as same from ${this.sagas} where id = $1`;
     const found = await within.fetchrow<{ name: string; same: boolean }>(text, [given.id, given.input]);
     // It can only be absent here if it was deleted in between.
     return { isNew: false, name: found?.name ?? given.name, same: found?.same ?? true };
+  }
+
+  /** True for each saga that was not there. */
+  async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
+    const { rows } = await within.fetchArrays(
+      `with s as (
+         insert into ${this.sagas} (id, name, version, input, deadline, parent_id)
+         select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end, parent_id
+         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[])
+           as g (id, name, version, input, timeout, parent_id)
+         on conflict (id) do nothing returning id)
+       insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
+      [
+        items.map(({ id }) => id),
+        items.map(({ name }) => name),
+        items.map(({ version }) => version),
+        items.map(({ input }) => input),
+        items.map(({ timeoutMs }) => timeoutMs),
+        items.map(({ parentId }) => parentId ?? null),
+      ],
+    );
+    const inserted = new Set(rows.map(([id]) => id));
+    // Of two with one id the first is new.
+    return items.map(({ id }) => inserted.delete(id));
   }
 
   claim(known: readonly Known[], limit: number): Promise<SagaRow[]> {
