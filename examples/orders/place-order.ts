@@ -21,7 +21,7 @@ type Placed = { id: string; saga: string };
 export interface PlaceOrderParts {
   readonly app: App;
   readonly orders: Repository<Order>;
-  readonly checkouts: SagaHandle<CheckoutInput>;
+  readonly checkouts: SagaHandle<CheckoutInput, unknown>;
   readonly stock: Stock;
 }
 

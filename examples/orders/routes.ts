@@ -4,7 +4,11 @@ import type { CheckoutInput } from "./checkout.js";
 import type { placeOrder } from "./place-order.js";
 
 /** Commands change, queries read: both over HTTP. */
-export function addRoutes(app: App, place: ReturnType<typeof placeOrder>, checkouts: SagaHandle<CheckoutInput>): void {
+export function addRoutes(
+  app: App,
+  place: ReturnType<typeof placeOrder>,
+  checkouts: SagaHandle<CheckoutInput, unknown>,
+): void {
   app.post("/orders", ...app.commands.route(place));
 
   app.get("/orders", (request) => request.db.fetch(sql`select * from order_list order by placed_at desc limit 100`));

@@ -31,7 +31,7 @@ async function consumersTable(consumers: readonly Subscription[]): Promise<LiveT
   return {
     title: "Consumers, since the start of this process",
     columns: ["Topic", "Group", "State", "Lag", "Running", "Done", "Duplicates", "Retried", "Rejected", "Dead letters"],
-    rows,
+    rows: rows.sort(([a], [b]) => String(a).localeCompare(String(b))),
     empty: "This application consumes no messages.",
   };
 }
