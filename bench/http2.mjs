@@ -70,6 +70,7 @@ else await compare(Number(given));
 /** Listens, and replies to each message with the microseconds of CPU since the last one. */
 async function serve(side) {
   process.send(await side());
+  process.on("disconnect", () => process.exit());
   let before = process.cpuUsage();
   process.on("message", () => {
     const now = process.cpuUsage();

@@ -181,6 +181,7 @@ export { Blueprint } from "./route/blueprint.js";
 export type { Handler } from "./route/handler.js";
 export type { BlueprintOptions, RouteOptions, WebSocketRouteOptions } from "./route/options.js";
 export type { PathParams } from "./routing/params.js";
+export type { Http2Options } from "./server/http2/fields.js";
 export type { RunOptions } from "./server/run-options.js";
 export type { RunningServer } from "./server/running-server.js";
 export type { CertificateFields, ClientCertificateFields, TlsFields } from "./server/tls/fields.js";

@@ -18,9 +18,4 @@ export class Budget {
   refill(seconds: number): void {
     this.#left = Math.min(this.#max, this.#left + (this.#max * seconds) / 10);
   }
-
-  /** Gives back so much at once, up to the limit. */
-  giveBack(count: number): void {
-    this.#left = Math.min(this.#max, this.#left + count);
-  }
 }

@@ -12,60 +12,53 @@ export interface HeadLimits {
 const maxMethod = 32;
 const authority = /^(?:\[[0-9a-f:.]+\]|[0-9a-z\-._~%!$&'()*+,;=]+)(?::\d{0,5})?$/i;
 const visible = /^[\x21\x22\x24-\x7e]+$/;
-const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * The target of a request, or the error of a request that nghttp2 accepts and we refuse. nghttp2 has checked the names
- * (in lower case, none that belongs to a connection), the order and number of pseudo-header fields, and the length of the
- * body.
+ * (in lower case, none that belongs to a connection), the order and number of pseudo-header fields and of Host, the
+ * characters of values, and the length of the body. `size` is that of the head.
  */
 export function checkRequest(
   headers: IncomingHttpHeaders,
   raw: readonly string[],
+  size: number,
   limits: HeadLimits,
 ): Http2Target | ErrorCode {
   const method = headers[":method"] ?? "";
   const target = headers[":path"] ?? "";
   if (method === "CONNECT" || method.length > maxMethod) return "NOT_IMPLEMENTED";
   if (target.length > limits.maxTargetSize) return "URI_TOO_LONG";
-  if (!isWithinLimits(raw, limits)) return "HEADERS_TOO_LARGE";
+  if (size > limits.maxHeadSize || fieldsOf(raw) > limits.maxHeaders) return "HEADERS_TOO_LARGE";
   const scheme = headers[":scheme"];
   if (scheme !== "http" && scheme !== "https") return "MALFORMED_REQUEST";
   if (!visible.test(target)) return "MALFORMED_REQUEST";
   if (target.charCodeAt(0) !== 0x2f && !(target === "*" && method === "OPTIONS")) return "MALFORMED_REQUEST";
-  const name = authorityOf(headers, raw, scheme);
+  const name = authorityOf(headers, scheme);
   if (name === undefined || !authority.test(name)) return "MALFORMED_REQUEST";
   const expectation = headers.expect;
   if (expectation !== undefined && expectation.toLowerCase() !== "100-continue") return "EXPECTATION_FAILED";
   return { method, target, authority: name };
 }
 
-/** The size is counted as for HTTP/1.1, not as RFC 9113 does: a limit means the same on both. */
-function isWithinLimits(raw: readonly string[], { maxHeaders, maxHeadSize }: HeadLimits): boolean {
-  let fields = 0;
-  let size = 0;
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!;
-    size += name.length + raw[i + 1]!.length + 4;
-    if (name.charCodeAt(0) !== 0x3a) fields++;
-  }
-  return fields <= maxHeaders && size <= maxHeadSize;
+/** The size of a head as it is counted for HTTP/1.1, not as RFC 9113 does: a limit means the same on both. */
+export function sizeOf(raw: readonly string[]): number {
+  let size = 2 * raw.length;
+  for (let i = 0; i < raw.length; i++) size += raw[i]!.length;
+  return size;
+}
+
+/** The number of fields. Pseudo-header fields come first, and do not count. */
+function fieldsOf(raw: readonly string[]): number {
+  let first = 0;
+  while (first < raw.length && raw[first]!.charCodeAt(0) === 0x3a) first += 2;
+  return (raw.length - first) / 2;
 }
 
 /**
  * `:authority`, or the Host field of a request that was translated from HTTP/1.1. Undefined if there is none, or if both
  * are there and differ: two readers could route the request differently (RFC 9113 section 8.3.1).
  */
-function authorityOf(headers: IncomingHttpHeaders, raw: readonly string[], scheme: string): string | undefined {
-  let host: string | undefined;
-  for (let i = 0; i < raw.length; i += 2) {
-    const value = raw[i + 1]!;
-    if (!fieldValue.test(value)) return undefined;
-    if (raw[i] !== "host") continue;
-    if (host !== undefined) return undefined;
-    host = value;
-  }
-  const given = headers[":authority"];
+function authorityOf({ ":authority": given, host }: IncomingHttpHeaders, scheme: string): string | undefined {
   if (given === undefined || host === undefined) return given ?? host;
   return isSameAuthority(given, host, scheme) ? given : undefined;
 }

@@ -8,7 +8,7 @@ import type { Deadlines } from "../net/deadlines.js";
 import type { Dispatch } from "../transport.js";
 import { abuseOf, type Http2Abuse } from "./abuse.js";
 import { Budget } from "./budget.js";
-import { checkRequest, type HeadLimits } from "./checks.js";
+import { checkRequest, type HeadLimits, sizeOf } from "./checks.js";
 import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
 import type { Http2Fields } from "./fields.js";
 import { HeadWatch } from "./head-watch.js";
@@ -39,6 +39,9 @@ export interface ConnectionHost {
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants;
 /** Beyond this id a connection takes no further streams: the largest one is 2^31-1. */
 const lastStreamId = 2 ** 31 - 2 * 1024;
+
+/** Bytes of frames that a request needs beside its head and its body. */
+const frameOverhead = 64;
 
 /** One client's connection that speaks HTTP/2: its streams, their deadlines, and the limits on what the client sends. */
 export class Http2Connection implements ExchangeOwner {
@@ -188,7 +191,8 @@ export class Http2Connection implements ExchangeOwner {
     const { limits, fields, handlers, draining } = this.#host;
     const id = stream.id ?? 0;
     this.#heads.completed(id);
-    this.#traffic.used(sizeOf(raw));
+    const size = sizeOf(raw);
+    this.#traffic.used(size + frameOverhead);
     if (id > lastStreamId || draining) this.close();
     // The client has cancelled it in the same packet: no handler starts.
     if (stream.destroyed || stream.closed) {
@@ -217,7 +221,7 @@ export class Http2Connection implements ExchangeOwner {
     }
     const exchange = new Http2Exchange(this, stream);
     this.#streams.add(exchange);
-    const head = checkRequest(headers, raw, limits);
+    const head = checkRequest(headers, raw, size, limits);
     if (typeof head === "string") {
       exchange.refuse(httpError(head));
       return;
@@ -257,13 +261,6 @@ export class Http2Connection implements ExchangeOwner {
     // Node ignores the code where there is no error.
     this.#session.destroy(new Error(reason), NGHTTP2_ENHANCE_YOUR_CALM);
   }
-}
-
-/** The bytes that a head would take uncompressed, with its frame. */
-function sizeOf(raw: readonly string[]): number {
-  let size = 64;
-  for (const text of raw) size += text.length + 2;
-  return size;
 }
 
 function ignore(): void {}

@@ -3,7 +3,7 @@ export interface WatchedStream {
   readonly writableLength: number;
 }
 
-/** Ticks of progress elsewhere on the connection for which a stream without progress is left alone: so many times the limit. */
+/** A stream without progress has so many times the limit while others on its connection make some. */
 const patience = 10;
 
 /**

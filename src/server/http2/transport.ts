@@ -155,10 +155,22 @@ class Http2Transport implements Transport, ConnectionHost {
   }
 
   #acceptHttp2(socket: Duplex): void {
-    this.#sessions.once("session", (session: ServerHttp2Session) => {
+    // A socket that is closed has no handle, which Node would not forgive.
+    if (socket.destroyed) return;
+    // A client that has ended its side can open no window and cancel nothing: it has left.
+    socket.allowHalfOpen = false;
+    const opened = (session: ServerHttp2Session): void => {
       this.#open.add(new Http2Connection(this, session, socket));
-    });
-    this.#sessions.emit("connection", socket);
+    };
+    this.#sessions.once("session", opened);
+    try {
+      this.#sessions.emit("connection", socket);
+    } catch (error) {
+      this.report(error);
+      socket.destroy();
+    } finally {
+      this.#sessions.off("session", opened);
+    }
   }
 
   #plainServer(): Server {

@@ -4,7 +4,7 @@ import { defaultHttp2 } from "../../../src/server/http2/fields.js";
 import { createHttp2Transport } from "../../../src/server/http2/transport.js";
 import { echo, startForAll, start as startTransport } from "../support.js";
 import { open, reply, send, start } from "./client.js";
-import { DATA, END_HEADERS, END_STREAM, FrameClient, fields, frame, HEADERS, RST_STREAM } from "./frames.js";
+import { DATA, END_HEADERS, END_STREAM, FrameClient, fields, frame, get, HEADERS, RST_STREAM } from "./frames.js";
 
 interface Seen {
   readonly method: string;
@@ -183,6 +183,26 @@ describe("a request of HTTP/2", () => {
       }
     }
     expect({ abuses, notes }).toEqual({ abuses: [], notes: [] });
+  });
+
+  it.each([
+    ["ends its side", (client: FrameClient) => client.socket.end()],
+    ["resets it", (client: FrameClient) => client.socket.resetAndDestroy()],
+  ])("A request is aborted when its client leaves the connection: the client %s", async (_how, leave) => {
+    const notes: string[] = [];
+    const { address, transport } = await start(
+      (given) =>
+        new Promise(() => {
+          notes.push("began");
+          given.signal.addEventListener("abort", () => notes.push("aborted"));
+        }),
+    );
+    const client = await FrameClient.open(address);
+    client.send(get(1));
+    await expect.poll(() => notes).toEqual(["began"]);
+    leave(client);
+    await expect.poll(() => notes).toEqual(["began", "aborted"]);
+    await expect.poll(() => transport.connections).toBe(0);
   });
 
   it("A request is aborted when its client cancels the stream", async () => {
