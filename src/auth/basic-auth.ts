@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { Request } from "../http/request.js";
 import { asPromise, isPromise } from "../internal/is-promise.js";
+import type { EitherSpelling } from "../internal/names.js";
 import { type Checks, is, readCall, required } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
+import { Verifications } from "./verifications.js";
 
 /** Checks a name and a password. Only `true` accepts the request. */
 export type VerifyFunction = (username: string, password: string) => boolean | Promise<boolean>;
@@ -13,6 +15,8 @@ export interface BasicAuthOptions {
   readonly verifyFunction: VerifyFunction;
   /** The realm, which browsers show when they ask for the password. Default "restricted". */
   readonly realm?: string;
+  /** Verifications that run at once; others wait, and beyond 50 times as many requests get 503. Default 16. */
+  readonly maxVerifications?: number;
 }
 
 /** The largest number of characters in credentials; no real password is longer. */
@@ -26,15 +30,14 @@ export class BasicAuth extends SchemeAuth {
   readonly securityScheme: SecurityScheme = { type: "http", scheme: "basic" };
   readonly #verify: VerifyFunction;
   readonly #challenge: string;
+  readonly #verifications: Verifications;
 
-  constructor(
-    verify: VerifyFunction | BasicAuthOptions | { readonly verify_function: VerifyFunction },
-    realm?: string,
-  ) {
+  constructor(verify: VerifyFunction | EitherSpelling<BasicAuthOptions>, realm?: string) {
     super();
     const given = realm === undefined ? [verify] : [verify, realm];
     const options = readCall<BasicAuthOptions>("BasicAuth", given, ["verifyFunction", "realm"], checks);
     this.#verify = required("BasicAuth", options, "verifyFunction");
+    this.#verifications = new Verifications(options.maxVerifications ?? 16);
     this.#challenge = `Basic realm="${checkRealm(options.realm ?? "restricted")}", charset="UTF-8"`;
   }
 
@@ -45,7 +48,7 @@ export class BasicAuth extends SchemeAuth {
     if (credentials === null) throw this.#refusal();
     request.personal = true;
     const { username, password } = credentials;
-    const verdict: unknown = this.#verify(username, password);
+    const verdict: unknown = this.#verifications.run<unknown>(() => this.#verify(username, password));
     if (!isPromise(verdict)) return this.#settle(request, username, verdict);
     return asPromise(verdict).then((value) => this.#settle(request, username, value));
   }
@@ -81,4 +84,8 @@ function checkRealm(realm: string): string {
   return realm;
 }
 
-const checks: Checks<BasicAuthOptions> = { verifyFunction: is.function, realm: is.text };
+const checks: Checks<BasicAuthOptions> = {
+  verifyFunction: is.function,
+  realm: is.text,
+  maxVerifications: is.integer(1),
+};

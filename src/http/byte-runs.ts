@@ -44,20 +44,22 @@ const backslash = 0x5c;
 /** The position of the quotation mark that ends a JSON string, or the end of the bytes. `start` is in the string. */
 export function stringEnd(view: Bytes, start: number): number {
   const { bytes } = view;
-  let far = start + near;
-  for (let i = start; i < bytes.length; i++) {
-    if (i >= far) {
-      const end = plainEnd(view, i);
-      // In a string of escapes words gain nothing.
-      far = end + (end - i < near ? 8 * near : near);
-      i = end;
-    }
+  const { length } = bytes;
+  let i = start;
+  let far = i + near;
+  while (i < length) {
     const byte = bytes[i];
     if (byte === quote) return i;
-    // The four digits of `\u0041` are plain characters, and need no look.
-    if (byte === backslash) i += bytes[i + 1] === 0x75 ? 5 : 1;
+    if (byte === backslash) {
+      // The four digits of `\u0041` are plain characters, and need no look.
+      i += i + 1 < length && bytes[i + 1] === 0x75 ? 6 : 2;
+      far = i + near;
+    } else if (++i >= far) {
+      i = plainEnd(view, i);
+      far = i + near;
+    }
   }
-  return bytes.length;
+  return length;
 }
 
 /** A position up to three bytes before the next quotation mark or backslash; the bytes from `start` to it are others. */

@@ -29,11 +29,12 @@ export function numberEnd(view: Bytes, start: number, known: number): number {
   while (end < far && (isDigit(bytes[end]!) || bytes[end] === point)) end++;
   if (end < far && !isExponent(bytes[end]!)) return end;
   if (end + 1 < far) {
+    const mantissa = end - start;
     const sign = bytes[++end];
     if (sign === plus || sign === minus) end++;
     let exponent = 0;
     for (; end < far && isDigit(bytes[end]!); end++) exponent = exponent * 10 + bytes[end]! - 0x30;
-    if (end < far && (sign === minus || exponent < 309 - short)) return end;
+    if (end < far && (sign === minus || mantissa + exponent < 309)) return end;
   }
   return longNumberEnd(view, start);
 }

@@ -69,7 +69,8 @@ export function findForbidden(bytes: Uint8Array): Forbidden | null {
     if (kind === 0) continue;
     if (kind === stringKind) {
       let end = i + 1;
-      for (const far = Math.min(i + 16, length); end < far; end++) {
+      // Most strings end here: they are short.
+      for (const far = Math.min(i + 32, length); end < far; end++) {
         const byte = bytes[end];
         if (byte === quote || byte === backslash) break;
       }

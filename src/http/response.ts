@@ -4,6 +4,7 @@ import { ValueError } from "../internal/value-error.js";
 import { type CookieOptions, serializeCookie } from "./cookies.js";
 import { FileBody, type FileOptions } from "./file-body.js";
 import { checkHeader, type HeadersInit, ResponseHeaders } from "./headers.js";
+import { localTarget } from "./local-target.js";
 import type { UpgradeCallback } from "./source.js";
 import { type SseOptions, type SseSource, sseStream } from "./sse.js";
 import { isBodiless } from "./status.js";
@@ -151,6 +152,14 @@ class BaseResponse {
     return response;
   }
 
+  /**
+   * A redirect to a path of this site, for targets that come from the client, such as the page to go to after a login. All
+   * others, which lead to another site or are missing, are replaced by `fallback`.
+   */
+  static redirectLocal(target: unknown, fallback = "/", status: number | ResponseInit = 302): Response {
+    return BaseResponse.redirect(localTarget(target) ?? fallback, status);
+  }
+
   /** A file. Conditional requests and ranges are supported; a missing file gets 404. */
   static file(path: string | URL, options?: FileOptions): Response {
     const body = new FileBody(path, options);
@@ -177,8 +186,10 @@ export interface Response extends SnakeMembers<BaseResponse, "clearCookie" | "ca
 export declare namespace Response {
   /** The contract's spelling of `noContent`. */
   const no_content: () => Response;
+  /** The contract's spelling of `redirectLocal`. */
+  const redirect_local: (target: unknown, fallback?: string, status?: number | ResponseInit) => Response;
 }
-addSnakeNames(BaseResponse, ["noContent"]);
+addSnakeNames(BaseResponse, ["noContent", "redirectLocal"]);
 addSnakeNames(BaseResponse.prototype, ["clearCookie", "cacheTags"]);
 
 /** @internal A JSON response from text that is JSON already. */

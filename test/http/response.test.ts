@@ -144,6 +144,40 @@ describe("a redirect", () => {
     expect(Response.redirect("/x").body).toBeNull();
   });
 
+  it.each(["/", "/books", "/books/1?page=2&next=//a.example#part", "/%2f/a", "/a//b", "/été"])(
+    "A local redirect goes to the path %s",
+    (target) => {
+      const response = Response.redirectLocal(target, "/home", 303);
+      expect(response.status).toBe(303);
+      expect(response.headers.get("location")).toBe(Response.redirect(target).headers.get("location"));
+    },
+  );
+
+  it.each([
+    "https://a.example/",
+    "//a.example/",
+    "///a.example/",
+    "/\\a.example/",
+    "\\\\a.example/",
+    "/\t/a.example",
+    "/\n/a.example",
+    "\t//a.example",
+    " //a.example",
+    "/.//a.example",
+    "/a/..//a.example",
+    "/%2e%2e//a.example",
+    "javascript:alert(1)",
+    "books",
+    "",
+    "?a",
+    undefined,
+    null,
+    ["/books"],
+  ])("A local redirect goes to the fallback in place of %j", (target) => {
+    expect(Response.redirectLocal(target, "/home").headers.get("location")).toBe("/home");
+    expect(Response.redirect_local(target).headers.get("location")).toBe("/");
+  });
+
   it.each([200, 300, 304, 404])("A redirect refuses the status %s", (status) => {
     expect(() => Response.redirect("/x", status)).toThrow("use 301, 302, 303, 307 or 308");
   });
