@@ -30,8 +30,8 @@ export async function startKafka(
     restart = false,
     advertised = port,
     version = kafkaVersion,
-    secure = null,
-    cluster = null,
+    secure = /** @type {object | null} */ (null),
+    cluster = /** @type {object | null} */ (null),
     heap = 384,
   } = {},
 ) {

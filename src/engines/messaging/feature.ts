@@ -33,7 +33,8 @@ export interface MessagingFeature {
   /** Without a handler: a decorator of a function, or of a method, which is registered when its class is instantiated. */
   onMessage<const T extends AnyTopic, const O extends ConsumerOptions = Record<never, never>>(
     topic: T,
-    options?: O & OnlyKnown<O, ConsumerOptions> & (O extends (...args: never) => unknown ? never : unknown),
+    // `apply`: a handler that does not fit the topic must not be taken for options.
+    options?: O & OnlyKnown<O, ConsumerOptions> & { readonly apply?: never },
   ): Decorator<MessageHandler<T, O>>;
   /** Publishes a message. Resolves when the broker has it. */
   publish<const T extends AnyTopic>(topic: T, value: PublishedValue<T>, options?: PublishOptions): Promise<Published>;

@@ -5,6 +5,7 @@ import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
 import { Partition } from "./partition.js";
 import { recordOf } from "./records.js";
+import { isRebalance } from "./translate-error.js";
 
 /** Messages that are done but cannot be committed, because one before them is not: as many times the prefetch. */
 const aheadFactor = 20;
@@ -152,6 +153,7 @@ export class KafkaConsumer implements BrokerConsumer {
     if (this.#stream !== stream || this.#ended) return;
     this.#assign(stream, joins);
     if (!broadcast) await this.#commitStart(stream);
+    this.#commitSoon();
     // The group has changed meanwhile: this stream is about to be replaced.
     if (joins !== this.#joins || this.#stream !== stream) return;
     stream.on("data", (message: KafkaIncoming) => {
@@ -211,7 +213,11 @@ export class KafkaConsumer implements BrokerConsumer {
     const record = recordOf(message);
     const settle = (then: () => void): void => {
       const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
-      if (!known || !this.#membership.owns(message.partition)) throw lost();
+      if (!known || !this.#membership.owns(message.partition)) {
+        // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
+        if (!this.#membership.isAlive) this.#fail(lost());
+        throw lost();
+      }
       this.#unsettled--;
       then();
       this.#flow();
@@ -302,7 +308,12 @@ export class KafkaConsumer implements BrokerConsumer {
       try {
         await this.#membership.commit(offsets);
       } catch (error) {
-        this.#fail(error);
+        if (!isRebalance(error)) {
+          this.#fail(error);
+          return;
+        }
+        // Those of partitions that stay ours are committed after the next join.
+        for (const [number, offset] of offsets) this.#partitions.get(number)?.restore(offset);
         return;
       }
     }

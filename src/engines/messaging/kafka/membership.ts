@@ -13,9 +13,15 @@ export class Membership {
     this.#sessionTimeout = sessionTimeout;
   }
 
+  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
+  get isAlive(): boolean {
+    const last = this.#consumer.lastHeartbeat;
+    return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
+  }
+
   /** False also between the moment the group gave the partition to another and the moment the stream is opened anew. */
   owns(partition: number): boolean {
-    return this.#isAlive && this.#isAssigned(partition);
+    return this.isAlive && this.#isAssigned(partition);
   }
 
   /** Commits offsets by partition. Those of partitions that belong to others by now are left out. */
@@ -46,14 +52,8 @@ export class Membership {
     return share?.partitions.includes(partition) ?? false;
   }
 
-  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
-  get #isAlive(): boolean {
-    const last = this.#consumer.lastHeartbeat;
-    return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
-  }
-
   #checkAlive(): void {
-    if (this.#isAlive) return;
+    if (this.isAlive) return;
     throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
   }
 }

@@ -60,6 +60,11 @@ export class Partition {
     return offset;
   }
 
+  /** The offset could not be committed: it is due again, unless a later one is. */
+  restore(offset: bigint): void {
+    this.#committable ??= offset;
+  }
+
   /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
   startAt(start: bigint): Delivery[] {
     const passed = this.#entries.filter(({ offset, done }) => offset < start && !done);

@@ -23,6 +23,12 @@ export function kafkaError(error: unknown, address: string): MessagingError {
   return new MessagingError("UNREACHABLE", `${at} is unreachable: ${text}`, { cause: error });
 }
 
+/** True if the group is being shared anew: the client returns to it by itself. */
+export function isRebalance(error: unknown): boolean {
+  const { apiId } = innermost(error) as { apiId?: string };
+  return apiId === "ILLEGAL_GENERATION" || apiId === "REBALANCE_IN_PROGRESS" || apiId === "UNKNOWN_MEMBER_ID";
+}
+
 function innermost(error: unknown): object {
   let inner = error;
   for (let depth = 0; depth < 12; depth++) {
