@@ -40,6 +40,12 @@ function check(text) {
 
 const whole = check(model);
 console.log(`lease and fencing: ${whole.states} states, ${whole.errors} errors`);
-const unfenced = check(model.replaceAll(":: token == mine ->", ":: true ->").replaceAll(":: else -> held = false", ":: false -> held = false"));
-console.log(`without the check of the token: ${unfenced.errors} errors, as expected of a model that sees the difference`);
+const unfenced = check(
+  model
+    .replaceAll(":: token == mine ->", ":: true ->")
+    .replaceAll(":: else -> held = false", ":: false -> held = false"),
+);
+console.log(
+  `without the check of the token: ${unfenced.errors} errors, as expected of a model that sees the difference`,
+);
 process.exitCode = whole.errors === 0 && unfenced.errors > 0 ? 0 : 1;

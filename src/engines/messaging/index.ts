@@ -24,7 +24,13 @@ export type {
 } from "./broker.js";
 export type { DeadReason } from "./consume/attempt.js";
 export type { Subscription, SubscriptionStats } from "./consume/consumer.js";
-export type { BatchOptions, ConsumerOptions, IdempotentOptions, InboxMessage, MessageHandler } from "./consume/options.js";
+export type {
+  BatchOptions,
+  ConsumerOptions,
+  IdempotentOptions,
+  InboxMessage,
+  MessageHandler,
+} from "./consume/options.js";
 export type { WorkResult } from "./consume/place.js";
 export { type Claim, MemoryProcessedStore, type ProcessedStore } from "./consume/processed.js";
 export type { RetryOptions } from "./consume/retry.js";

@@ -171,7 +171,9 @@ export function readConsumerOptions(owner: string, given: unknown): Partial<Cons
   }
   if (options.inbox === true && (options.batch !== undefined || options.transactional === true)) {
     const other = options.batch === undefined ? "transactional" : "batch";
-    throw new ValueError(`${owner} has both 'inbox' and '${other}': an inbox handles each message in its own transaction`);
+    throw new ValueError(
+      `${owner} has both 'inbox' and '${other}': an inbox handles each message in its own transaction`,
+    );
   }
   const batch = readBatch(owner, options.batch);
   if (options.transactional === true && (options.concurrency ?? 1) > 1) {
