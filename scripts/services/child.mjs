@@ -42,6 +42,5 @@ export async function startChild(command, args, { ready, patience, signal = "SIG
     const last = failed?.message ?? text.trim().split("\n").at(-1);
     throw new Error(`${command} did not start${ended === null ? "" : ` (ended with ${ended})`}: ${last}`);
   }
-  const ended = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
-  return { pid: child.pid, stop, ended };
+  return { pid: child.pid, stop };
 }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { run } from "../process.mjs";
 import { aptInstall } from "./apt.mjs";
 import { startChild } from "./child.mjs";
-import { accepts } from "./ports.mjs";
 
 const installed = "/usr/lib/rabbitmq/lib";
 
@@ -54,22 +53,9 @@ export async function startRabbit(folder, port, ports = null) {
     await child.stop();
     await run("epmd", ["-port", String(names), "-kill"]);
   };
-  const shutdown = async () => {
-    // The node, not the shell around it: it closes its queues first.
-    const { output } = await run("ps", ["-e", "-o", "pid=,args="]);
-    const line = output.split("\n").find((text) => text.includes("beam.smp") && text.includes(`stoa${port}@localhost`));
-    if (line !== undefined) process.kill(Number(line.trim().split(" ")[0]), "SIGTERM");
-    for (let tries = 0; tries < 300 && (await accepts(port)); tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    await child.ended;
-    await stop();
-  };
   return {
     value: `amqp://guest:guest@127.0.0.1:${port}`,
     stop,
-    /** Ends the node in good order. */
-    shutdown,
     ports: [distribution, names],
     kill: () => killTree(child.pid),
   };

@@ -25,50 +25,40 @@ describe.skipIf(!service("rabbitmq"))("RabbitMQ killed and started again under l
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
-  it.each([
-    // A quorum queue of RabbitMQ 3.10 stays without a leader if its node is killed seconds after its creation: it is stopped.
-    { queueType: "classic" as const, how: "killed" },
-    { queueType: "quorum" as const, how: "stopped" },
-  ])(
-    "No confirmed message of a $queueType queue is lost when RabbitMQ is $how and started again, each key keeps its order, and the consumer connects again by itself",
-    async ({ queueType, how }) => {
-      const settings = { url: rabbit.value, queueType };
-      const client = await connected({ connect: () => createAmqpBroker(settings) }, { timeout: 100_000 });
-      const name = uniqueTopic();
-      const seen = new Map<string, number[]>();
-      let handled = 0;
-      const consumer = await client.subscribe(name, { concurrency: 5 }, (message) => {
-        handled++;
-        seen.set(message.key!, [...(seen.get(message.key!) ?? []), message.value as number]);
-      });
-      const confirmed: number[] = [];
-      const total = 400;
-      let restarted: Promise<void> | undefined;
-      for (let value = 0; value < total; value++) {
-        await client.publish(name, value, { key: `k${value % 4}` });
-        confirmed.push(value);
-        if (value === 150) restarted = restart(how === "stopped");
-      }
-      await restarted;
-      expect(confirmed).toHaveLength(total);
-      await until(() => new Set([...seen.values()].flat()).size === total);
-      for (const values of seen.values()) {
-        const first = [...new Set(values)];
-        expect(first).toEqual(first.toSorted((a, b) => a - b));
-      }
-      // Those that were handled, but not yet acknowledged when the broker was killed, come again.
-      expect(handled - total).toBeLessThanOrEqual(20);
-      await until(() => consumer.connected);
-      console.log(
-        `${queueType}: sent ${total}, handled ${new Set([...seen.values()].flat()).size}, doubled ${handled - total}`,
-      );
-      await client.close();
-    },
-    180_000,
-  );
+  it("No confirmed message is lost when RabbitMQ is killed and started again, each key keeps its order, and the consumer connects again by itself", async () => {
+    // Classic: a quorum queue of RabbitMQ 3.10 stays without a leader if its node is killed seconds after its creation.
+    const settings = { url: rabbit.value, queueType: "classic" as const };
+    const client = await connected({ connect: () => createAmqpBroker(settings) }, { timeout: 100_000 });
+    const name = uniqueTopic();
+    const seen = new Map<string, number[]>();
+    let handled = 0;
+    const consumer = await client.subscribe(name, { concurrency: 5 }, (message) => {
+      handled++;
+      seen.set(message.key!, [...(seen.get(message.key!) ?? []), message.value as number]);
+    });
+    const confirmed: number[] = [];
+    const total = 400;
+    let restarted: Promise<void> | undefined;
+    for (let value = 0; value < total; value++) {
+      await client.publish(name, value, { key: `k${value % 4}` });
+      confirmed.push(value);
+      if (value === 150) restarted = restart();
+    }
+    await restarted;
+    expect(confirmed).toHaveLength(total);
+    await until(() => new Set([...seen.values()].flat()).size === total);
+    for (const values of seen.values()) {
+      const first = [...new Set(values)];
+      expect(first).toEqual(first.toSorted((a, b) => a - b));
+    }
+    // Those that were handled, but not yet acknowledged when the broker was killed, come again.
+    expect(handled - total).toBeLessThanOrEqual(20);
+    expect(consumer.connected).toBe(true);
+    await client.close();
+  }, 180_000);
 
-  async function restart(gently: boolean): Promise<void> {
-    await (gently ? rabbit.shutdown() : rabbit.stop());
+  async function restart(): Promise<void> {
+    await rabbit.stop();
     rabbit = await startRabbit(folder, port, rabbit.ports);
   }
 });
