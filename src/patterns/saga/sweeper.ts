@@ -37,9 +37,9 @@ export class Sweeper {
     await this.#repeat(
       `delete from ${sagas} where id in (
          select id from ${sagas}
-         where parent_id is null and finished_at <= greatest(clock_timestamp() - $1 * interval '1 day',
-           (select finished_at from ${sagas} where finished_at is not null and parent_id is null
-            order by finished_at desc offset $2 limit 1))
+         where parent_id is null and (finished_at <= clock_timestamp() - $1 * interval '1 day'
+           or (finished_at, id) <= (select finished_at, id from ${sagas} where finished_at is not null and parent_id is null
+             order by finished_at desc, id desc offset $2 limit 1))
          order by finished_at limit ${atOnce} for update skip locked)`,
       [retentionDays, retentionCount],
     );

@@ -14,8 +14,9 @@ export async function deleteFinished(db: Database, table: string, { days, count 
     const { rowCount } = await db.execute(
       `delete from ${table} where id in (
          select id from ${table}
-         where finished_at <= greatest(clock_timestamp() - $1 * interval '1 day',
-           (select finished_at from ${table} where finished_at is not null order by finished_at desc offset $2 limit 1))
+         where finished_at <= clock_timestamp() - $1 * interval '1 day'
+           or (finished_at, id) <= (select finished_at, id from ${table} where finished_at is not null
+             order by finished_at desc, id desc offset $2 limit 1)
          order by finished_at limit ${atOnce} for update skip locked)`,
       [days, count],
     );
