@@ -1,4 +1,5 @@
-import { App, Authenticated, JwtConfig } from "stoa";
+import { App, Authenticated, JwtConfig, openDatabase } from "stoa";
+import { field, Model } from "stoa/orm";
 import { expect, it } from "vitest";
 import { z } from "zod";
 
@@ -149,4 +150,17 @@ it("Paths with a space or an escaped slash can be registered and matched", async
   expect(await text("/two%20words")).toBe("space");
   expect(await text("/a%2Fb/5")).toBe("5");
   expect(await text("/a/b")).toBe("slash");
+});
+
+it("A missing table of a model gets a sentence with the commands that make it", async () => {
+  const db = await openDatabase("pglite:");
+  try {
+    class Note extends Model("notes", { id: field.auto(), text: field.text() }) {}
+    const cure = "; the database does not fit the models: run stoa migrate make, then stoa migrate up";
+    const notes = Note.objects.using(db);
+    await expect(notes.all()).rejects.toThrow(`relation "notes" does not exist${cure}`);
+    await expect(notes.create({ text: "x" })).rejects.toThrow(`relation "notes" does not exist${cure}`);
+  } finally {
+    await db.close();
+  }
 });

@@ -15,6 +15,7 @@ import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { absorb } from "./hydrate.js";
+import { missingTable } from "./missing-table.js";
 import { insertValues, metaOf } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
 
@@ -82,7 +83,7 @@ async function insertBatch(
   );
   const into = columns.length === 0 ? "" : ` (${columns.map((column) => quote(column.column)).join(", ")})`;
   const text = `INSERT INTO ${meta.sqlName}${into} ${source.text}${tail} RETURNING ${plan.list}`;
-  const result = await connectionFor(db).fetchArrays(text, source.params);
+  const result = await connectionFor(db).fetchArrays(text, source.params).catch(missingTable);
   // If rows were skipped, the returned rows cannot be matched with the given instances: they become new instances.
   const complete = result.rows.length === rows.length;
   return result.rows.map((row, index) => {

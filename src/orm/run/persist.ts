@@ -15,6 +15,7 @@ import type { ColumnMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
+import { missingTable } from "./missing-table.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
 
 export interface SaveOptions {
@@ -49,7 +50,7 @@ export async function save(instance: object, options: SaveOptions = {}): Promise
 
 async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
   const { text, params } = insertStatement(meta, insertValues(instance, meta));
-  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  const { rows } = await connectionFor(db).fetchArrays(text, params).catch(missingTable);
   absorb(instance, rows[0]!, returningPlan(meta), db);
 }
 

@@ -2,11 +2,12 @@ import type { Queries } from "../../engines/db/database.js";
 import { DataError, ParameterValueError, ProgrammingError } from "../../engines/db/errors.js";
 import { connectionFor } from "../database.js";
 import type { Query } from "../nodes.js";
+import { missingTable } from "./missing-table.js";
 
 /** Sends the statement of a query that reads. */
 export function send<T>(query: Query, call: (connection: Queries) => Promise<T>): Promise<T> {
   const connection = lockable(query, connectionFor(query.db));
-  return query.clientPattern ? call(connection).catch(refusePattern) : call(connection);
+  return call(connection).catch(query.clientPattern ? refusePattern : missingTable);
 }
 
 /**
@@ -25,5 +26,5 @@ const invalidRegularExpression = "2201B";
 function refusePattern(error: unknown): never {
   if (error instanceof DataError && error.sqlstate === invalidRegularExpression)
     throw new ParameterValueError(error.message, { sqlstate: error.sqlstate, cause: error });
-  throw error;
+  missingTable(error);
 }
