@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { App } from "stoa";
+import { App, BasicAuth, Blueprint } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { booksApp } from "../../examples/books/app.js";
@@ -66,6 +66,39 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     expect(foreign).toEqual([]);
     expect(complaints).toEqual([]);
   };
+
+  it("The API pages link to each other, and Swagger UI is dark for a reader who prefers that", async () => {
+    const url = await start(booksApp());
+    const page = await browser.newPage({ colorScheme: "dark" });
+    await page.goto(`${url}/docs`);
+    await page.waitForSelector(".opblock");
+    expect(await page.locator("html").getAttribute("class")).toContain("dark-mode");
+    const ground: string = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+    expect(ground).toBe("rgb(28, 32, 34)");
+    await picture(page, "swagger-ui-dark");
+    await page.locator(".pages a", { hasText: "Reference" }).click();
+    await page.waitForURL(`${url}/redoc`);
+    expect(await page.locator(".pages a").allTextContents()).toEqual(["Try it", "OpenAPI document"]);
+    await page.close();
+  });
+
+  it("Swagger UI keeps the authorization over a reload", async () => {
+    const app = new App().enableOpenapi();
+    const staff = new Blueprint("/staff");
+    staff.use(new BasicAuth(() => true));
+    staff.get("/secret", () => "x");
+    app.registerBlueprint(staff);
+    const url = await start(app);
+    const { page } = await visit(`${url}/docs`);
+    await page.locator("button.authorize").first().click();
+    await page.locator(".auth-container input").first().fill("ada");
+    await page.locator('.auth-container input[type="password"]').fill("secret");
+    await page.locator(".auth-btn-wrapper .authorize").click();
+    await page.reload();
+    await page.waitForSelector(".opblock");
+    expect(await page.locator("button.authorize.locked").count()).toBe(1);
+    await page.close();
+  });
 
   it("Swagger UI shows the books, and tries a request out", async () => {
     const app = booksApp();

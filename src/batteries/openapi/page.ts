@@ -19,11 +19,16 @@ export const swaggerUi: Interface = {
   styles: ["swagger-ui.css"],
   scripts: ["swagger-ui-bundle.js"],
   start: `const { openapi } = document.currentScript.dataset;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
 SwaggerUIBundle({
   url: openapi,
   dom_id: "#ui",
   deepLinking: true,
   displayRequestDuration: true,
+  persistAuthorization: true,
   validatorUrl: null,
 });
 `,
@@ -46,11 +51,18 @@ Redoc.init(openapi, { sanitize: true, nonce }, document.getElementById("ui"));
   policy: ["worker-src blob:"],
 };
 
+const pageStyle = `body { margin: 0; }
+.pages { display: flex; gap: 1.25rem; justify-content: flex-end; padding: 0.6rem 1.25rem; font: 13px/1.5 system-ui, sans-serif; }
+.pages a { color: #a8461c; }
+@media (prefers-color-scheme: dark) { .dark-mode body { background: #1c2022; } .dark-mode .pages a { color: #f0956a; } }`;
+
 export interface PageParts {
   readonly title: string;
   /** Path of the page; its files are below it. */
   readonly path: string;
   readonly openapiPath: string;
+  /** The other pages about the API: titles and paths. */
+  readonly others: readonly (readonly [title: string, path: string])[];
   /** Origins, beside the page's own, that requests may be tried on. */
   readonly origins: readonly string[];
 }
@@ -65,6 +77,9 @@ export function documentationPage(ui: Interface, parts: PageParts): Response {
   const styles = ui.styles.map((name) => `<link rel="stylesheet" href="${folder}/${name}" nonce="${nonce}">`);
   const scripts = ui.scripts.map((name) => `<script src="${folder}/${name}" nonce="${nonce}"></script>`);
   const address = escapeHtml(relativeAddress(parts.path, parts.openapiPath));
+  const links = parts.others.map(
+    ([title, path]) => `<a href="${escapeHtml(relativeAddress(parts.path, path))}">${title}</a>`,
+  );
   const response = Response.html(`<!doctype html>
 <html lang="en">
 <head>
@@ -72,10 +87,11 @@ export function documentationPage(ui: Interface, parts: PageParts): Response {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(parts.title)}</title>
 <link rel="icon" href="data:,">
-<style nonce="${nonce}">body { margin: 0; }</style>
+<style nonce="${nonce}">${pageStyle}</style>
 ${styles.join("\n")}
 </head>
 <body>
+<nav class="pages">${links.join("")}</nav>
 <div id="ui"></div>
 <noscript>This page needs JavaScript. The document it shows: <a href="${address}">${address}</a></noscript>
 ${scripts.join("\n")}

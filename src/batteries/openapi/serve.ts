@@ -28,7 +28,14 @@ export function documentationRoutes(settings: OpenapiSettings, text: () => Promi
 }
 
 function interfaceRoutes(ui: Interface, path: string, settings: OpenapiSettings): DocumentationRoute[] {
-  const parts = { title: settings.title, path, openapiPath: settings.openapiPath, origins: originsOf(settings) };
+  const { title, openapiPath, docsPath, redocPath } = settings;
+  const pages: [string, string | false][] = [
+    ["Try it", docsPath],
+    ["Reference", redocPath],
+    ["OpenAPI document", openapiPath],
+  ];
+  const others = pages.filter((page): page is [string, string] => page[1] !== false && page[1] !== path);
+  const parts = { title, path, openapiPath, others, origins: originsOf(settings) };
   let start: Tagged | undefined;
   return [
     { path, handler: () => documentationPage(ui, parts) },
