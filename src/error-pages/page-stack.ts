@@ -1,6 +1,7 @@
 import { relative, sep } from "node:path";
 import type { ErrorDescription } from "../errors/describe.js";
 import { escapeHtml } from "../internal/escape-html.js";
+import { highlight } from "./highlight.js";
 import { type SourceLine, sourceExcerpt } from "./source-excerpt.js";
 import { type StackFrame, stackFrames } from "./stack-frames.js";
 
@@ -67,7 +68,7 @@ function shortPath(file: string): string {
 
 function excerpt(lines: readonly SourceLine[], frame: StackFrame): string {
   const rows = lines.map(({ number, text }) => {
-    const row = `<i>${number}</i><span>${escapeHtml(text) || " "}</span>`;
+    const row = `<i>${number}</i><span>${highlight(text) || " "}</span>`;
     if (number !== frame.line) return `<div>${row}</div>`;
     return `<div class="hit">${row}</div>${caret(text, frame.column)}`;
   });

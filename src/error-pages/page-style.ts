@@ -3,14 +3,14 @@ export const pageStyle = `
 :root {
   color-scheme: light dark;
   --ground: #f6f6f4; --card: #ffffff; --ink: #1c1d21; --soft: #62656d; --line: #e1e1dc;
-  --red: #b3261e; --red-ground: #fdf0ee; --red-line: #f0c9c4; --hit: #fdecea; --chip: #ecece8; --blue: #1f5fa8;
+  --red: #b3261e; --red-ground: #fdf0ee; --red-line: #f0c9c4; --hit: #fdecea; --chip: #ecece8; --blue: #1f5fa8; --green: #2c6e3f; --violet: #6b4596;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #141518; --card: #1c1e22; --ink: #e8e8e6; --soft: #9a9da6; --line: #2e3138;
-    --red: #ff8a80; --red-ground: #251a1b; --red-line: #4a2b2b; --hit: #3b2223; --chip: #2a2d33; --blue: #8ab8f0;
+    --red: #ff8a80; --red-ground: #251a1b; --red-line: #4a2b2b; --hit: #3b2223; --chip: #2a2d33; --blue: #8ab8f0; --green: #85c996; --violet: #c3a3ec;
   }
 }
 * { box-sizing: border-box; margin: 0; padding: 0; }
@@ -54,11 +54,12 @@ details[open] > summary::before { content: "−"; }
 .code > div { display: inline-block; min-width: 100%; }
 .code > div > div { display: flex; white-space: pre; padding-right: 1rem; }
 .code i { flex: none; width: 4rem; padding-right: 1rem; text-align: right; color: var(--soft); font-style: normal; user-select: none; }
+.code .comment { color: var(--soft); font-style: italic; } .code .text { color: var(--green); } .code .word { color: var(--violet); } .code .number { color: var(--blue); }
 .code .hit { background: var(--hit); box-shadow: inset 3px 0 var(--red); }
 .code .hit i { color: var(--red); font-weight: 700; }
 .code .caret { color: var(--red); font-weight: 700; line-height: 1; background: var(--hit); box-shadow: inset 3px 0 var(--red); }
 .raw { margin-top: 0.65rem; font-size: 0.8125rem; color: var(--soft); }
-.raw pre { font: 0.75rem/1.6 var(--mono); color: var(--ink); overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; padding: 0.75rem 1rem; margin-top: 0.5rem; }
+.raw pre { user-select: all; font: 0.75rem/1.6 var(--mono); color: var(--ink); overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; padding: 0.75rem 1rem; margin-top: 0.5rem; }
 .cause { border-left: 3px solid var(--red-line); padding-left: 1.25rem; }
 .cause .stack { margin-top: 1rem; }
 .label { font-size: 0.8125rem; font-weight: 600; color: var(--soft); }

@@ -29,8 +29,10 @@ describe("developmentPage", () => {
     expect(page).toContain("<h1>TypeError</h1>");
     expect(page).toContain("the fixture &lt;b&gt;failed&lt;/b&gt;");
     expect(page).toContain("test/error-pages/fixtures/thrower.ts<b>:2</b>");
-    expect(page).toMatch(/<div class="hit"><i>2<\/i><span> {2}throw new TypeError/);
-    expect(page).toContain("export function fail(): never {");
+    expect(page).toMatch(
+      /<div class="hit"><i>2<\/i><span> {2}<span class="word">throw<\/span> <span class="word">new</,
+    );
+    expect(page).toContain('<span class="word">export</span> <span class="word">function</span> fail(): never {');
     expect(page).toMatch(/<summary>\d+ frames? in [^<]*node_modules/);
   });
 
