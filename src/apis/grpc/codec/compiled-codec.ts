@@ -1,13 +1,5 @@
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  fromBinary,
-  type Message,
-  type Registry,
-  toBinary,
-} from "@bufbuild/protobuf";
-import { Edition } from "@bufbuild/protobuf/wkt";
+import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { create, Edition, fromBinary, toBinary } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import { compileField, type FieldCode, type MessageCode, place } from "./compile-field.js";
 import { MessageCodec } from "./message-codec.js";

@@ -1,12 +1,5 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  fromJsonString,
-  type Registry,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import type { DescMessage, Registry } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJsonString, toBinary, toJsonString } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import type { Codec } from "./codec.js";
 
