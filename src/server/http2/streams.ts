@@ -11,6 +11,8 @@ export interface Http2StreamPeer {
   readonly secure: boolean;
   /** The certificate of the client, if it has one. */
   readonly clientCertificate: ClientCertificate | null;
+  /** To be called with each piece of the body that arrives. All other bytes count as a flood of frames. */
+  received(bytes: number): void;
 }
 
 /**

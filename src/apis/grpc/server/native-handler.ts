@@ -40,6 +40,7 @@ function call(
   headers: IncomingHttpHeaders,
   peer: Http2StreamPeer,
 ): void {
+  stream.on("data", (piece: Buffer) => peer.received(piece.length));
   const source = new Http2Source(headers, peer);
   const { method, pipeline } = methods.byPath.get(source.path) ?? methods.unknown;
   const request = new Request(source);
