@@ -246,6 +246,7 @@ export class Http2Connection implements ExchangeOwner {
       remoteAddress,
       secure,
       clientCertificate: clientCertificateOf(socket),
+      bodyMemory: this.#host.bodyMemory,
       // Other protocols send small messages, each in a frame of its own.
       received: (bytes) => this.#traffic.used(bytes + frameHead),
     };

@@ -5,7 +5,7 @@ import * as grpc from "@grpc/grpc-js";
 import { GrpcError } from "stoa/grpc";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Echo } from "./fixtures/echo_pb.js";
-import { Peer, type RunningApp, serve } from "./support.js";
+import { addEcho, Peer, type RunningApp, serve } from "./support.js";
 
 let running: RunningApp;
 let peer: Peer;
@@ -271,6 +271,36 @@ describe("hostile clients", () => {
     expect(headers["grpc-status"]).toBe("8");
     session.close();
     expect((await peer.call(Echo.method.say, { text: "well" })).code).toBe(0);
+  });
+
+  it("Messages that are not complete are bounded by maxBodyMemory, over all calls", async () => {
+    const small = await serve(addEcho, {}, { http2: true, maxBodyMemory: 300_000 });
+    const session = http2.connect(small.url);
+    session.on("error", () => {});
+    const begun = Buffer.concat([Buffer.from([0, 0, 0x10, 0, 0]), Buffer.alloc(100_000)]);
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 6; i++) {
+      const stream = session.request(headersOf("/test.echo.v1.Echo/Say"));
+      stream.on("error", () => {});
+      stream.on("response", (headers) => statuses.push(headers["grpc-status"]));
+      stream.resume();
+      stream.write(begun);
+    }
+    await vi.waitFor(() => expect(statuses).toContain("14"), 20_000);
+    expect(statuses.length).toBeLessThan(6);
+    session.destroy();
+    const honest = new Peer(new URL(small.url).host);
+    const payload = new Uint8Array(200_000);
+    await vi.waitFor(async () => expect((await honest.call(Echo.method.say, { payload })).code).toBe(0), 20_000);
+    honest.close();
+    await small.close();
+  });
+
+  it("A request to the health service is small, whatever the limit of messages is", async () => {
+    const session = connect();
+    const { headers } = await raw(session, "/grpc.health.v1.Health/Check", Buffer.from([0, 0, 0x50, 0, 0]));
+    expect(headers["grpc-status"]).toBe("8");
+    session.close();
   });
 
   it("A flood of cancelled calls ends the connection, and only that one", async () => {

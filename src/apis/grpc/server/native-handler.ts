@@ -53,7 +53,12 @@ function call(
     new NativeCall(stream, request, null, mask).refuse(outcomeOfError(error, mask), fields);
     return;
   }
-  const exchange = new Exchange(request, method, wire, new PushedFrames(stream, method.maxMessageSize));
+  const exchange = new Exchange(
+    request,
+    method,
+    wire,
+    new PushedFrames(stream, method.maxMessageSize, peer.bodyMemory),
+  );
   source.exchange = exchange;
   const made = new NativeCall(stream, request, exchange, mask);
   const ended = sessions.begin(stream);
