@@ -4,6 +4,16 @@ import { gzipSync } from "node:zlib";
 import * as grpc from "@grpc/grpc-js";
 import { GrpcError } from "stoa/grpc";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  DATA,
+  END_HEADERS,
+  FrameClient,
+  frame as frameOf,
+  HEADERS,
+  RST_STREAM,
+  request as requestFields,
+  uint32,
+} from "../../server/http2/frames.js";
 import { Echo } from "./fixtures/echo_pb.js";
 import { addEcho, Peer, type RunningApp, serve } from "./support.js";
 
@@ -100,6 +110,41 @@ describe("deadlines and cancellation", () => {
     await vi.waitFor(() => expect(seen.ended).toBe(1), 10_000);
     expect(seen.produced).toBeLessThan(1000);
   });
+
+  it.each([
+    ["cancels the call", (client: FrameClient) => client.send(frameOf(RST_STREAM, 0, 1, uint32(8)))],
+    ["resets the stream without an error", (client: FrameClient) => client.send(frameOf(RST_STREAM, 0, 1, uint32(0)))],
+    ["closes the connection", (client: FrameClient) => client.socket.end()],
+    ["is killed", (client: FrameClient) => client.socket.destroy()],
+  ])(
+    "A handler does not take the messages of a client that leaves for all of them: the client %s",
+    async (_how, leave) => {
+      const outcomes: unknown[] = [];
+      let taken = 0;
+      const own = await serve((app) => {
+        app.addGrpcService(Echo, {
+          async collect(messages) {
+            try {
+              for await (const _message of messages) taken++;
+              outcomes.push("all");
+            } catch (error) {
+              outcomes.push((error as GrpcError).statusName);
+            }
+            return {};
+          },
+        });
+      });
+      const [host, port] = own.target.split(":");
+      const client = await FrameClient.open({ host: host!, port: Number(port) });
+      const head = requestFields("/test.echo.v1.Echo/Collect", "POST", [["content-type", "application/grpc"]]);
+      client.send(frameOf(HEADERS, END_HEADERS, 1, head), frameOf(DATA, 0, 1, Buffer.alloc(10)));
+      await vi.waitFor(() => expect(taken).toBe(2), 20_000);
+      leave(client);
+      await vi.waitFor(() => expect(outcomes).toEqual(["CANCELLED"]), 20_000);
+      client.socket.destroy();
+      await own.close();
+    },
+  );
 
   it.each(["5", "x", "123456789m", "-1S", "5s"])("The timeout %j is refused", async (timeout) => {
     const session = connect();

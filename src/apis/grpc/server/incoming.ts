@@ -36,13 +36,19 @@ export class PushedFrames implements Incoming {
   #whole: ((frames: readonly Frame[], error: unknown) => void) | null = null;
   #waiting: { resolve: (frame: Frame | null) => void; reject: (error: unknown) => void } | null = null;
 
-  /** `memory` bounds the messages that all streams together keep until they are complete and taken. */
-  constructor(stream: Readable, limit: number, memory: BodyMemory | null = null) {
+  /**
+   * `memory` bounds the messages that all streams together keep until they are complete and taken. `isCut` is true if the
+   * other end has broken off the stream: Node ends it then, as if it were complete.
+   */
+  constructor(stream: Readable, limit: number, memory: BodyMemory | null = null, isCut = () => false) {
     this.#stream = stream;
     this.#parser = new FrameParser(limit);
     this.#memory = memory;
     stream.on("data", (piece: Buffer) => this.#push(piece));
-    stream.on("end", () => this.#end());
+    stream.on("end", () => {
+      if (isCut()) this.fail(new GrpcError("CANCELLED", "the client has cancelled the call"));
+      else this.#end();
+    });
     if (memory === null) return;
     stream.on("close", () => {
       this.#hold(0);

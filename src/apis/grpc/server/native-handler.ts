@@ -53,12 +53,9 @@ function call(
     new NativeCall(stream, request, null, mask).refuse(outcomeOfError(error, mask), fields);
     return;
   }
-  const exchange = new Exchange(
-    request,
-    method,
-    wire,
-    new PushedFrames(stream, method.maxMessageSize, peer.bodyMemory),
-  );
+  const isCut = (): boolean => stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+  const incoming = new PushedFrames(stream, method.maxMessageSize, peer.bodyMemory, isCut);
+  const exchange = new Exchange(request, method, wire, incoming);
   source.exchange = exchange;
   const made = new NativeCall(stream, request, exchange, mask);
   const ended = sessions.begin(stream);
