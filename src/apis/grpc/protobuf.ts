@@ -32,10 +32,12 @@ export const {
   FieldDescriptorProto_Label,
   FieldDescriptorProto_Type,
   FieldOptions_JSType,
-  FileDescriptorProtoSchema,
   file_google_protobuf_struct,
   MethodOptions_IdempotencyLevel,
 } = wellKnown;
+
+export const FileDescriptorProtoSchema: typeof import("@bufbuild/protobuf/wkt").FileDescriptorProtoSchema =
+  wellKnown.FileDescriptorProtoSchema;
 
 export type BinaryReader = import("@bufbuild/protobuf/wire").BinaryReader;
 export type BinaryWriter = import("@bufbuild/protobuf/wire").BinaryWriter;
