@@ -13,7 +13,7 @@ import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
 import type { Http2Fields } from "./fields.js";
 import { HeadWatch } from "./head-watch.js";
 import type { Http2Peer } from "./source.js";
-import type { Http2StreamHandlers } from "./streams.js";
+import type { Http2StreamHandlers, Http2StreamPeer } from "./streams.js";
 import { TakenStream } from "./taken-stream.js";
 import { TrafficWatch } from "./traffic-watch.js";
 
@@ -42,6 +42,8 @@ const lastStreamId = 2 ** 31 - 2 * 1024;
 
 /** Bytes of frames that a request needs beside its head and its body. */
 const frameOverhead = 64;
+/** Bytes before the payload of a frame. */
+const frameHead = 9;
 
 /** One client's connection that speaks HTTP/2: its streams, their deadlines, and the limits on what the client sends. */
 export class Http2Connection implements ExchangeOwner {
@@ -56,8 +58,6 @@ export class Http2Connection implements ExchangeOwner {
   readonly #heads: HeadWatch;
   /** Handlers that have not responded, those of cancelled streams included. */
   #running = 0;
-  /** Streams that other protocols have taken. */
-  #taken = 0;
   /** The client has sent its settings: it speaks HTTP/2. */
   #ready = false;
   /** The tick since which there is no stream. */
@@ -78,7 +78,7 @@ export class Http2Connection implements ExchangeOwner {
     };
     this.#resets = new Budget(maxResets);
     this.#control = new Budget(maxControlFrames);
-    this.#traffic = new TrafficWatch(socket);
+    this.#traffic = new TrafficWatch(socket, connectionWindow);
     this.#heads = new HeadWatch(session);
     this.#idleSince = host.clock.tick;
     session.setLocalWindowSize(connectionWindow);
@@ -121,7 +121,7 @@ export class Http2Connection implements ExchangeOwner {
     }
     this.#resets.refill(seconds);
     this.#control.refill(seconds);
-    const quiet = this.#traffic.look(seconds, this.#taken > 0);
+    const quiet = this.#traffic.look(seconds);
     if (this.#traffic.isFlood) {
       this.#calmDown("HTTP2_FRAME_FLOOD");
       return;
@@ -182,7 +182,6 @@ export class Http2Connection implements ExchangeOwner {
 
   over(stream: Http2Exchange | TakenStream, broken: boolean): void {
     this.#streams.delete(stream);
-    if (stream instanceof TakenStream) this.#taken--;
     if (this.#streams.size === 0) this.#idleSince = this.#host.clock.tick;
     if (broken) this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
   }
@@ -208,8 +207,7 @@ export class Http2Connection implements ExchangeOwner {
       return;
     }
     try {
-      if (handlers?.offer(stream, headers, () => ({ ...this.#streamPeer(), rawHeaders: raw })) === true) {
-        this.#taken++;
+      if (handlers?.offer(stream, headers, () => this.#streamPeer(raw)) === true) {
         this.#streams.add(new TakenStream(this, stream));
         return;
       }
@@ -241,9 +239,17 @@ export class Http2Connection implements ExchangeOwner {
     return false;
   }
 
-  #streamPeer() {
+  #streamPeer(rawHeaders: readonly string[]): Http2StreamPeer {
     const { remoteAddress, secure, socket } = this.peer;
-    return { remoteAddress, secure, clientCertificate: clientCertificateOf(socket) };
+    return {
+      rawHeaders,
+      remoteAddress,
+      secure,
+      clientCertificate: clientCertificateOf(socket),
+      bodyMemory: this.#host.bodyMemory,
+      // Other protocols send small messages, each in a frame of its own.
+      received: (bytes) => this.#traffic.used(bytes + frameHead),
+    };
   }
 
   #spend(budget: Budget, reason: Http2Abuse): void {

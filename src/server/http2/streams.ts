@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { ClientCertificate } from "../../http/client-certificate.js";
+import type { BodyMemory } from "../body/body-memory.js";
 
 /** The connection of a stream, and the header fields as they were received. */
 export interface Http2StreamPeer {
@@ -11,6 +12,10 @@ export interface Http2StreamPeer {
   readonly secure: boolean;
   /** The certificate of the client, if it has one. */
   readonly clientCertificate: ClientCertificate | null;
+  /** Bounds the bytes that all connections keep in memory. */
+  readonly bodyMemory: BodyMemory;
+  /** To be called with each piece of the body that arrives. All other bytes count as a flood of frames. */
+  received(bytes: number): void;
 }
 
 /**

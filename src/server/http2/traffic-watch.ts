@@ -18,13 +18,17 @@ const progress = 1024;
  */
 export class TrafficWatch {
   readonly #socket: CountedSocket;
-  #left = maxOverhead;
+  readonly #max: number;
+  #left: number;
   #read: number;
   #used = 0;
   #written = 0;
   #writtenBefore = 0;
 
-  constructor(socket: object) {
+  /** `window`: bytes of bodies that may have arrived and wait to be taken. They count as of use when they are. */
+  constructor(socket: object, window: number) {
+    this.#max = maxOverhead + window;
+    this.#left = this.#max;
     this.#socket = socket as CountedSocket;
     this.#read = this.#socket.bytesRead ?? 0;
   }
@@ -43,20 +47,18 @@ export class TrafficWatch {
     this.#used += bytes;
   }
 
-  /**
-   * Called at every tick. Returns true if the connection has sent next to nothing. `unknown` is true if some streams belong
-   * to another protocol: the bytes of use are not known then.
-   */
-  look(seconds: number, unknown: boolean): boolean {
+  /** Called at every tick. Returns true if the connection has sent next to nothing. */
+  look(seconds: number): boolean {
     const { bytesRead = 0, bytesWritten = 0 } = this.#socket;
     const written = bytesWritten - this.#written;
     this.#written = bytesWritten;
-    const overhead = Math.max(0, bytesRead - this.#read - this.#used);
+    // Less than zero if bytes are taken that came earlier.
+    const overhead = bytesRead - this.#read - this.#used;
     this.#read = bytesRead;
     this.#used = 0;
-    if (!unknown) this.#left -= overhead;
+    this.#left -= overhead;
     if (this.#left >= 0) {
-      this.#left = Math.min(maxOverhead, this.#left + overheadPerSecond * seconds + written / writtenPerOverhead);
+      this.#left = Math.min(this.#max, this.#left + overheadPerSecond * seconds + written / writtenPerOverhead);
     }
     if (bytesWritten - this.#writtenBefore < progress) return true;
     this.#writtenBefore = bytesWritten;

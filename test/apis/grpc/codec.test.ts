@@ -1,3 +1,4 @@
+import { deflateSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
@@ -5,6 +6,8 @@ import { describe, expect, it } from "vitest";
 import { codecOf } from "../../../src/apis/grpc/codec/codecs.js";
 import { CompiledCodec } from "../../../src/apis/grpc/codec/compiled-codec.js";
 import { StructCodec } from "../../../src/apis/grpc/codec/struct-codec.js";
+import { loadProto } from "../../../src/apis/grpc/proto/load.js";
+import { decompress } from "../../../src/apis/grpc/wire/compression.js";
 import { EchoRequestSchema, type Everything, EverythingSchema, type Mood, SpecialSchema } from "./fixtures/echo_pb.js";
 
 const codec = codecOf(EverythingSchema);
@@ -132,6 +135,24 @@ describe("compiled codecs against the library", () => {
     expect(bytes.length).toBeGreaterThan(0);
   });
 
+  it.each([
+    ["of proto3", "proto3", (fields: Buffer) => fields],
+    ["of proto2", "proto2", (fields: Buffer) => fields],
+    ["in a list of messages of proto2", "proto2", (fields: Buffer) => inField(2, fields)],
+    ["in a map of messages of proto2", "proto2", (fields: Buffer) => inField(3, inField(2, fields))],
+  ])("A message does not keep more than ten thousand unknown fields: %s", (_where, syntax, wrap) => {
+    const [type] = loadProto(`
+      syntax = "${syntax}";
+      message Tree { ${syntax === "proto2" ? "optional" : ""} string text = 1; repeated Tree list = 2; map<int32, Tree> map = 3; }
+    `).messages;
+    const tree = codecOf(type!);
+    const text = inField(1, Buffer.from("kept"));
+    const few = tree.decode(Buffer.concat([text, wrap(manyFields(10_000))]));
+    const many = tree.decode(Buffer.concat([text, wrap(manyFields(10_001))]));
+    expect(many).toMatchObject({ text: "kept" });
+    expect([countUnknown(few), countUnknown(many) <= 10_000]).toEqual([10_000, true]);
+  });
+
   it("A map with the key __proto__ has it as its own", () => {
     const bytes = Buffer.concat([
       Buffer.from([0xe2, 0x01, 13, 0x0a, 9]),
@@ -232,3 +253,35 @@ function length(value: number): Buffer {
   for (; value > 0x7f; value >>>= 7) bytes.push((value & 0x7f) | 0x80);
   return Buffer.from([...bytes, value]);
 }
+
+/** Unknown fields of two bytes each. */
+function manyFields(count: number): Buffer {
+  return Buffer.from(Array.from({ length: 2 * count }, (_, i) => (i % 2 === 0 ? 0x78 : 0)));
+}
+
+function inField(number: number, bytes: Buffer): Buffer {
+  const length: number[] = [];
+  for (let rest = bytes.length; ; rest >>= 7) {
+    length.push(rest >= 128 ? (rest & 127) | 128 : rest);
+    if (rest < 128) break;
+  }
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
+}
+
+/** Unknown fields of a message and of all messages in it. */
+function countUnknown(value: unknown): number {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return 0;
+  const { $unknown = [], ...rest } = value as { $unknown?: unknown[] };
+  return Object.values(rest).reduce<number>((sum, item) => sum + countUnknown(item), $unknown.length);
+}
+
+describe("compression", () => {
+  it("A small message that becomes a large one is decompressed beside other work, not before it", async () => {
+    const small = decompress(gzipSync(Buffer.alloc(10_000)), "gzip", 4_000_000);
+    expect(small).toHaveLength(10_000);
+    const large = decompress(gzipSync(Buffer.alloc(2_000_000)), "gzip", 4_000_000);
+    expect(large).toBeInstanceOf(Promise);
+    expect(await large).toHaveLength(2_000_000);
+    await expect(decompress(deflateSync(Buffer.alloc(2_000_000)), "deflate", 1_000_000)).rejects.toThrow("1000000");
+  });
+});

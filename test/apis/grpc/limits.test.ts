@@ -4,8 +4,18 @@ import { gzipSync } from "node:zlib";
 import * as grpc from "@grpc/grpc-js";
 import { GrpcError } from "stoa/grpc";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  DATA,
+  END_HEADERS,
+  FrameClient,
+  frame as frameOf,
+  HEADERS,
+  RST_STREAM,
+  request as requestFields,
+  uint32,
+} from "../../server/http2/frames.js";
 import { Echo } from "./fixtures/echo_pb.js";
-import { Peer, type RunningApp, serve } from "./support.js";
+import { addEcho, Peer, type RunningApp, serve } from "./support.js";
 
 let running: RunningApp;
 let peer: Peer;
@@ -100,6 +110,41 @@ describe("deadlines and cancellation", () => {
     await vi.waitFor(() => expect(seen.ended).toBe(1), 10_000);
     expect(seen.produced).toBeLessThan(1000);
   });
+
+  it.each([
+    ["cancels the call", (client: FrameClient) => client.send(frameOf(RST_STREAM, 0, 1, uint32(8)))],
+    ["resets the stream without an error", (client: FrameClient) => client.send(frameOf(RST_STREAM, 0, 1, uint32(0)))],
+    ["closes the connection", (client: FrameClient) => client.socket.end()],
+    ["is killed", (client: FrameClient) => client.socket.destroy()],
+  ])(
+    "A handler does not take the messages of a client that leaves for all of them: the client %s",
+    async (_how, leave) => {
+      const outcomes: unknown[] = [];
+      let taken = 0;
+      const own = await serve((app) => {
+        app.addGrpcService(Echo, {
+          async collect(messages) {
+            try {
+              for await (const _message of messages) taken++;
+              outcomes.push("all");
+            } catch (error) {
+              outcomes.push((error as GrpcError).statusName);
+            }
+            return {};
+          },
+        });
+      });
+      const [host, port] = own.target.split(":");
+      const client = await FrameClient.open({ host: host!, port: Number(port) });
+      const head = requestFields("/test.echo.v1.Echo/Collect", "POST", [["content-type", "application/grpc"]]);
+      client.send(frameOf(HEADERS, END_HEADERS, 1, head), frameOf(DATA, 0, 1, Buffer.alloc(10)));
+      await vi.waitFor(() => expect(taken).toBe(2), 20_000);
+      leave(client);
+      await vi.waitFor(() => expect(outcomes).toEqual(["CANCELLED"]), 20_000);
+      client.socket.destroy();
+      await own.close();
+    },
+  );
 
   it.each(["5", "x", "123456789m", "-1S", "5s"])("The timeout %j is refused", async (timeout) => {
     const session = connect();
@@ -271,6 +316,36 @@ describe("hostile clients", () => {
     expect(headers["grpc-status"]).toBe("8");
     session.close();
     expect((await peer.call(Echo.method.say, { text: "well" })).code).toBe(0);
+  });
+
+  it("Messages that are not complete are bounded by maxBodyMemory, over all calls", async () => {
+    const small = await serve(addEcho, {}, { http2: true, maxBodyMemory: 300_000 });
+    const session = http2.connect(small.url);
+    session.on("error", () => {});
+    const begun = Buffer.concat([Buffer.from([0, 0, 0x10, 0, 0]), Buffer.alloc(100_000)]);
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 6; i++) {
+      const stream = session.request(headersOf("/test.echo.v1.Echo/Say"));
+      stream.on("error", () => {});
+      stream.on("response", (headers) => statuses.push(headers["grpc-status"]));
+      stream.resume();
+      stream.write(begun);
+    }
+    await vi.waitFor(() => expect(statuses).toContain("14"), 20_000);
+    expect(statuses.length).toBeLessThan(6);
+    session.destroy();
+    const honest = new Peer(new URL(small.url).host);
+    const payload = new Uint8Array(200_000);
+    await vi.waitFor(async () => expect((await honest.call(Echo.method.say, { payload })).code).toBe(0), 20_000);
+    honest.close();
+    await small.close();
+  });
+
+  it("A request to the health service is small, whatever the limit of messages is", async () => {
+    const session = connect();
+    const { headers } = await raw(session, "/grpc.health.v1.Health/Check", Buffer.from([0, 0, 0x50, 0, 0]));
+    expect(headers["grpc-status"]).toBe("8");
+    session.close();
   });
 
   it("A flood of cancelled calls ends the connection, and only that one", async () => {

@@ -205,6 +205,27 @@ describe("a request of HTTP/2", () => {
     await expect.poll(() => transport.connections).toBe(0);
   });
 
+  it("A stream that waits for room in the window of its client ends when the client ends its side", async () => {
+    const notes: string[] = [];
+    const { address, transport } = await start((given) => {
+      given.signal.addEventListener("abort", () => notes.push("aborted"));
+      return new Response(
+        endless(() => notes.push("stopped")),
+        200,
+        "text/event-stream",
+      );
+    });
+    const client = await FrameClient.open(address);
+    client.send(get(1));
+    // The whole window of the stream, as RFC 9113 section 6.9.2 sets it.
+    const sent = (): number =>
+      client.frames.reduce((sum, { id, payload, type }) => (id === 1 && type === DATA ? sum + payload.length : sum), 0);
+    await expect.poll(sent).toBe(65_535);
+    client.socket.end();
+    await expect.poll(() => notes.toSorted()).toEqual(["aborted", "stopped"]);
+    await expect.poll(() => transport.connections).toBe(0);
+  });
+
   it("A request is aborted when its client cancels the stream", async () => {
     const notes: string[] = [];
     const { dial } = await start(
@@ -225,3 +246,11 @@ describe("a request of HTTP/2", () => {
     await expect.poll(() => notes).toEqual(["began", "the client has left"]);
   });
 });
+
+async function* endless(stopped: () => void): AsyncGenerator<string> {
+  try {
+    for (;;) yield "data: more\n\n".repeat(1000);
+  } finally {
+    stopped();
+  }
+}

@@ -1,5 +1,5 @@
 import { connect as dial, type ServerHttp2Stream } from "node:http2";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import {
   type Http2StreamHandler,
@@ -9,6 +9,7 @@ import {
 import { reply, send, start } from "./client.js";
 import {
   CANCEL,
+  DATA,
   END_HEADERS,
   ENHANCE_YOUR_CALM,
   FrameClient,
@@ -18,6 +19,7 @@ import {
   RST_STREAM,
   request,
   uint32,
+  WINDOW_UPDATE,
 } from "./frames.js";
 
 /** A server whose streams of gRPC go to this handler. */
@@ -105,6 +107,48 @@ describe("streams of another protocol on a server of HTTP/2", () => {
     }
     expect(await client.end()).toBe(ENHANCE_YOUR_CALM);
     expect(abuses).toEqual(["HTTP2_RESET_FLOOD"]);
+  });
+
+  it("A client that floods with frames beside an open stream of another protocol is told to calm down", async () => {
+    const { address, abuses } = await serving((stream, _headers, peer) => {
+      stream.on("data", (piece: Buffer) => peer.received(piece.length));
+      stream.respond({ ":status": 200 });
+      return true;
+    });
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/", "POST", [["content-type", "application/grpc"]])));
+    const block = Buffer.concat(Array.from({ length: 1000 }, () => frame(WINDOW_UPDATE, 0, 0, uint32(1))));
+    while (!client.closed) {
+      await client.sendAll(block);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await client.end()).toBe(ENHANCE_YOUR_CALM);
+    expect(abuses).toEqual(["HTTP2_FRAME_FLOOD"]);
+  });
+
+  it("A client may send many small messages of another protocol, each in a frame of its own", async () => {
+    let received = 0;
+    const { address, abuses } = await serving((stream, _headers, peer) => {
+      stream.on("data", (piece: Buffer) => {
+        received += piece.length;
+        peer.received(piece.length);
+      });
+      stream.on("end", () => stream.end());
+      stream.respond({ ":status": 200 });
+      return true;
+    });
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/", "POST", [["content-type", "application/grpc"]])));
+    const block = Buffer.concat(Array.from({ length: 1000 }, () => frame(DATA, 0, 1, Buffer.from("x"))));
+    for (let sent = 1000; sent <= 400_000 && !client.closed; sent += 1000) {
+      await client.sendAll(block);
+      // The window of the stream.
+      await vi.waitUntil(() => sent - received < 200_000 || client.closed, { timeout: 30_000, interval: 1 });
+    }
+    client.send(frame(DATA, 1, 1));
+    expect(await client.ended(1)).toBe(0);
+    expect([received, abuses]).toEqual([400_000, []]);
+    client.socket.destroy();
   });
 
   it("A client that does not take the bytes of such a stream has it reset", async () => {

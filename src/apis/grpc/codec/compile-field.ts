@@ -1,5 +1,5 @@
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence, ScalarType } from "../protobuf.js";
 import { enumScalar, type Scalar, scalarOf } from "./scalars.js";
 import type { WireReader } from "./wire-reader.js";
 import type { WireWriter } from "./wire-writer.js";

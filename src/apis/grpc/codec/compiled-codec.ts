@@ -1,16 +1,9 @@
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  fromBinary,
-  type Message,
-  type Registry,
-  toBinary,
-} from "@bufbuild/protobuf";
-import { Edition } from "@bufbuild/protobuf/wkt";
+import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { create, Edition, toBinary } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import { compileField, type FieldCode, type MessageCode, place } from "./compile-field.js";
 import { MessageCodec } from "./message-codec.js";
+import { decodeByLibrary, maxUnknownFields } from "./unknown-fields.js";
 import { WireReader } from "./wire-reader.js";
 import { WireWriter } from "./wire-writer.js";
 
@@ -46,7 +39,7 @@ export class CompiledCodec extends MessageCodec {
 
   override decode(bytes: Uint8Array): unknown {
     const message = this.#code.make();
-    this.#code.read(new WireReader(bytes), message, 0);
+    this.#code.read(new WireReader(bytes, maxUnknownFields), message, 0);
     return message;
   }
 }
@@ -109,6 +102,11 @@ function codeOf(type: DescMessage): MessageCode {
         const field = byNumber[no];
         if (field === undefined || !field.read(reader, message, wireType, depth)) {
           if (no === 0) throw new RangeError("a field has the number 0");
+          if (reader.unknownLeft === 0) {
+            reader.skip(wireType);
+            continue;
+          }
+          reader.unknownLeft--;
           const data = reader.skipField(wireType);
           ((message["$unknown"] as unknown[] | undefined) ?? ((message["$unknown"] = []) as unknown[])).push({
             no,
@@ -135,7 +133,7 @@ function libraryCode(type: DescMessage): MessageCode {
     write: (target, message) => target.raw(toBinary(type, create(type, message))),
     read(reader, message) {
       const bytes = reader.rest();
-      Object.assign(message, fromBinary(type, bytes));
+      Object.assign(message, decodeByLibrary(type, bytes, reader));
     },
   };
 }

@@ -1,14 +1,8 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  fromJsonString,
-  type Registry,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import type { DescMessage, Registry } from "@bufbuild/protobuf";
+import { create, fromJsonString, toBinary, toJsonString } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import type { Codec } from "./codec.js";
+import { decodeByLibrary, maxUnknownFields } from "./unknown-fields.js";
 
 /** The codec of any message, by the reflection of @bufbuild/protobuf. */
 export class MessageCodec implements Codec {
@@ -31,7 +25,7 @@ export class MessageCodec implements Codec {
   }
 
   decode(bytes: Uint8Array): unknown {
-    return fromBinary(this.#type, bytes);
+    return decodeByLibrary(this.#type, bytes, { unknownLeft: maxUnknownFields });
   }
 
   toJson(message: unknown): string {

@@ -1,4 +1,4 @@
-import { ScalarType } from "@bufbuild/protobuf";
+import { ScalarType } from "../protobuf.js";
 import type { WireReader } from "./wire-reader.js";
 import type { WireWriter } from "./wire-writer.js";
 

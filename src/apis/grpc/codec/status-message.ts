@@ -1,6 +1,6 @@
-import { create, type DescMessage, toBinary } from "@bufbuild/protobuf";
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { GrpcErrorDetail } from "../grpc-error.js";
+import { BinaryReader, BinaryWriter, create, toBinary, WireType } from "../protobuf.js";
 
 /** A detail as it is sent: `google.protobuf.Any`. */
 export interface PackedDetail {

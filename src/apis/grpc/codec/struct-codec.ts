@@ -1,6 +1,6 @@
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { parseJson } from "../../../http/json.js";
 import { toJson } from "../../../http/to-json.js";
+import { BinaryReader, BinaryWriter, WireType } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import type { Codec } from "./codec.js";
 

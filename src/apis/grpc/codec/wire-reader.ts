@@ -6,8 +6,11 @@ export class WireReader {
   at = 0;
   /** The end of the message or part. */
   end: number;
+  /** Unknown fields that may still be kept. */
+  unknownLeft: number;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, unknownLeft = 0) {
+    this.unknownLeft = unknownLeft;
     this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
   }
@@ -117,9 +120,15 @@ export class WireReader {
   /** Skips a field, and returns its bytes. */
   skipField(wireType: number): Uint8Array {
     const start = this.at;
+    this.skip(wireType);
+    const { buffer, byteOffset } = this.#buffer;
+    return new Uint8Array(buffer, byteOffset + start, this.at - start);
+  }
+
+  skip(wireType: number): void {
     switch (wireType) {
       case 0:
-        this.uint64();
+        this.uint32();
         break;
       case 1:
         this.#skip(8);
@@ -133,8 +142,6 @@ export class WireReader {
       default:
         throw new RangeError(`the wire type ${wireType} is not supported here`);
     }
-    const { buffer, byteOffset } = this.#buffer;
-    return new Uint8Array(buffer, byteOffset + start, this.at - start);
   }
 
   #byte(): number {

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { FeatureSetSchema } from "@bufbuild/protobuf/wkt";
 import {
   FeatureSet_EnumType,
   FeatureSet_FieldPresence,
@@ -6,8 +7,7 @@ import {
   FeatureSet_MessageEncoding,
   FeatureSet_RepeatedFieldEncoding,
   FeatureSet_Utf8Validation,
-  type FeatureSetSchema,
-} from "@bufbuild/protobuf/wkt";
+} from "../protobuf.js";
 import type { Options } from "./options.js";
 
 type Features = MessageInitShape<typeof FeatureSetSchema>;

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createFileRegistry, type DescFile } from "@bufbuild/protobuf";
-import * as wellKnown from "@bufbuild/protobuf/wkt";
+import type { DescFile } from "@bufbuild/protobuf";
 import { ValueError } from "../../../internal/value-error.js";
+import { createFileRegistry, wellKnown } from "../protobuf.js";
 import { parseProto } from "./parse.js";
 import { resolveNames } from "./resolve-names.js";
 

@@ -1,13 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type DescriptorProtoSchema,
-  Edition,
-  type EnumDescriptorProtoSchema,
-  FieldDescriptorProto_Label,
-  FieldDescriptorProto_Type,
-  type FieldDescriptorProtoSchema,
-  FieldOptions_JSType,
+import type {
+  DescriptorProtoSchema,
+  EnumDescriptorProtoSchema,
+  FieldDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
+import { Edition, FieldDescriptorProto_Label, FieldDescriptorProto_Type, FieldOptions_JSType } from "../protobuf.js";
 import { featuresOf } from "./features.js";
 import { bracketOptions, type Options, optionStatement } from "./options.js";
 import type { Tokens } from "./tokens.js";

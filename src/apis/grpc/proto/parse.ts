@@ -1,13 +1,11 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import {
-  Edition,
-  type FileDescriptorProto,
-  FileDescriptorProtoSchema,
-  type MethodDescriptorProtoSchema,
-  MethodOptions_IdempotencyLevel,
-  type ServiceDescriptorProtoSchema,
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  FileDescriptorProto,
+  MethodDescriptorProtoSchema,
+  ServiceDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { ValueError } from "../../../internal/value-error.js";
+import { create, Edition, FileDescriptorProtoSchema, MethodOptions_IdempotencyLevel } from "../protobuf.js";
 import { featuresOf } from "./features.js";
 import { type Options, optionStatement } from "./options.js";
 import { parseEnum, parseExtend, parseMessage, type TypeScope } from "./parse-types.js";

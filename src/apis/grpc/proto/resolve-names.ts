@@ -1,12 +1,12 @@
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
-import {
-  type DescriptorProto,
-  type EnumDescriptorProto,
-  type FieldDescriptorProto,
-  FieldDescriptorProto_Type,
-  type FileDescriptorProto,
+import type {
+  DescriptorProto,
+  EnumDescriptorProto,
+  FieldDescriptorProto,
+  FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
 import { ValueError } from "../../../internal/value-error.js";
+import { FieldDescriptorProto_Type } from "../protobuf.js";
 
 type Kind = "message" | "enum";
 

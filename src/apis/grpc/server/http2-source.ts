@@ -38,7 +38,7 @@ export class Http2Source implements RequestSource {
   }
 
   header(name: string): string | undefined {
-    const value = this.#headers[name === "host" ? ":authority" : name];
+    const value = name === "host" ? (this.#headers[":authority"] ?? this.#headers.host) : this.#headers[name];
     return typeof value === "object" ? value.join(", ") : value;
   }
 
@@ -48,7 +48,8 @@ export class Http2Source implements RequestSource {
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i]!;
       if (name === ":authority") lines.push("host", raw[i + 1]!);
-      else if (!name.startsWith(":")) lines.push(name, raw[i + 1]!);
+      else if (!name.startsWith(":") && !(name === "host" && this.#headers[":authority"]))
+        lines.push(name, raw[i + 1]!);
     }
     return lines;
   }

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { type BodyMemory, bodyMemoryFull } from "../../../server/body/body-memory.js";
 import { GrpcError } from "../grpc-error.js";
 import { type Frame, FrameParser } from "../wire/frames.js";
 
@@ -22,6 +23,10 @@ const maxWaitingFrames = 64;
 export class PushedFrames implements Incoming {
   readonly #stream: Readable;
   readonly #parser: FrameParser;
+  /** Null once the stream is closed. */
+  #memory: BodyMemory | null;
+  /** The bytes that this stream has taken of the memory. */
+  #held = 0;
   #frames: Frame[] = [];
   #taken = 0;
   #bytes = 0;
@@ -31,11 +36,24 @@ export class PushedFrames implements Incoming {
   #whole: ((frames: readonly Frame[], error: unknown) => void) | null = null;
   #waiting: { resolve: (frame: Frame | null) => void; reject: (error: unknown) => void } | null = null;
 
-  constructor(stream: Readable, limit: number) {
+  /**
+   * `memory` bounds the messages that all streams together keep until they are complete and taken. `isCut` is true if the
+   * other end has broken off the stream: Node ends it then, as if it were complete.
+   */
+  constructor(stream: Readable, limit: number, memory: BodyMemory | null = null, isCut = () => false) {
     this.#stream = stream;
     this.#parser = new FrameParser(limit);
+    this.#memory = memory;
     stream.on("data", (piece: Buffer) => this.#push(piece));
-    stream.on("end", () => this.#end());
+    stream.on("end", () => {
+      if (isCut()) this.fail(new GrpcError("CANCELLED", "the client has cancelled the call"));
+      else this.#end();
+    });
+    if (memory === null) return;
+    stream.on("close", () => {
+      this.#hold(0);
+      this.#memory = null;
+    });
   }
 
   get ended(): boolean {
@@ -60,6 +78,7 @@ export class PushedFrames implements Incoming {
   fail(error: unknown): void {
     if (this.#ended || this.#error !== null) return;
     this.#error = error;
+    this.#hold(0);
     const whole = this.#whole;
     this.#whole = null;
     whole?.([], error);
@@ -77,6 +96,7 @@ export class PushedFrames implements Incoming {
   #take(): Frame {
     const frame = this.#frames[this.#taken]!;
     this.#bytes -= frame.data.length;
+    this.#hold(this.#parser.held + this.#bytes);
     if (++this.#taken === this.#frames.length) {
       this.#frames.length = 0;
       this.#taken = 0;
@@ -86,6 +106,11 @@ export class PushedFrames implements Incoming {
       this.#stream.resume();
     }
     return frame;
+  }
+
+  #hold(bytes: number): void {
+    this.#memory?.take(bytes - this.#held);
+    this.#held = bytes;
   }
 
   #push(piece: Buffer): void {
@@ -98,6 +123,12 @@ export class PushedFrames implements Incoming {
       return;
     }
     for (let i = before; i < this.#frames.length; i++) this.#bytes += this.#frames[i]!.data.length;
+    const held = this.#parser.held + this.#bytes;
+    if (held > this.#held && this.#memory?.isFull) {
+      this.fail(bodyMemoryFull());
+      return;
+    }
+    this.#hold(held);
     if (this.#waiting !== null && this.#frames.length > this.#taken) {
       const { resolve } = this.#waiting;
       this.#waiting = null;
@@ -123,7 +154,10 @@ export class PushedFrames implements Incoming {
     this.#ended = true;
     const whole = this.#whole;
     this.#whole = null;
-    whole?.(this.#frames, null);
+    if (whole !== null) {
+      this.#hold(0);
+      whole(this.#frames, null);
+    }
     this.#waiting?.resolve(null);
     this.#waiting = null;
   }

@@ -40,6 +40,7 @@ function call(
   headers: IncomingHttpHeaders,
   peer: Http2StreamPeer,
 ): void {
+  stream.on("data", (piece: Buffer) => peer.received(piece.length));
   const source = new Http2Source(headers, peer);
   const { method, pipeline } = methods.byPath.get(source.path) ?? methods.unknown;
   const request = new Request(source);
@@ -52,7 +53,9 @@ function call(
     new NativeCall(stream, request, null, mask).refuse(outcomeOfError(error, mask), fields);
     return;
   }
-  const exchange = new Exchange(request, method, wire, new PushedFrames(stream, method.maxMessageSize));
+  const isCut = (): boolean => stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+  const incoming = new PushedFrames(stream, method.maxMessageSize, peer.bodyMemory, isCut);
+  const exchange = new Exchange(request, method, wire, incoming);
   source.exchange = exchange;
   const made = new NativeCall(stream, request, exchange, mask);
   const ended = sessions.begin(stream);

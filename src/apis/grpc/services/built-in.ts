@@ -16,6 +16,9 @@ export function builtInFile(name: string, definition: string): DescFile {
   return file;
 }
 
+/** Bytes of a request to such a service. Health needs no authentication: nobody shall fill the memory with it. */
+const largestRequest = 16_384;
+
 /** The methods of a service that comes with the server. */
 export function builtInMethods(
   name: string,
@@ -31,7 +34,7 @@ export function builtInMethods(
       path: `/${service.typeName}/${method.name}`,
       input: codecOf(method.input),
       output: codecOf(method.output),
-      ...limitsOf(config),
+      ...limitsOf(config, Math.min(config.maxMessageSize, largestRequest)),
       idempotent: false,
       handler: handlers[method.name]!,
     })),

@@ -1,7 +1,7 @@
-import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { DescFile, DescService } from "@bufbuild/protobuf";
 import type { BoundMethod } from "../bound-method.js";
 import type { GrpcConfig } from "../config.js";
+import { FileDescriptorProtoSchema, toBinary } from "../protobuf.js";
 import { GrpcStatus } from "../status.js";
 import { builtInFile, builtInMethods } from "./built-in.js";
 import { healthDefinition, healthFile } from "./health.js";

@@ -1,17 +1,15 @@
-import {
-  create,
-  createFileRegistry,
-  createRegistry,
-  type DescFile,
-  type DescMethod,
-  type DescService,
-  type Registry,
-} from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { DescFile, DescMethod, DescService, Registry } from "@bufbuild/protobuf";
 import { didYouMean } from "../../../internal/suggest.js";
 import { ValueError } from "../../../internal/value-error.js";
 import type { DeclaredMethod, DeclaredService } from "../declared-service.js";
 import { loadProto } from "../proto/load.js";
+import {
+  create,
+  createFileRegistry,
+  createRegistry,
+  FileDescriptorProtoSchema,
+  file_google_protobuf_struct,
+} from "../protobuf.js";
 
 /** A service with its descriptor. */
 export interface DescribedService {

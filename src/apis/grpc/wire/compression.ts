@@ -19,6 +19,8 @@ export const acceptedEncodings = "identity,gzip,deflate";
 
 /** Messages below this size are decompressed at once: the thread pool would take longer. */
 const smallMessage = 4096;
+/** Unless they become larger than this: a message of 4 KB may hold 4 MB, and would block all other calls meanwhile. */
+const smallResult = 65_536;
 /** Messages below this size are sent as they are. */
 export const minimumToCompress = 1024;
 
@@ -41,14 +43,15 @@ export function acceptedOf(header: string | undefined): Encoding | null {
 
 /** Decompresses a message. The output is bounded while it is made, so a small input cannot fill the memory. */
 export function decompress(data: Uint8Array, encoding: Encoding, limit: number): Uint8Array | Promise<Uint8Array> {
-  const options: ZlibOptions = { maxOutputLength: limit };
   if (data.length <= smallMessage) {
+    const small: ZlibOptions = { maxOutputLength: Math.min(limit, smallResult) };
     try {
-      return encoding === "gzip" ? gunzipSync(data, options) : inflateSync(data, options);
+      return encoding === "gzip" ? gunzipSync(data, small) : inflateSync(data, small);
     } catch (error) {
-      throw refusalOf(error, limit);
+      if (!isTooLarge(error) || limit <= smallResult) throw refusalOf(error, limit);
     }
   }
+  const options: ZlibOptions = { maxOutputLength: limit };
   const run: Zlib = encoding === "gzip" ? gunzip : inflate;
   return new Promise((resolve, reject) => {
     run(data, options, (error, result) => (error === null ? resolve(result) : reject(refusalOf(error, limit))));
@@ -65,7 +68,10 @@ export function compress(data: Uint8Array, encoding: Encoding): Promise<Uint8Arr
 type Zlib = (data: InputType, options: ZlibOptions, done: (error: Error | null, result: Buffer) => void) => void;
 
 function refusalOf(error: unknown, limit: number): GrpcError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(null, limit);
+  if (isTooLarge(error)) return tooLarge(null, limit);
   return new GrpcError("INTERNAL", "a compressed message cannot be decompressed", { cause: error });
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
 }

@@ -33,6 +33,11 @@ export class FrameParser {
     return this.#prefixed === 0;
   }
 
+  /** Bytes of a message that is not complete. */
+  get held(): number {
+    return this.#message === null ? 0 : this.#filled;
+  }
+
   /** Adds the frames that the piece completes. Throws RESOURCE_EXHAUSTED for a message that is too large. */
   push(piece: Buffer, frames: Frame[]): void {
     let at = 0;
