@@ -271,4 +271,20 @@ describe("testMessages", () => {
     expect(messages.published(orders)).toMatchObject([{ key: "o2", value: { id: "o2", total: 3 } }]);
     expect(await messages.deadLetters(orders)).toEqual([]);
   });
+
+  it("A message that a test delivers to a handler of batches or transactions meets its guards, and what it publishes is seen", async () => {
+    const app = makeApp();
+    const messages = testMessages(app);
+    const guards = [(request: { message: { value: unknown } | undefined }) => request.message?.value !== "bad"];
+    app.onMessage("batched", { batch: 5, guards } as never, (() => {}) as never);
+    app.onMessage("transacted", { transactional: true }, async (message, { tx }) => {
+      await tx.publish("copies", message.value);
+      if (message.value === "bad") throw new Error("bad");
+    });
+    expect(await messages.deliver("batched", "good")).toMatchObject({ result: "done" });
+    expect(await messages.deliver("batched", "bad")).toMatchObject({ result: "dead" });
+    expect(await messages.deliver("transacted", "good")).toMatchObject({ result: "done" });
+    expect(await messages.deliver("transacted", "bad")).toMatchObject({ result: "retry" });
+    expect(messages.published("copies").map(({ value }) => value)).toEqual(["good"]);
+  });
 });

@@ -57,8 +57,12 @@ export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, n
   } catch (error) {
     return failed(error);
   }
-  await call([unit], place, run, place.settings.transactional ? new MessageTransaction(place.broker) : null);
-  return unit.outcome as Outcome;
+  const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
+  await call([unit], place, run, transaction);
+  const outcome = unit.outcome as Outcome;
+  if (transaction === null || (outcome.kind !== "done" && outcome.kind !== "reject")) return outcome;
+  await transactional(place.broker)(recordsOf(transaction), []);
+  return outcome;
 }
 
 /** Everything before the handler: a message that ends here does not reach it. */
