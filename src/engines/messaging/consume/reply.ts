@@ -50,8 +50,9 @@ export function sendReply(held: Held, place: WorkPlace, result: Reply): void {
       delay: 0,
       ...(place.broker.replies !== undefined && { direct: true }),
     };
+    const { replies } = place.broker;
     // Not waited for: the message is handled whatever happens to the reply.
-    place.publisher.publish(record).catch(failed);
+    (replies === undefined ? place.publisher.publish(record) : replies.send(record)).catch(failed);
   } catch (error) {
     failed(error);
   }
