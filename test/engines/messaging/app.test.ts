@@ -186,7 +186,7 @@ describe("message handlers of an application", () => {
       'framework_messages_failed_attempts_total{topic="a",group="stoa"} 2',
       'framework_messages_lag{topic="a",group="stoa"} 0',
       'framework_messages_in_flight{topic="a",group="stoa"} 0',
-      'framework_message_duration_seconds_count{topic="a",group="stoa"} 3',
+      'framework_message_attempt_duration_seconds_count{topic="a",group="stoa"} 3',
     ]) {
       expect(text).toContain(line);
     }
@@ -239,6 +239,13 @@ describe("mistakes", () => {
     const wrong = app.publish(orders, { id: "1", total: "2" });
     await expect(wrong).rejects.toBeInstanceOf(MessagingError);
     expect(() => app.publishBatch("a", [1] as never)).toThrow("an entry of publishBatch()");
+  });
+
+  it("An application has messages, commands and metrics beside each other", async () => {
+    const app = makeApp();
+    app.enableMetrics().enableCqrs();
+    await app.start();
+    await app.stop();
   });
 
   it("publish() before the start throws an error that says so", () => {
