@@ -54,6 +54,8 @@ export interface BrokerReplies {
   readonly address: string;
   /** Takes the replies; set before the first request. */
   receive: ((record: IncomingRecord) => void) | null;
+  /** Sends a reply, once. The message names its place: a wrong one must not disturb anything but replies. */
+  send(record: OutgoingRecord): Promise<void>;
 }
 
 export type BrokerName = "memory" | "kafka" | "amqp" | "sqs";

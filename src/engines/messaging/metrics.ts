@@ -15,7 +15,7 @@ export function messagingMeter({ metrics, named, durationBuckets }: Meter, messa
     help: "Attempts of handlers that failed.",
     labels: ["topic", "group"],
   });
-  const durations = metrics.histogram(named("message_duration_seconds"), {
+  const durations = metrics.histogram(named("message_attempt_duration_seconds"), {
     help: "Time of one attempt of a handler in seconds.",
     labels: ["topic", "group"],
     buckets: durationBuckets,

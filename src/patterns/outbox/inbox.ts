@@ -13,7 +13,7 @@ const busyPause = 1000;
 const grace = 10_000;
 const sweepInterval = 600_000;
 const deletedAtOnce = 1000;
-/** Ids that other programs wrote can be longer than an index takes. */
+/** Ids that other programs wrote can be longer than an index takes, or no text for PostgreSQL. */
 const longestId = 500;
 
 /**
@@ -135,5 +135,6 @@ class NotHandled extends Error {
 }
 
 function shortId(id: string): string {
-  return id.length <= longestId ? id : `sha256:${nodeCrypto().createHash("sha256").update(id).digest("hex")}`;
+  if (id.length <= longestId && !id.includes("\0") && id.isWellFormed()) return id;
+  return `sha256:${nodeCrypto().createHash("sha256").update(id, "utf16le").digest("hex")}`;
 }

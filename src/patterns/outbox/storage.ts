@@ -16,7 +16,7 @@ export interface StoredMessage {
   readonly stored_at: number;
   readonly state: "ready" | "failed";
   readonly attempts: number;
-  /** True if a message with its key has failed. */
+  /** True if a message with its key has failed, or waits behind one that had. */
   readonly blocked: boolean;
 }
 
@@ -122,7 +122,9 @@ export class OutboxStorage {
   ready(broker: BrokerName, limit: number, resting: readonly string[]): Promise<StoredMessage[]> {
     return this.db.fetch<StoredMessage>(
       `select ${fields}, o.key is not null and exists (select from ${this.table} f
-         where f.broker = o.broker and f.topic = o.topic and f.key = o.key and f.state in ('failed', 'stuck')) as blocked
+         where f.broker = o.broker and f.topic = o.topic and f.key = o.key and f.state in ('failed', 'stuck'))
+         or o.key is not null and exists (select from ${this.table} h
+         where h.broker = o.broker and h.topic = o.topic and h.key = o.key and h.state = 'held' and h.id < o.id) as blocked
        from (select *, sum(size) over (order by id) - size as before
          from (select * from ${this.table} where broker = $1 and state = 'ready' and topic <> all($3::text[])
            order by id limit $2) r) o

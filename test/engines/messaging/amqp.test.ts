@@ -194,6 +194,52 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await other.close();
   });
 
+  it("A topic that the broker refuses does not fail messages of other topics that are published with it", async () => {
+    const client = await open();
+    const [good, bad] = [uniqueTopic(), uniqueTopic()];
+    const seen: unknown[] = [];
+    await client.subscribe(good, {}, ({ value }) => void seen.push(value));
+    const foreign = await connect(url!);
+    const channel = await foreign.createChannel();
+    await channel.assertExchange(bad, "direct", { durable: false });
+    const results = await Promise.allSettled([
+      client.publish(good, 1),
+      client.publish(bad, 2),
+      client.publish(good, 3),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(results[1]).toMatchObject({ reason: { code: "REFUSED" } });
+    await until(() => seen.length === 2);
+    expect(seen).toEqual([1, 3]);
+    await channel.deleteExchange(bad);
+    await foreign.close();
+  });
+
+  it("A request that asks for a reply to a place that does not exist is handled, and publishes go on", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, ({ value }) => void seen.push(value));
+    const foreign = await connect(url!);
+    const channel = await foreign.createChannel();
+    const places = [
+      "amq.rabbitmq.reply-to",
+      "amq.rabbitmq.reply-to.x",
+      "amq.rabbitmq.reply-to.g1h2AA5yZXBseUAxMjcuMC4wLjEAAAAAAAAAAAAAAAA=.abc",
+      "amq.rabbitmq.trace",
+      "none.replies",
+    ];
+    for (const place of places) {
+      channel.publish(name, "", Buffer.from("1"), { headers: { "stoa-reply-to": place } });
+      if (place !== places[0]) channel.publish(name, "", Buffer.from("1"), { replyTo: place });
+    }
+    await until(() => seen.length === places.length * 2 - 1);
+    await client.publish(name, 2);
+    await until(() => seen.includes(2));
+    expect(seen).toHaveLength(places.length * 2);
+    await foreign.close();
+  });
+
   it("An application whose broker is away at the start fails with the reason", async () => {
     const app = new App();
     app.logger = silent();

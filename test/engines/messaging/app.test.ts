@@ -186,7 +186,7 @@ describe("message handlers of an application", () => {
       'framework_messages_failed_attempts_total{topic="a",group="stoa"} 2',
       'framework_messages_lag{topic="a",group="stoa"} 0',
       'framework_messages_in_flight{topic="a",group="stoa"} 0',
-      'framework_message_duration_seconds_count{topic="a",group="stoa"} 3',
+      'framework_message_attempt_duration_seconds_count{topic="a",group="stoa"} 3',
     ]) {
       expect(text).toContain(line);
     }
@@ -241,6 +241,13 @@ describe("mistakes", () => {
     expect(() => app.publishBatch("a", [1] as never)).toThrow("an entry of publishBatch()");
   });
 
+  it("An application has messages, commands and metrics beside each other", async () => {
+    const app = makeApp();
+    app.enableMetrics().enableCqrs();
+    await app.start();
+    await app.stop();
+  });
+
   it("publish() before the start throws an error that says so", () => {
     const app = makeApp();
     expect(() => app.publish("a", 1)).toThrow("publish() can be used once the application has started");
@@ -270,5 +277,21 @@ describe("testMessages", () => {
     expect(messages.published("receipts").map(({ value }) => value)).toEqual([{ for: "o2" }]);
     expect(messages.published(orders)).toMatchObject([{ key: "o2", value: { id: "o2", total: 3 } }]);
     expect(await messages.deadLetters(orders)).toEqual([]);
+  });
+
+  it("A message that a test delivers to a handler of batches or transactions meets its guards, and what it publishes is seen", async () => {
+    const app = makeApp();
+    const messages = testMessages(app);
+    const guards = [(request: { message: { value: unknown } | undefined }) => request.message?.value !== "bad"];
+    app.onMessage("batched", { batch: 5, guards } as never, (() => {}) as never);
+    app.onMessage("transacted", { transactional: true }, async (message, { tx }) => {
+      await tx.publish("copies", message.value);
+      if (message.value === "bad") throw new Error("bad");
+    });
+    expect(await messages.deliver("batched", "good")).toMatchObject({ result: "done" });
+    expect(await messages.deliver("batched", "bad")).toMatchObject({ result: "dead" });
+    expect(await messages.deliver("transacted", "good")).toMatchObject({ result: "done" });
+    expect(await messages.deliver("transacted", "bad")).toMatchObject({ result: "retry" });
+    expect(messages.published("copies").map(({ value }) => value)).toEqual(["good"]);
   });
 });

@@ -148,3 +148,14 @@ it("A publisher that is closed sends the messages that it has and takes no more"
   await last;
   await expect(publisher.publish(record("2"))).rejects.toMatchObject({ code: "CLOSED" });
 });
+
+it("A publisher whose broker never replies can be closed, once the time of its messages is up", async () => {
+  const broker = new WayBroker();
+  broker.reply = () => new Promise(() => {});
+  const publisher = new Publisher(broker, { timeout: 40 });
+  const last = publisher.publish(record("1"));
+  last.catch(() => {});
+  await until(() => broker.batches.length === 1);
+  await publisher.close();
+  await expect(last).rejects.toMatchObject({ code: "TIMEOUT" });
+});

@@ -147,6 +147,17 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(0);
   });
 
+  it("An id that PostgreSQL cannot store as text is known again all the same, and others are not taken for it", async () => {
+    const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
+    const run = vi.fn(async () => ({ kind: "done", value: undefined }) as const);
+    for (const id of ["a\0b", "ab", "a\ud800b", "a\ufffdb"]) {
+      const claim = { consumer: "odd", id, timeout: 1000 };
+      expect(await inbox.handle(claim, run)).toEqual({ kind: "done", value: undefined });
+      expect(await inbox.handle(claim, run)).toEqual({ kind: "duplicate" });
+    }
+    expect(run).toHaveBeenCalledTimes(4);
+  });
+
   it("An id of any length is stored", async () => {
     const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
     const claim = { consumer: "long", id: "x".repeat(10_000), timeout: 1000 };

@@ -27,8 +27,12 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
   /** Errors of the broker by topic. */
   const refused = new Map<string, MessagingError>();
 
+  /** Called before the broker takes records. */
+  let before: (records: Parameters<MemoryBroker["publish"]>[0]) => Promise<unknown> = async () => {};
+
   class FailingBroker extends MemoryBroker {
     override async publish(records: Parameters<MemoryBroker["publish"]>[0]) {
+      await before(records);
       const outcomes = await super.publish(records.filter(({ topic }) => !refused.has(topic)));
       return records.map(({ topic }) => refused.get(topic) ?? outcomes[0] ?? null);
     }
@@ -232,6 +236,26 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     expect(await app.outbox.retry({ topic: "nothing" })).toBe(0);
     expect(await app.outbox.retry({ ids: [stuck!.id] })).toBe(1);
     await vi.waitFor(() => expect(published("refused")).toEqual([1, 2, 3, 4]), patient);
+    await empty();
+  });
+
+  it("A message that is stored while a failed one of its key goes through is not published before those that wait", async () => {
+    refused.set("overtaking", new MessagingError("TOO_LARGE", "too large"));
+    await app.outbox.publishBatch(
+      "overtaking",
+      [1, 2].map((value) => ({ value, key: "k" })),
+    );
+    await vi.waitFor(async () => expect(await app.outbox.status()).toMatchObject({ stuck: 1, held: 1 }), patient);
+    refused.clear();
+    let stored = false;
+    before = async (records) => {
+      if (stored || !records.some(({ topic }) => topic === "overtaking")) return;
+      stored = true;
+      await app.outbox.publish("overtaking", 3, { key: "k" });
+    };
+    await app.outbox.retry({ topic: "overtaking" });
+    await vi.waitFor(() => expect(published("overtaking")).toHaveLength(3), patient);
+    expect(published("overtaking")).toEqual([1, 2, 3]);
     await empty();
   });
 

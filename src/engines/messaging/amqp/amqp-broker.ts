@@ -2,7 +2,6 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
-  BrokerReplies,
   ConsumeRequest,
   DeliverySink,
   IncomingRecord,
@@ -11,7 +10,8 @@ import type {
 } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 import { AmqpConsumer, type SendLater } from "./amqp-consumer.js";
-import { AmqpWay, replyQueue } from "./amqp-way.js";
+import { AmqpReplies } from "./amqp-replies.js";
+import { AmqpWay } from "./amqp-way.js";
 import { type Amqplib, type AmqpMessage, loadAmqplib } from "./amqplib.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
 import { AmqpLink, type PublishChannel } from "./link.js";
@@ -34,8 +34,8 @@ export class AmqpBroker implements Broker {
   readonly #link: AmqpLink;
   readonly #topology: Topology;
   readonly #ways = new WeakMap<PublishChannel, AmqpWay>();
-  /** RabbitMQ's direct reply-to: the broker puts the place of the channel in the header of the request. */
-  readonly replies: BrokerReplies = { address: replyQueue, receive: null };
+  readonly #replyLink: AmqpLink;
+  readonly replies: AmqpReplies;
 
   /** @internal */
   constructor(lib: Amqplib, config: AmqpConfig) {
@@ -43,7 +43,9 @@ export class AmqpBroker implements Broker {
     this.defaultGroup = config.groupId;
     this.defaultPrefetch = config.prefetchCount;
     this.#link = new AmqpLink(lib, config);
+    this.#replyLink = new AmqpLink(lib, config);
     this.#topology = new Topology(config);
+    this.replies = new AmqpReplies(() => this.#wayOn(this.#replyLink));
   }
 
   async open(): Promise<void> {
@@ -58,15 +60,19 @@ export class AmqpBroker implements Broker {
     return (await this.publishWay()).publish(records);
   }
 
-  async publishWay(): Promise<PublishWay> {
-    const publishing = await this.#link.publishing();
+  publishWay(): Promise<PublishWay> {
+    return this.#wayOn(this.#link);
+  }
+
+  async #wayOn(link: AmqpLink): Promise<AmqpWay> {
+    const publishing = await link.publishing();
     const known = this.#ways.get(publishing);
     if (known !== undefined) return known;
     const way = new AmqpWay({
       publishing,
       topology: this.#topology,
       mandatory: this.#config.mandatory,
-      translate: (error) => this.#link.translate(error),
+      translate: (error) => link.translate(error),
       reply: (message) => this.replies.receive?.(recordOf(message)),
     });
     this.#ways.set(publishing, way);
@@ -97,7 +103,8 @@ export class AmqpBroker implements Broker {
   }
 
   async close(): Promise<void> {
-    await this.#link.close();
+    await this.replies.flush();
+    await Promise.all([this.#link.close(), this.#replyLink.close()]);
   }
 
   readonly #sendLater: SendLater = async (queue, record, headers, delay) => {

@@ -50,7 +50,13 @@ export class AmqpWay implements PublishWay {
       },
       (error: unknown) => {
         if (this.#tail === sent) this.#tail = null;
-        throw this.#parts.translate(error);
+        const failure = this.#parts.translate(error instanceof Undeclared ? error.cause : error);
+        if (!(error instanceof Undeclared) || failure.transient) throw failure;
+        // The broker has ended the channel, but has nothing against the other topics.
+        const text = `the channel ended when '${error.topic}' was refused`;
+        return records.map(({ topic }) =>
+          topic === error.topic ? failure : new MessagingError("UNREACHABLE", text, { cause: failure }),
+        );
       },
     );
   }
@@ -77,8 +83,12 @@ export class AmqpWay implements PublishWay {
         });
         publishing.replies = true;
       }
-      const exchange = record.direct ? "" : await topology.exchangeFor(publishing, record.topic, delayOf(record));
-      routes.push(routeOf(record, exchange));
+      try {
+        const exchange = record.direct ? "" : await topology.exchangeFor(publishing, record.topic, delayOf(record));
+        routes.push(routeOf(record, exchange));
+      } catch (error) {
+        throw new Undeclared(record.topic, error);
+      }
     }
     return routes;
   }
@@ -112,6 +122,16 @@ export class AmqpWay implements PublishWay {
         }
       }
     });
+  }
+}
+
+/** The exchange of a topic could not be declared. */
+class Undeclared extends Error {
+  constructor(
+    readonly topic: string,
+    cause: unknown,
+  ) {
+    super("the exchange was not declared", { cause });
   }
 }
 

@@ -12,6 +12,7 @@ import type { BatchRun } from "./handler.js";
 import type { Held } from "./held.js";
 import type { WorkPlace, WorkResult } from "./place.js";
 import { receive } from "./receive.js";
+import { buried, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
 
 /** A delivery on its way through the handler of its batch. */
@@ -51,8 +52,17 @@ export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, n
   const message = await receive(held, place, number);
   if (!(message instanceof Message)) return message;
   unit.message = message;
-  await call([unit], place, run, place.settings.transactional ? new MessageTransaction(place.broker) : null);
-  return unit.outcome as Outcome;
+  try {
+    await run.admit?.(message);
+  } catch (error) {
+    return failed(error);
+  }
+  const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
+  await call([unit], place, run, transaction);
+  const outcome = unit.outcome as Outcome;
+  if (transaction === null || (outcome.kind !== "done" && outcome.kind !== "reject")) return outcome;
+  await transactional(place.broker)(recordsOf(transaction), []);
+  return outcome;
 }
 
 /** Everything before the handler: a message that ends here does not reach it. */
@@ -128,16 +138,14 @@ async function commit(
     const failure = open.length === 0 ? null : await transact(open, place, transaction);
     if (failure === null) {
       await Promise.all(open.map((unit) => endClaim(unit)));
+      for (const { held, outcome } of open) replyTo(held, place, outcome!);
       return units.map(({ outcome, end }) => end ?? resultOf(outcome!));
     }
     await Promise.all(open.map((unit) => unit.claim?.end(false)));
-    if (failure instanceof MessagingError && failure.code === "LOST") {
-      for (const { held } of open) held.lose();
-      return units.map(({ end }) => end ?? "lost");
-    }
     place.logger.warn(`a transaction of '${place.topic}' failed: it is tried again`, { error: failure });
     const pause = pauseAfter(1, place.settings.retry);
-    return units.map(({ end, attempts }) => end ?? { attempts, pause });
+    // Some of them may be lost. The others are still ours, and nobody else would handle them.
+    return units.map(({ end, held, attempts }) => end ?? (held.lost ? "lost" : { attempts, pause }));
   }
   await Promise.all(open.map((unit) => unit.claim?.end(false)));
   const { outcome } = late;
@@ -175,6 +183,12 @@ async function transact(units: readonly Unit[], place: WorkPlace, transaction: M
     for (const { held } of units) held.undo();
     return error;
   }
+}
+
+function replyTo(held: Held, place: WorkPlace, outcome: Once): void {
+  if (outcome.kind === "done") sendReply(held, place, { value: outcome.value });
+  else if (outcome.kind === "reject") sendReply(held, place, rejected(outcome.reason));
+  else if (outcome.kind === "dead") sendReply(held, place, buried(outcome.error));
 }
 
 function resultOf(outcome: Once): WorkResult {

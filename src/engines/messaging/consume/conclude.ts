@@ -3,7 +3,7 @@ import type { Outcome } from "./attempt.js";
 import { type Death, deadLetterRecord } from "./dead-letter.js";
 import type { Held } from "./held.js";
 import type { WorkPlace, WorkResult } from "./place.js";
-import { sendReply } from "./reply.js";
+import { buried, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
 import { sleep } from "./sleep.js";
 
@@ -44,7 +44,7 @@ export async function conclude(
       return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? outcome.kind : "lost";
     case "reject":
       logger.info("a message was rejected", { ...named(held), reason: outcome.reason });
-      sendReply(held, place, { error: `the message was rejected: ${outcome.reason}` });
+      sendReply(held, place, rejected(outcome.reason));
       return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? "rejected" : "lost";
     case "dead":
       return bury(held, place, { ...outcome, attempts: attempts + 1 });
@@ -126,7 +126,7 @@ async function bury(
     }
     logger.error(`a message of '${topic}' is a dead letter now: '${deadLetter}'`, fields);
   }
-  sendReply(held, place, { error: `the handler failed: ${error instanceof Error ? error.message : String(error)}` });
+  sendReply(held, place, buried(error));
   return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? "dead" : "lost";
 }
 

@@ -10,12 +10,24 @@ export const replySuffix = ".replies";
 /** A message can ask for a reply to these places only: others would let its sender choose any queue of the broker. */
 const allowed = /^(?:amq\.[\w.=+/-]{1,220}|[A-Za-z0-9._-]{1,190}\.replies)$/;
 
-/** Sends the result of a handler to the process that waits for it. A message that is no request gets none. */
-export function sendReply(
-  held: Held,
-  place: WorkPlace,
-  result: { readonly value: unknown } | { readonly error: string },
-): void {
+type Reply = { readonly value: unknown } | { readonly error: string };
+
+/** The reply to a message that the handler has rejected. */
+export function rejected(reason: string): Reply {
+  return { error: `the message was rejected: ${reason}` };
+}
+
+/** The reply to a message that is a dead letter now. */
+export function buried(error: unknown): Reply {
+  return { error: `the handler failed: ${error instanceof Error ? error.message : String(error)}` };
+}
+
+/**
+ * Sends the result of a handler to the process that waits for it. A message that is no request gets none. A handler of
+ * batches has no result for each message: those get none either.
+ */
+export function sendReply(held: Held, place: WorkPlace, result: Reply): void {
+  if (place.settings.batch !== null) return;
   const { id, headers } = held.delivery.record;
   const address = headers[own.replyTo];
   if (address === undefined) return;
@@ -38,8 +50,9 @@ export function sendReply(
       delay: 0,
       ...(place.broker.replies !== undefined && { direct: true }),
     };
+    const { replies } = place.broker;
     // Not waited for: the message is handled whatever happens to the reply.
-    place.publisher.publish(record).catch(failed);
+    (replies === undefined ? place.publisher.publish(record) : replies.send(record)).catch(failed);
   } catch (error) {
     failed(error);
   }

@@ -105,10 +105,20 @@ export class KafkaConsumer implements BrokerConsumer {
   /** Makes the offsets after these deliveries part of a transaction. */
   async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
     const last = new Map<number, bigint>();
+    const chosen = new Map<number, Set<bigint>>();
     for (const delivery of deliveries) {
       const { number, offset } = this.#places.get(delivery)!;
       if (!this.#partitions.get(number)?.has(offset)) throw lost();
       if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
+      const offsets = chosen.get(number);
+      if (offsets === undefined) chosen.set(number, new Set([offset]));
+      else offsets.add(offset);
+    }
+    for (const [number, offsets] of chosen) {
+      if (this.#partitions.get(number)!.isGapless(offsets)) continue;
+      // A message was given up without a result: it is read again from the offsets of the group.
+      this.#fail(lost());
+      throw lost();
     }
     await this.#membership.addTo(transaction, last);
   }

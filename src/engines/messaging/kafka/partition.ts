@@ -39,6 +39,17 @@ export class Partition {
     return this.#entries.some((entry) => entry.offset === offset && !entry.done);
   }
 
+  /** False if a message before the last of these is neither done nor one of them: the group's offset would pass over it. */
+  isGapless(offsets: ReadonlySet<bigint>): boolean {
+    let left = offsets.size;
+    for (const { offset, done } of this.#entries) {
+      if (left === 0) return true;
+      if (offsets.has(offset)) left--;
+      else if (!done) return false;
+    }
+    return true;
+  }
+
   /** False if the message is not under way here, or not any more. */
   done(offset: bigint): boolean {
     const entry = this.#entries.find((known) => known.offset === offset);

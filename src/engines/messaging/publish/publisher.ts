@@ -266,12 +266,19 @@ export class Publisher {
         }
         this.#queue = this.#queue.filter((entry) => !entry.settled);
         this.#held = this.#held.filter((entry) => !entry.settled);
+        if (this.#closed) this.#giveUp();
         this.#watchDeadlines();
         this.#fillSoon();
       },
       Math.min(1000, Math.max(10, this.#timeout / 4)),
     );
     this.#timer.unref();
+  }
+
+  /** The end does not wait for batches of which nobody waits for a message any more. */
+  #giveUp(): void {
+    for (const batch of this.#underWay) if (batch.every(({ settled }) => settled)) this.#underWay.delete(batch);
+    if (this.#state === "broken") void this.#mend();
   }
 
   #sleep(milliseconds: number): Promise<void> {
