@@ -169,7 +169,7 @@ export class JobStorage {
        update ${this.table} j set status = l.status, error = l.error, owner = null, lease_until = '-infinity',
          finished_at = case when l.status = 'waiting' then null else clock_timestamp() end,
          run_at = case when l.status = 'waiting' then clock_timestamp() + l.after * interval '1 millisecond' else run_at end
-       from l where j.id = l.id returning j.id::text`,
+       from l where j.id = l.id returning j.id::text, j.token`,
       [
         items.map(({ id }) => id),
         items.map(({ token }) => token),
@@ -178,8 +178,8 @@ export class JobStorage {
         items.map(({ retryAfter = 0 }) => retryAfter),
       ],
     );
-    const changed = new Set(rows.rows.map(([id]) => id));
-    return items.map(({ id }) => changed.has(id));
+    const changed = new Set(rows.rows.map(([id, token]) => `${token} ${id}`));
+    return items.map(({ id, token }) => changed.has(`${token} ${id}`));
   }
 
   async progress({ id, token }: Leased, value: string): Promise<void> {
