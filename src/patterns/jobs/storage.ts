@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../engines/db/database.js";
+import { UniqueViolation } from "../../engines/db/errors.js";
 import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
 import type { Schedule } from "./cron.js";
@@ -211,21 +212,27 @@ export class JobStorage {
     return row!;
   }
 
-  /** Runs a failed or cancelled job again; false if it is neither. */
+  /** Runs a failed or cancelled job again; false if it is neither, or another one with its key is not finished. */
   async retry(id: string): Promise<boolean> {
-    const { rowCount } = await this.db.execute(
-      `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, run_at = clock_timestamp()
-       where id = $1 and status in ('failed', 'cancelled')`,
-      [id],
-    );
-    return rowCount === 1;
+    try {
+      const { rowCount } = await this.db.execute(
+        `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, run_at = clock_timestamp()
+         where id = $1 and status in ('failed', 'cancelled')`,
+        [id],
+      );
+      return rowCount === 1;
+    } catch (error) {
+      if (error instanceof UniqueViolation) return false;
+      throw error;
+    }
   }
 
-  /** Ends a job that waits at once; one that runs learns of it with the next renewal. */
+  /** Ends a job that waits at once; one that runs learns of it with the next renewal. A worker that was paused has lost it. */
   async cancel(id: string): Promise<boolean> {
     const { rowCount } = await this.db.execute(
       `update ${this.table} set cancel = true,
          status = case when lease_until <= clock_timestamp() then 'cancelled' else status end,
+         token = case when lease_until <= clock_timestamp() then token + 1 else token end,
          finished_at = case when lease_until <= clock_timestamp() then clock_timestamp() end
        where id = $1 and finished_at is null`,
       [id],
