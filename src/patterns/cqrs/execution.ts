@@ -66,16 +66,24 @@ export class Execution {
     key: string,
   ): Promise<Result> {
     const keys = this.#idempotencyKeys();
+    signal?.throwIfAborted();
     const taken = await keys.take(message.name, key, input, this.#timeoutOf(message) + 5000);
     if (taken.known) return { value: taken.result, repeated: true, synced: true };
+    let hasEffect = false;
+    // Also called for a result that comes after the time is over or the caller is gone: a later call finds it.
+    const keep = (value: unknown): Promise<unknown> => {
+      hasEffect = true;
+      const kept = keys.finish(message.name, key, taken.token, value).then(() => value);
+      kept.catch(() => {});
+      return kept;
+    };
     return this.#synced(message, signal, async () => {
       try {
-        const value = await this.#run(message, handler, input, signal, same);
-        await keys.finish(message.name, key, taken.token, value);
-        return value;
+        return await this.#run(message, handler, input, signal, keep);
       } catch (error) {
-        // After a timeout the command may still have its effect: its key stays taken until the lease ends.
-        if (!(error instanceof CommandTimeout)) await keys.free(message.name, key, taken.token).catch(() => {});
+        // After a timeout, or if the caller is gone, the handler still runs: its key stays taken until the lease ends.
+        const mayHaveEffect = hasEffect || error instanceof CommandTimeout || signal?.aborted === true;
+        if (!mayHaveEffect) await keys.free(message.name, key, taken.token).catch(() => {});
         throw error;
       }
     });

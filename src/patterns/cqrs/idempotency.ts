@@ -83,14 +83,33 @@ export class IdempotencyKeys {
     throw new IdempotencyError("a command with this idempotency key is running");
   }
 
+  /** Keeps the result of a command. One that is not JSON is kept as null: the command has had its effect. */
   async finish(name: string, key: string, token: number, result: unknown): Promise<void> {
+    let text = "null";
+    let fault: unknown;
+    try {
+      text = jsonText(result, "the result of a command");
+    } catch (error) {
+      fault = error;
+    }
     await this.#db.execute(
       `update ${this.#table} set result = $4, finished_at = clock_timestamp() where name = $1 and key = $2 and token = $3`,
-      [name, key, token, jsonText(result, "the result of a command")],
+      [name, key, token, text],
     );
+    if (fault !== undefined) throw fault;
     if (performance.now() - this.#swept < sweepInterval) return;
     this.#swept = performance.now();
+    // A failure here is not one of the command; the next sweep deletes the rest.
+    await this.#sweep().catch(() => {});
+  }
+
+  async #sweep(): Promise<void> {
     await deleteFinished(this.#db, this.#table, { days: this.#days, count: mostResults });
+    // Those of callers that died, or whose time was over.
+    await this.#db.execute(
+      `delete from ${this.#table} where finished_at is null and lease_until <= clock_timestamp() - $1 * interval '1 day'`,
+      [this.#days],
+    );
   }
 
   /** Frees the key of a command that failed: it may be tried again. */

@@ -30,6 +30,8 @@ export interface InlineProjections {
 }
 
 interface InlineProjection {
+  /** Resolves when the tables exist. */
+  readonly prepared: Promise<void>;
   holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>>;
 }
 
@@ -85,7 +87,10 @@ export class OpenedStore implements RepositorySource {
     const types = this.inline === null ? [] : events.map(({ type }) => type);
     const inline = this.inline?.projectionsFor(categoryOf(stream), types) ?? [];
     if (inline.length === 0) return this.storage.append(stream, expected, events, tx);
-    return (tx ?? this.inline!.db.current).transaction(async (within) => {
+    const around = tx ?? this.inline!.db.current;
+    // Not in a transaction: the tables may need the connection that it has.
+    if (around.kind === "database") for (const { prepared } of inline) await prepared;
+    return around.transaction(async (within) => {
       const handlers = [];
       for (const projection of inline) handlers.push(await projection.holdInline(within));
       const outcome = await this.storage.append(stream, expected, events, within);

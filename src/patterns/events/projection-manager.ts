@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { show } from "../../internal/options.js";
 import { Wake } from "../storage/wake.js";
 import { causedBy } from "./cause.js";
 import type { RecordedEvent } from "./event.js";
@@ -91,8 +92,10 @@ export class ProjectionManager {
   /** Locks the tables that serve against an exchange; returns a function that handles the events of the append. */
   async holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>> {
     const row = await this.#builds.lockedRow(tx, "share");
+    // An event that is stored now would never be in the tables.
+    if (row === null) throw new Error(`the tables of the projection ${show(this.projection.name)} are not there yet`);
     // The tables of another version, or those that are replaced soon, are not for this program.
-    if (row === null || !this.#builds.isMine(row.live) || isIncomplete(row.live)) return async () => {};
+    if (!this.#builds.isMine(row.live) || isIncomplete(row.live)) return async () => {};
     return (events) => this.#apply(tx, events, false);
   }
 

@@ -32,7 +32,7 @@ export interface JobAdmin {
   get(id: string): Promise<JobInfo | null>;
   /** Jobs, the newest first. */
   list(filter?: JobFilter): Promise<JobInfo[]>;
-  /** Runs a failed or cancelled job again; false if it is neither. */
+  /** Runs a failed or cancelled job again; false if it is neither, or another one with its key is not finished. */
   retry(id: string): Promise<boolean>;
   /** Ends a job: at once if it waits, by its signal if it runs. False if it has ended. */
   cancel(id: string): Promise<boolean>;

@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../engines/db/database.js";
+import { UniqueViolation } from "../../engines/db/errors.js";
 import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
 import type { Schedule } from "./cron.js";
@@ -169,7 +170,7 @@ export class JobStorage {
        update ${this.table} j set status = l.status, error = l.error, owner = null, lease_until = '-infinity',
          finished_at = case when l.status = 'waiting' then null else clock_timestamp() end,
          run_at = case when l.status = 'waiting' then clock_timestamp() + l.after * interval '1 millisecond' else run_at end
-       from l where j.id = l.id returning j.id::text`,
+       from l where j.id = l.id returning j.id::text, j.token`,
       [
         items.map(({ id }) => id),
         items.map(({ token }) => token),
@@ -178,8 +179,8 @@ export class JobStorage {
         items.map(({ retryAfter = 0 }) => retryAfter),
       ],
     );
-    const changed = new Set(rows.rows.map(([id]) => id));
-    return items.map(({ id }) => changed.has(id));
+    const changed = new Set(rows.rows.map(([id, token]) => `${token} ${id}`));
+    return items.map(({ id, token }) => changed.has(`${token} ${id}`));
   }
 
   async progress({ id, token }: Leased, value: string): Promise<void> {
@@ -211,21 +212,27 @@ export class JobStorage {
     return row!;
   }
 
-  /** Runs a failed or cancelled job again; false if it is neither. */
+  /** Runs a failed or cancelled job again; false if it is neither, or another one with its key is not finished. */
   async retry(id: string): Promise<boolean> {
-    const { rowCount } = await this.db.execute(
-      `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, run_at = clock_timestamp()
-       where id = $1 and status in ('failed', 'cancelled')`,
-      [id],
-    );
-    return rowCount === 1;
+    try {
+      const { rowCount } = await this.db.execute(
+        `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, run_at = clock_timestamp()
+         where id = $1 and status in ('failed', 'cancelled')`,
+        [id],
+      );
+      return rowCount === 1;
+    } catch (error) {
+      if (error instanceof UniqueViolation) return false;
+      throw error;
+    }
   }
 
-  /** Ends a job that waits at once; one that runs learns of it with the next renewal. */
+  /** Ends a job that waits at once; one that runs learns of it with the next renewal. A worker that was paused has lost it. */
   async cancel(id: string): Promise<boolean> {
     const { rowCount } = await this.db.execute(
       `update ${this.table} set cancel = true,
          status = case when lease_until <= clock_timestamp() then 'cancelled' else status end,
+         token = case when lease_until <= clock_timestamp() then token + 1 else token end,
          finished_at = case when lease_until <= clock_timestamp() then clock_timestamp() end
        where id = $1 and finished_at is null`,
       [id],

@@ -87,12 +87,15 @@ export async function runChild(execution: Execution, node: SagaNode & { readonly
   const changesOf = (child: ChildState | null): Transition => {
     const unknown = without(row.unknown, name);
     const log = { logStep: name };
-    if (child?.status === "completed") {
+    const isOther = child !== null && child.parentId !== row.id;
+    if (child?.status === "completed" && !isOther) {
       const done = { step: node.at + 1, attempt: 0, error: null, unknown, waited: true, ...log } as const;
       return { event: "child done", results: { [name]: child.results }, ...done };
     }
-    if (child === null || child.status === "compensated" || child.status === "aborted") {
-      const error = `the saga ${node.definition.name} was ${child?.status ?? "deleted"}${child?.error ? `: ${child.error}` : ""}`;
+    if (child === null || isOther || child.status === "compensated" || child.status === "aborted") {
+      const error = isOther
+        ? `another saga has the id ${childId}`
+        : `the saga ${node.definition.name} was ${child?.status ?? "deleted"}${child?.error ? `: ${child.error}` : ""}`;
       return {
         event: "child failed",
         status: "compensating",
@@ -121,7 +124,8 @@ export async function undoChild(execution: Execution, node: SagaNode & { readonl
   const childId = childIdOf(execution, node);
   let goesOn = true;
   const changesOf = (child: ChildState | null): Transition => {
-    if (child === null || child.status === "compensated" || child.status === "aborted") {
+    const isGone = child === null || child.parentId !== execution.row.id;
+    if (isGone || child.status === "compensated" || child.status === "aborted") {
       return { event: "compensation done", step: node.at - 1, attempt: 0, waited: true, logStep: name };
     }
     goesOn = false;

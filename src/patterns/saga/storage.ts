@@ -141,8 +141,10 @@ export class SagaStorage {
   /** Returns the milliseconds until the deadline of each saga; undefined for those whose token is another one now. */
   async #change(items: readonly ChangeRecord[], within: Queries): Promise<(number | null | undefined)[]> {
     const { rows } = await within.fetchArrays(this.#changeText, [JSON.stringify(items), items.map(({ id }) => id)]);
-    const found = new Map(rows as [string, number | null][]);
-    return items.map(({ id }) => found.get(id));
+    const found = new Map(
+      (rows as [string, number, number | null][]).map(([id, token, left]) => [`${token} ${id}`, left]),
+    );
+    return items.map(({ id, token }) => found.get(`${token} ${id}`));
   }
 }
 
@@ -179,7 +181,8 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
     waited: row.waitingFor !== null && next.waitingFor === null,
     wait_for: finished ? undefined : wait?.for,
     wait_after: typeof until === "number" ? until : undefined,
-    wait_date: until instanceof Date ? until : undefined,
+    // In seconds: the text of a date after the year 9999 is not one that PostgreSQL reads. A date that is over stays one.
+    wait_date: until instanceof Date ? Math.max(until.getTime(), 0) / 1000 : undefined,
     log: changes.map(({ event, logStep, logAttempt, logError }) => ({
       event,
       step: logStep,
@@ -191,18 +194,20 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
 
 /**
  * Several sagas in one statement, as JSON: one parameter costs the client less than fourteen. Rows are locked in the order
- * that all statements use; their ids are given apart, so that the index is used, however few rows there are. A wait that goes on keeps its time; a new one after another has its own. The time in which a saga
- * waited is added to its deadline. An end that was asked for meanwhile must not wait for a message.
+ * that all statements use; their ids are given apart, so that the index is used, however few rows there are. Two claims of one
+ * saga can be in one statement, in a process that was paused: only the change with the token of the row is made. A wait that
+ * goes on keeps its time; a new one after another has its own. The time in which a saga waited is added to its deadline. An
+ * end that was asked for meanwhile must not wait for a message.
  */
 function changeText(sagas: string, log: string): string {
-  const until = `coalesce(case when not c.waited then s.wait_until end, c.wait_date,
+  const until = `coalesce(case when not c.waited then s.wait_until end, to_timestamp(c.wait_date),
     clock_timestamp() + c.wait_after * interval '1 millisecond', 'infinity')`;
   return `with c as materialized (
        select * from jsonb_to_recordset($1) as c (id text, token bigint, status text, step int, attempt int, branches jsonb,
          inflight text[], unknown text[], results jsonb, error text, finished boolean, released boolean, wake_after float8,
-         waited boolean, wait_for text, wait_after float8, wait_date timestamptz, log jsonb)),
+         waited boolean, wait_for text, wait_after float8, wait_date float8, log jsonb)),
      held as materialized (
-       select s.id from ${sagas} s, c where s.id = any ($2::text[]) and s.id = c.id and s.token = c.token
+       select s.id, s.token from ${sagas} s, c where s.id = any ($2::text[]) and s.id = c.id and s.token = c.token
        order by s.id desc for update of s),
      changed as (
        update ${sagas} s set status = c.status, step = c.step, attempt = c.attempt, branches = c.branches,
@@ -222,11 +227,11 @@ function changeText(sagas: string, log: string): string {
            else s.wake_at end,
          deadline = case when c.waited then s.deadline + (clock_timestamp() - coalesce(s.waiting_since, clock_timestamp()))
            else s.deadline end
-       from c, held where s.id = any ($2::text[]) and s.id = held.id and c.id = held.id
+       from c, held where s.id = any ($2::text[]) and s.id = held.id and c.id = held.id and c.token = held.token
        returning s.id, s.deadline, c.token, c.log),
      logged as (
        insert into ${log} (saga_id, event, step, attempt, token, error)
        select changed.id, l.event, l.step, l.attempt, changed.token, l.error
        from changed, jsonb_to_recordset(changed.log) as l (event text, step text, attempt int, error text))
-     select id, (extract(epoch from deadline - clock_timestamp()) * 1000)::float8 from changed`;
+     select id, token, (extract(epoch from deadline - clock_timestamp()) * 1000)::float8 from changed`;
 }

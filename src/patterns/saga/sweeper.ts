@@ -10,6 +10,7 @@ const sweepInterval = 600_000;
 export class Sweeper {
   #sweeping: NodeJS.Timeout | null = null;
   #parking: NodeJS.Timeout | null = null;
+  #unparking: NodeJS.Timeout | null = null;
 
   constructor(
     readonly storage: SagaStorage,
@@ -22,12 +23,14 @@ export class Sweeper {
     this.#sweeping = setInterval(() => void this.#try(() => this.sweep()), sweepInterval).unref();
     const interval = Math.max(this.config.unknownVersionMs / 4, 100);
     this.#parking = setInterval(() => void this.#try(() => this.park()), interval).unref();
+    this.#unparking = setInterval(() => void this.#try(() => this.unpark(this.known())), interval).unref();
     void this.#try(() => this.sweep());
   }
 
   stop(): void {
     if (this.#sweeping !== null) clearInterval(this.#sweeping);
     if (this.#parking !== null) clearInterval(this.#parking);
+    if (this.#unparking !== null) clearInterval(this.#unparking);
   }
 
   async sweep(): Promise<void> {
@@ -89,13 +92,16 @@ export class Sweeper {
     return parked.length;
   }
 
-  /** Lets sagas go on that were parked because their version was not known. */
+  /**
+   * Lets sagas go on that were parked because their version was not known. A worker of a newer program also parks those
+   * whose workers were busy for long, so this is repeated. They are due from now on: they are not parked again at once.
+   */
   async unpark(known: readonly Known[]): Promise<void> {
     const { sagas, log, db } = this.storage;
     await db.execute(
       `with s as (
          update ${sagas} set status = parked_from, parked_from = null, error = null, updated_at = clock_timestamp(),
-           wake_at = least(wake_at, clock_timestamp())
+           wake_at = clock_timestamp()
          where status = 'parked' and finished_at is null and parked_from is not null
            and (name, version) in (select * from unnest($1::text[], $2::int[]))
          returning id, token)

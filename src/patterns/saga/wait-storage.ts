@@ -15,7 +15,13 @@ export interface Delivery {
 }
 
 /** The state of a child as its parent sees it; null if it is gone. */
-export type ChildState = { readonly status: StoredStatus; readonly results: object; readonly error: string | null };
+export type ChildState = {
+  readonly status: StoredStatus;
+  readonly results: object;
+  readonly error: string | null;
+  /** Null for a saga that was started by itself, with the id that a child would have. */
+  readonly parentId: string | null;
+};
 
 /**
  * The statements of waits. The begin of a wait and the arrival of its message take the same advisory lock before they look:
@@ -102,10 +108,10 @@ export class WaitStorage {
              error = coalesce(error, 'the saga that began it is compensated'),
              cancel = true, finished_at = null, deadline = null, attempt = 0,
              wake_at = case when owner is null then clock_timestamp() else wake_at end
-           where id = $1 and status in ('completed', 'running') and not (cancel and status = 'running')
+           where id = $1 and parent_id = $2 and status in ('completed', 'running') and not (cancel and status = 'running')
            returning id, token)
          insert into ${log} (saga_id, event, token) select id, 'compensation asked for', token from c`,
-        [childId],
+        [childId, row.id],
       );
       return this.storage.transition(row, changesOf(await this.#childState(tx, childId)), tx);
     });
@@ -133,7 +139,7 @@ export class WaitStorage {
   }
 
   async #childState(tx: Queries, childId: string): Promise<ChildState | null> {
-    const text = `select status, results, error from ${this.storage.sagas} where id = $1`;
+    const text = `select status, results, error, parent_id as "parentId" from ${this.storage.sagas} where id = $1`;
     return tx.fetchrow<ChildState>(text, [childId]);
   }
 

@@ -1,3 +1,5 @@
+import { DatabaseError } from "../../engines/db/errors.js";
+
 /** Items of one statement. */
 const mostItems = 200;
 
@@ -9,7 +11,7 @@ interface Entry<Item, Result> {
 
 /**
  * Writes items together: those that come in one turn of the event loop, or while a statement is under way, share the next
- * statement. An item alone is written at once.
+ * statement. An item alone is written at once. If the fault is in the values of an item, only that item fails.
  */
 export class Batch<Item, Result> {
   readonly #flush: (items: readonly Item[]) => Promise<readonly Result[]>;
@@ -32,16 +34,29 @@ export class Batch<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#entries.length > 0) {
-      const entries = this.#entries.splice(0, mostItems);
-      try {
-        const results = await this.#flush(entries.map(({ item }) => item));
-        entries.forEach(({ resolve }, index) => {
-          resolve(results[index]!);
-        });
-      } catch (error) {
-        for (const { reject } of entries) reject(error);
-      }
+      await this.#write(this.#entries.splice(0, mostItems));
     }
     this.#scheduled = false;
   }
+
+  async #write(entries: readonly Entry<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#flush(entries.map(({ item }) => item));
+      entries.forEach(({ resolve }, index) => {
+        resolve(results[index]!);
+      });
+    } catch (error) {
+      if (entries.length > 1 && isFaultOfOne(error)) for (const entry of entries) await this.#write([entry]);
+      else for (const { reject } of entries) reject(error);
+    }
+  }
+}
+
+/**
+ * True if the server has refused values (data, constraints, limits) or they do not fit into one text. Nothing was written
+ * then, so each item can be written alone.
+ */
+function isFaultOfOne(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  return error instanceof DatabaseError && /^(?:22|23|54)/.test(error.sqlstate ?? "");
 }

@@ -282,6 +282,46 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     expect(ran).toBe(before + 1);
   });
 
+  it("A client that gives up and calls again with the same key does not run the command twice", async () => {
+    let open = (): void => {};
+    gate = new Promise((resolve) => (open = resolve));
+    const before = ran;
+    const impatient = new AbortController();
+    const call = (signal?: AbortSignal) =>
+      app.commands.execute(charge, { amount: 11 }, { idempotencyKey: "gone", signal });
+    const first = call(impatient.signal);
+    await vi.waitFor(() => expect(ran).toBe(before + 1), 20_000);
+    impatient.abort(new Error("the client is gone"));
+    await expect(first).rejects.toThrow("the client is gone");
+    await expect(call()).rejects.toThrow(IdempotencyError);
+    open();
+    // The result of the first run is kept, though nobody waited for it.
+    const again = await vi.waitFor(() => call(), 20_000);
+    expect(again).toMatchObject({ repeated: true, value: { charged: 11, run: before + 1 } });
+    expect(ran).toBe(before + 1);
+  });
+
+  it("A command whose result cannot be kept is not run again with its key", async () => {
+    let runs = 0;
+    const odd = command("odd", { handler: async () => ({ run: ++runs, big: 1n }) });
+    const call = () => app.commands.execute(odd, null, { idempotencyKey: "odd" });
+    await expect(call()).rejects.toThrow("the result of a command cannot be written as JSON");
+    expect(await call()).toMatchObject({ value: null, repeated: true });
+    expect(runs).toBe(1);
+  });
+
+  it("Keys of commands that never ended are deleted after their time", async () => {
+    const { IdempotencyKeys } = await import("../../../src/patterns/cqrs/idempotency.js");
+    const left = "select key from stoa.command_results where name = 'left' order by key";
+    const insert = `insert into stoa.command_results (name, key, fingerprint, lease_until) values
+      ('left', 'old', '', now() - interval '2 days'), ('left', 'recent', '', now() - interval '1 hour')`;
+    await app.database.execute(insert);
+    const keys = new IdempotencyKeys(app.database, "stoa", 24);
+    const taken = await keys.take("left", "own", null, 1000);
+    await keys.finish("left", "own", (taken as { token: number }).token, 1);
+    expect(await app.database.fetch(left)).toEqual([{ key: "own" }, { key: "recent" }]);
+  });
+
   it("A command waits for projections no longer than its limit, and says that they are behind", async () => {
     const made = await engine.make();
     const other = new App();

@@ -201,6 +201,32 @@ describe.skipIf(!server)("a rebuild under a kill", () => {
     expect(await rows()).toEqual(await database.fetch(sums));
     await old.close();
   });
+
+  it("An append right after an inline projection was added is in its tables", async () => {
+    let begun = (): void => {};
+    let end = (): void => {};
+    const creating = new Promise<void>((resolve) => (begun = resolve));
+    const ending = new Promise<void>((resolve) => (end = resolve));
+    const late = projection("late", {
+      from: { category: "late", eventTypes: {} as { Counted: { by: number } } },
+      tables: ["late"],
+      mode: "inline",
+      create: async (tx, tables) => {
+        await tx.execute(sql`create table ${tables.late} (by int not null)`);
+        begun();
+        await ending;
+      },
+      on: { Counted: (event, { tx, tables }) => tx.execute(sql`insert into ${tables.late} values (${event.data.by})`) },
+    });
+    await using _running = app.eventStore.project(late);
+    await creating;
+    const appended = app.eventStore.append("late-1", { type: "Counted", data: { by: 3 } });
+    // Enough for an append that does not wait for the tables.
+    for (let n = 0; n < 30; n++) await app.database.fetchval("select 1");
+    end();
+    await appended;
+    expect(await app.database.fetch("select by from late")).toEqual([{ by: 3 }]);
+  });
 });
 
 function start(url: string): ChildProcess {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
+import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet, recorder } from "../events/stores.js";
@@ -129,20 +130,16 @@ describe.each(engines(server))("jobs in $name", (engine) => {
   });
 
   it("A worker whose lease has passed to another one changes nothing", async () => {
-    const { JobStorage } = await import("../../../src/patterns/jobs/storage.js");
-    const a = new JobStorage(app.database, "stoa", "a", 100);
+    const a = new JobStorage(app.database, "stoa", "a", 60_000);
     const b = new JobStorage(app.database, "stoa", "b", 60_000);
     const { id } = await a.insert({ name: "fenced", key: null, value: "1", delay: 0, priority: 0 }, app.database);
     const [first] = await a.claim("fenced", 5);
     expect(await b.claim("fenced", 5)).toEqual([]);
-    const second = await vi.waitFor(async () => {
-      const [row] = await b.claim("fenced", 5);
-      expect(row).toBeDefined();
-      return row!;
-    }, patient);
+    await app.database.execute("update stoa.jobs set lease_until = '-infinity' where id = $1", [id]);
+    const [second] = await b.claim("fenced", 5);
     expect(await a.settle(first!, { status: "done", error: null })).toBe(false);
     expect((await a.renew([first!])).size).toBe(0);
-    expect(await b.settle(second, { status: "done", error: null })).toBe(true);
+    expect(await b.settle(second!, { status: "done", error: null })).toBe(true);
     expect(await a.get(id)).toMatchObject({ status: "done", attempts: 2 });
   });
 
@@ -217,5 +214,25 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     plain.job("b", {}, () => {});
     await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
     expect(() => plain.jobs.get("1")).toThrow("once an application with app.job() has started");
+  });
+
+  it("A failed job is not run again while another one with its key waits", async () => {
+    const id = await jobs.refused.enqueue(null, { key: "one" });
+    await vi.waitFor(async () => expect((await app.jobs.get(id))!.status).toBe("failed"), patient);
+    await jobs.refused.enqueue(null, { key: "one", delay: 3_600_000 });
+    expect(await app.jobs.retry(id)).toBe(false);
+    expect((await app.jobs.get(id))!.status).toBe("failed");
+  });
+
+  it("A worker that was paused does not settle a job that was cancelled and is run again", async () => {
+    const storage = new JobStorage(app.database, "stoa", "me", 60_000);
+    const name = "paused-and-cancelled";
+    const { id } = await storage.insert({ name, key: null, value: "null", delay: 0, priority: 0 }, app.database);
+    const [paused] = await storage.claim(name, 1);
+    await app.database.execute("update stoa.jobs set lease_until = '-infinity' where id = $1", [id]);
+    expect(await storage.cancel(id)).toBe(true);
+    expect(await storage.retry(id)).toBe(true);
+    expect(await storage.settle(paused!, { status: "done", error: null })).toBe(false);
+    expect(await storage.get(id)).toMatchObject({ status: "waiting" });
   });
 });
