@@ -48,7 +48,7 @@ export class BasicAuth extends SchemeAuth {
     if (credentials === null) throw this.#refusal();
     request.personal = true;
     const { username, password } = credentials;
-    const verdict: unknown = this.#verifications.run<unknown>(() => this.#verify(username, password));
+    const verdict: unknown = this.#verifications.run<unknown>(request, () => this.#verify(username, password));
     if (!isPromise(verdict)) return this.#settle(request, username, verdict);
     return asPromise(verdict).then((value) => this.#settle(request, username, value));
   }

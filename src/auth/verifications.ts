@@ -1,7 +1,11 @@
-import { httpError } from "../errors/http-error.js";
+import { overloaded } from "../errors/overload.js";
+import type { Request } from "../http/request.js";
 
 /** The number of verifications that wait for each one that may run. */
 const waitingPerPlace = 50;
+
+/** Milliseconds after which a verification gives its place back even if it has not ended: it waits for what is lost. */
+const patience = 60_000;
 
 /**
  * Bounds the verifications of passwords that run at once: each takes CPU time and memory by intention, and any client can
@@ -17,12 +21,15 @@ export class Verifications {
   }
 
   /** Runs a function when there is a place. The result of one that needs no time is returned at once. */
-  run<T>(verify: () => T | PromiseLike<T>): T | Promise<T> {
+  run<T>(request: Request, verify: () => T | PromiseLike<T>): T | Promise<T> {
     if (this.#running < this.#limit) return this.#begin(verify);
-    if (this.#waiting.length >= this.#limit * waitingPerPlace) {
-      throw httpError("SERVICE_UNAVAILABLE", undefined, { headers: { "Retry-After": "1" } });
-    }
+    if (this.#waiting.length >= this.#limit * waitingPerPlace) throw overloaded();
     return new Promise<void>((resolve) => this.#waiting.push(resolve)).then(() => {
+      // A client that has left must not take the time of those that wait.
+      if (request.aborted) {
+        this.#end();
+        throw request.signal.reason;
+      }
       this.#running--;
       return this.#begin(verify);
     });
@@ -41,7 +48,15 @@ export class Verifications {
       this.#end();
       return result as T;
     }
-    return Promise.resolve(result).finally(() => this.#end());
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#end();
+    };
+    const timer = setTimeout(end, patience).unref();
+    return Promise.resolve(result).finally(end);
   }
 
   /** The next one keeps the place, so that nobody takes it meanwhile. */

@@ -1,12 +1,14 @@
 import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
+import { isOverload } from "../errors/overload.js";
 import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
 import { asPromise, isPromise } from "../internal/is-promise.js";
 import type { LogFields, Logger } from "../internal/logger.js";
+import { Pace } from "../internal/pace.js";
 import type { OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
 
@@ -29,6 +31,7 @@ const unlogged: ReadonlySet<string | undefined> = new Set([
  * browser gets in debug mode.
  */
 export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings, page: ErrorPage | null): OnError {
+  const overloads = new Pace();
   return (request, error, handler) => {
     if (isResponse(error)) return thrownResponse(request, error, handler);
     request.error = error;
@@ -67,7 +70,9 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
   ): Response | Promise<Response> {
     if (isInstance(error, HttpError)) {
       if (error.status >= 500 && !unlogged.has(error.code)) {
-        settings.logger.warn(`${request.method} ${request.path} answered ${error.status}`, { error, ...fields });
+        const more = isOverload(error) ? overloads.next() : {};
+        const text = `${request.method} ${request.path} answered ${error.status}`;
+        if (more !== null) settings.logger.warn(text, { error, ...fields, ...more });
       }
     } else if (isAbortOf(request, error)) {
       settings.logger.debug(`${request.method} ${request.path} was aborted`);

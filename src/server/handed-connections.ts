@@ -8,6 +8,13 @@ interface Handover {
   readonly handle: Handle;
   /** The number that node:cluster gave to its message. */
   readonly seq: unknown;
+  readonly at: number;
+}
+
+/** A worker that serves. Times are those of `performance.now()`. */
+interface Serving {
+  readonly worker: Worker;
+  readonly readyAt: number | null;
 }
 
 /**
@@ -17,8 +24,11 @@ interface Handover {
  * last was taken. It is kept open here until the worker has replied. When the worker is gone without a reply,
  * node:cluster gets the reply of a worker that refuses the connection, and hands it to another. Without another, the
  * connection is closed, so that the client knows and can try again.
+ *
+ * Another counts only if it has served since the connection was handed over, and its channel is open. If all were gone
+ * meanwhile, node:cluster has made a new queue, and never looks into the one of this connection.
  */
-export function rescueUntakenConnection(worker: Worker, othersServe: () => boolean): void {
+export function rescueUntakenConnection(worker: Worker, serving: () => Iterable<Serving>): void {
   const child = worker.process;
   const send = child.send.bind(child) as (...args: unknown[]) => boolean;
   let handed: Handover | null = null;
@@ -40,7 +50,7 @@ export function rescueUntakenConnection(worker: Worker, othersServe: () => boole
         (args[1] as Handle).close();
         return false;
       }
-      handed = { handle: args[1] as Handle, seq: args[0].seq };
+      handed = { handle: args[1] as Handle, seq: args[0].seq, at: performance.now() };
       handed.handle.close = () => {};
     }
     return send(...args);
@@ -53,13 +63,22 @@ export function rescueUntakenConnection(worker: Worker, othersServe: () => boole
   const gone = (): void => {
     const untaken = release();
     if (untaken === null) return;
-    if (othersServe()) child.emit("internalMessage", { cmd: "NODE_CLUSTER", ack: untaken.seq, accepted: false });
+    if (hasOther(untaken.at)) child.emit("internalMessage", { cmd: "NODE_CLUSTER", ack: untaken.seq, accepted: false });
     else untaken.handle.close();
   };
+  const hasOther = (since: number): boolean => {
+    for (const { worker: other, readyAt } of serving()) {
+      if (other !== worker && other.process.connected && readyAt !== null && readyAt <= since) return true;
+    }
+    return false;
+  };
+  // In a turn of its own: node:cluster may not have heard yet that the channel of another is closed, and would hand the
+  // connection to that one, which loses it.
+  const later = (): void => void setImmediate(gone);
   // Messages of the worker can come after its exit, up to the end of the channel.
   child.once("exit", () => {
-    if (child.connected) child.once("disconnect", gone);
-    else gone();
+    if (child.connected) child.once("disconnect", later);
+    else later();
   });
 }
 

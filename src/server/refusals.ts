@@ -1,8 +1,6 @@
 import type { HttpError } from "../errors/http-error.js";
 import type { Logger } from "../internal/logger.js";
-
-/** Milliseconds between two lines in the log. */
-const interval = 10_000;
+import { Pace } from "../internal/pace.js";
 
 /** The code of TLS handshakes that failed, in metrics and in the log. */
 export const handshakeFailed = "TLS_HANDSHAKE_FAILED";
@@ -14,14 +12,12 @@ export const handshakeFailed = "TLS_HANDSHAKE_FAILED";
 export class Refusals {
   readonly #counts = new Map<string, number>();
   readonly #log: { readonly logger: Logger };
-  readonly #now: () => number;
-  #loggedAt = Number.NEGATIVE_INFINITY;
-  #unlogged = 0;
+  readonly #pace: Pace;
 
   /** `log`: its logger is read when a line is written. To make one takes time that a start does not have. */
-  constructor(log: { readonly logger: Logger }, now: () => number = () => performance.now()) {
+  constructor(log: { readonly logger: Logger }, now?: () => number) {
     this.#log = log;
-    this.#now = now;
+    this.#pace = new Pace(now);
   }
 
   /** The number of refusals by code since the start. The codes are those of the table of errors, so there are few. */
@@ -47,14 +43,7 @@ export class Refusals {
 
   #note(code: string, text: string, fields: Readonly<Record<string, unknown>>): void {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
-    const now = this.#now();
-    if (now - this.#loggedAt < interval) {
-      this.#unlogged++;
-      return;
-    }
-    const more = this.#unlogged > 0 ? { not_logged: this.#unlogged } : {};
-    this.#log.logger.info(text, { ...fields, code, ...more });
-    this.#loggedAt = now;
-    this.#unlogged = 0;
+    const more = this.#pace.next();
+    if (more !== null) this.#log.logger.info(text, { ...fields, code, ...more });
   }
 }

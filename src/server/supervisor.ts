@@ -138,7 +138,7 @@ class Supervisor {
     const charge: Charge = { worker, readyAt: null, replaced: false, waiting: 0, replaces, stuck: false };
     this.#charges.add(charge);
     this.#hub.attach(worker);
-    rescueUntakenConnection(worker, () => this.#serving.length > 0);
+    rescueUntakenConnection(worker, () => this.#serving);
     onStuckReport(worker.process, (report) => this.#noteStuck(charge, report));
     worker.on("message", (message: unknown) => this.#hear(charge, message));
     worker.once("exit", (code: number | null, signal: string | null) => this.#bury(charge, code, signal));

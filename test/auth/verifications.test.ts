@@ -1,5 +1,8 @@
 import { App, BasicAuth } from "stoa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { Verifications } from "../../src/auth/verifications.js";
+import type { Request } from "../../src/http/request.js";
+import { fakeRequest } from "../http/fake-source.js";
 
 const authorization = `Basic ${Buffer.from("ada:secret").toString("base64")}`;
 
@@ -65,4 +68,55 @@ describe("the verifications of passwords that run at once", () => {
     for (let i = 0; i < 5; i++) statuses.push((await app.request("/", { headers: { authorization } })).status);
     expect(statuses).toEqual([500, 500, 401, 200, 200]);
   });
+
+  it("The log gets one warning without a stack for a flood of requests that are refused because too many wait", async () => {
+    let end = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const lines: Error[] = [];
+    const app = new App();
+    app.logger = { ...app.logger, warn: (_text, fields) => void lines.push(fields?.["error"] as Error) };
+    app.use(new BasicAuth({ verifyFunction: () => held.then(() => true), maxVerifications: 1 }));
+    app.get("/", () => "in");
+    const ask = () => app.request("/", { headers: { authorization } });
+    const waiting = Array.from({ length: 51 }, ask);
+    for (let i = 0; i < 20; i++) expect((await ask()).status).toBe(503);
+    end();
+    await Promise.all(waiting);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]!.stack).not.toContain("    at ");
+  });
+
+  it("The password of a client that left while it waited is not verified", async () => {
+    const verifications = new Verifications(1);
+    let end = (): void => {};
+    const first = verifications.run(requestOf(), () => new Promise<void>((resolve) => void (end = resolve)));
+    const gone = requestOf();
+    let verified = 0;
+    const second = verifications.run(gone, () => ++verified);
+    const third = verifications.run(requestOf(), () => "in");
+    gone.abort(new Error("left"));
+    end();
+    await first;
+    await expect(second).rejects.toThrow("left");
+    expect(await third).toBe("in");
+    expect(verified).toBe(0);
+    expect(verifications.run(requestOf(), () => "again")).toBe("again");
+  });
+
+  it("A verification that never ends gives its place back after a minute", async () => {
+    vi.useFakeTimers();
+    try {
+      const verifications = new Verifications(1);
+      void verifications.run(requestOf(), () => new Promise(() => {}));
+      const next = verifications.run(requestOf(), () => "in");
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await next).toBe("in");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
+
+const requestOf = (): Request => fakeRequest("GET");

@@ -1,4 +1,5 @@
-import { type HttpError, httpError } from "../../errors/http-error.js";
+import type { HttpError } from "../../errors/http-error.js";
+import { overloaded } from "../../errors/overload.js";
 
 /**
  * Counts the bytes of bodies that are being read into memory, over all connections of a server, and bounds them. Bytes
@@ -32,6 +33,5 @@ export class BodyMemory {
 
 /** The error of a body for which there is no room. */
 export function bodyMemoryFull(): HttpError {
-  const headers = { "Retry-After": "1" };
-  return httpError("SERVICE_UNAVAILABLE", "The server is reading too many request bodies at once.", { headers });
+  return overloaded("The server is reading too many request bodies at once.");
 }

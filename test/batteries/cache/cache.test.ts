@@ -675,4 +675,30 @@ describe("ranges of a stored response (RFC 9110 section 14)", () => {
     const weak = await stored({ ETag: 'W/"1"' });
     expect(await weak({ range: "bytes=0-0", "if-range": 'W/"1"' })).toEqual([200, null, "häuser", 1]);
   });
+
+  it("A part of a response with a Content-Length of the handler has the length of the part", async () => {
+    const app = new App().enableCaching();
+    app.get("/a", () => new Response("hello", { headers: { "Content-Length": "5" } }));
+    await app.request("/a");
+    const part = await app.request("/a", { headers: { range: "bytes=1-2" } });
+    expect([part.status, part.headers.get("content-length"), await part.text()]).toEqual([206, "2", "el"]);
+  });
+
+  it("A long text is encoded once for all parts that are cut out of it", async () => {
+    const app = new App().enableCaching();
+    const text = "häuser".repeat(10_000);
+    app.get("/a", () => text);
+    await app.request("/a");
+    const encode = vi.spyOn(Buffer, "from");
+    try {
+      for (let i = 0; i < 5; i++) {
+        const part = await app.request("/a", { headers: { range: "bytes=1-2" } });
+        expect([part.status, await part.text()]).toEqual([206, "ä"]);
+      }
+      expect(encode.mock.calls.filter(([given]) => (given as unknown) === text)).toHaveLength(1);
+    } finally {
+      encode.mockRestore();
+    }
+    expect(await (await app.request("/a")).text()).toBe(text);
+  });
 });
