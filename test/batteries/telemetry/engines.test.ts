@@ -1,5 +1,6 @@
 import { GrpcError } from "stoa/grpc";
 import { describe, expect, it, vi } from "vitest";
+import { Echo } from "../../apis/grpc/fixtures/echo_pb.js";
 import { service } from "../../support/service.js";
 import { traced } from "./traced.js";
 
@@ -141,31 +142,54 @@ describe("messages", () => {
 
 describe("calls of gRPC", () => {
   it("A call of gRPC is a span of the client and one of the server, with service, method and status", async () => {
-    const { app, flush, collector } = await traced((own) => {
-      own.enableGrpc({ address: "127.0.0.1:0" });
-      own.addGrpcService("shop.Books", {
-        Find: () => ({ title: "a" }),
-        Lose: () => {
-          throw new GrpcError("NOT_FOUND", "no such book");
-        },
-      });
-    });
-    const books = app.grpcChannel(app.grpc.address!).client("shop.Books");
-    expect(await books.unary("Find")).toEqual({ title: "a" });
-    await expect(books.unary("Lose")).rejects.toThrow("no such book");
-    await flush();
+    const { app, flush, collector } = await traced(
+      (own) => {
+        own.enableGrpc({ address: "127.0.0.1:0" });
+        own.addGrpcService(
+          Echo,
+          {
+            say: ({ text }) => ({ text }),
+            look() {
+              throw new GrpcError("NOT_FOUND", "nothing to see");
+            },
+            async *count() {
+              yield { number: 1 };
+              throw new GrpcError("ABORTED", "after the first message");
+            },
+          },
+          { guards: [({ headers }) => headers.get("name") !== "guest" || "guests are refused"] },
+        );
+      },
+      { logs: true },
+    );
+    const channel = app.grpcChannel(app.grpc.address!);
+    const echo = channel.client(Echo);
+    expect((await echo.say({ text: "secret" })).text).toBe("secret");
+    await expect(echo.look({})).rejects.toThrow("nothing to see");
+    await expect(all(echo.count({}))).rejects.toThrow("after the first message");
+    await expect(echo.collect([], { metadata: { name: "guest" } })).rejects.toThrow("guests are refused");
+    await channel.close();
+    await vi.waitFor(
+      async () => {
+        await flush();
+        expect(collector.spans).toHaveLength(8);
+      },
+      { timeout: 30_000 },
+    );
     for (const [method, status] of [
-      ["Find", 0],
-      ["Lose", 5],
+      ["Say", 0],
+      ["Look", 5],
+      ["Count", 10],
+      ["Collect", 7],
     ] as const) {
-      const spans = collector.spans.filter(({ name }) => name === `shop.Books/${method}`);
-      expect(spans.map(({ kind }) => kind).sort()).toEqual([server, client]);
-      const [caller, called] = spans.sort((a, b) => b.kind - a.kind);
-      expect(called).toMatchObject({ traceId: caller!.traceId, parentSpanId: caller!.spanId });
-      for (const { attributes } of spans) {
+      const spans = collector.spans.filter(({ name }) => name === `${Echo.typeName}/${method}`);
+      const caller = spans.find(({ kind }) => kind === client)!;
+      const called = spans.find(({ kind }) => kind === server)!;
+      expect(called).toMatchObject({ traceId: caller.traceId, parentSpanId: caller.spanId });
+      for (const { attributes } of [caller, called]) {
         expect(attributes).toMatchObject({
           "rpc.system": "grpc",
-          "rpc.service": "shop.Books",
+          "rpc.service": Echo.typeName,
           "rpc.method": method,
           "rpc.grpc.status_code": status,
           "server.address": "127.0.0.1",
@@ -174,3 +198,9 @@ describe("calls of gRPC", () => {
     }
   });
 });
+
+async function all<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const message of messages) list.push(message);
+  return list;
+}
