@@ -19,6 +19,7 @@ import otlp from "./otlp.mjs";
 import pgbouncer from "./pgbouncer.mjs";
 import { freePort } from "./ports.mjs";
 import postgres from "./postgres.mjs";
+import prometheus from "./prometheus.mjs";
 import promtool from "./promtool.mjs";
 import rabbitmq from "./rabbitmq.mjs";
 import redis from "./redis.mjs";
@@ -31,6 +32,7 @@ export const services = [
   otlp,
   postgres,
   pgbouncer,
+  prometheus,
   promtool,
   redis,
   rotel,

@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 import { aptInstall } from "./apt.mjs";
 import { untilListens } from "./ports.mjs";
 
-const program = "/usr/bin/redis-server";
+/** Another program with the same arguments, such as valkey-server, is named by the variable. */
+const program = process.env.STOA_TEST_REDIS_PROGRAM ?? "/usr/bin/redis-server";
 
 /** Milliseconds that it gets to come up. */
 const patience = 20_000;

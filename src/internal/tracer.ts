@@ -59,3 +59,14 @@ export interface Span {
   /** Ends the span, once. An `error` other than null and undefined is recorded. */
   end(error?: unknown): void;
 }
+
+/** The method of a service that a route serves: option `rpc` of routes that features add. The span of the request shows it. */
+export interface RpcRoute {
+  /** `grpc`. */
+  readonly system: string;
+  /** The full name of the service. */
+  readonly service: string;
+  readonly method: string;
+  /** The status of gRPC of a call that has ended with an error, or null, and with a status of HTTP. */
+  statusOf(error: unknown, status: number): number;
+}

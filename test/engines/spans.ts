@@ -11,14 +11,18 @@ export interface RecordedSpan {
 export function recordingTracer(): { readonly tracer: Tracer; readonly spans: RecordedSpan[] } {
   const spans: RecordedSpan[] = [];
   const tracer: Tracer = {
-    start(name, attributes = {}) {
+    start(name, given = {}) {
+      const attributes: Record<string, Attributes[string]> = { ...given };
       const recorded: RecordedSpan = { name, attributes, error: undefined };
       spans.push(recorded);
       const span: Span = {
         traceId: "0af7651916cd43dd8448eb211c80319c",
         spanId: "b7ad6b7169203331",
         recording: true,
-        set: () => span,
+        set(key, value) {
+          attributes[key] = value;
+          return span;
+        },
         event: () => span,
         rename: () => span,
         run: (work) => work(),

@@ -1,8 +1,8 @@
-import type { Tracer } from "../../internal/tracer.js";
 import type { DatabaseEngine, Queries, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
 import { BaseQueries, readStatement } from "./queries.js";
 import { assertAllowed, longestKept, type Statements } from "./statements.js";
+import type { StatementTracer } from "./trace.js";
 import { watchJob } from "./watch-job.js";
 import type { RowSink } from "./wire-row.js";
 
@@ -16,7 +16,7 @@ export interface QueryDefaults {
   /** Measures every statement, if metrics are enabled. */
   meter: QueryMeter | null;
   /** Records every statement as a span, if something exports them. */
-  tracer: Tracer | null;
+  tracer: StatementTracer | null;
   /** Stores messages with a transaction, if the outbox is enabled. */
   outbox: TransactionOutbox | null;
 }

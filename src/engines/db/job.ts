@@ -1,8 +1,9 @@
 import { setOwn } from "../../internal/own-property.js";
-import type { Span, Tracer } from "../../internal/tracer.js";
+import type { Span } from "../../internal/tracer.js";
 import type { ArrayResult, ExecuteResult, Row } from "./database.js";
 import { DataError, type OperationalError } from "./errors.js";
 import type { StatementInfo } from "./statements.js";
+import { endSpan, type StatementTracer } from "./trace.js";
 import { type Encoded, encodeParameters } from "./values/encode.js";
 import { type Reader, readerOf, readText } from "./values/read.js";
 import type { RowSink, WireRow } from "./wire-row.js";
@@ -102,8 +103,8 @@ export class Job {
   }
 
   /** Records the job as a span. */
-  trace(tracer: Tracer): void {
-    this.#span = tracer.start("database query", { "db.system.name": "postgresql", "db.query.text": this.info.text });
+  trace(tracer: StatementTracer): void {
+    this.#span = tracer.start(this.info);
   }
 
   /** Checks the parameters by the types that are known; false when that failed and the job is over. */
@@ -181,7 +182,7 @@ export class Job {
   #settle(error: unknown): void {
     this.settled = true;
     this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
-    this.#span?.end(error);
+    if (this.#span !== null) endSpan(this.#span, error);
     this.withdraw = null;
     this.unwatch?.();
     this.unwatch = null;

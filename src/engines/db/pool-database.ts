@@ -26,6 +26,7 @@ import { Listeners } from "./listeners.js";
 import { Pool } from "./pool.js";
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
+import { StatementTracer } from "./trace.js";
 import { openTransaction, runTransaction, type TransactionSource } from "./transaction.js";
 import { cancelledError } from "./waiting-line.js";
 
@@ -165,7 +166,7 @@ export class PoolDatabase extends JobQueries implements Database {
 
   /** Records every statement from now on as a span, except those of the framework itself. */
   trace(tracer: Tracer): void {
-    this.#core.defaults.tracer = tracer;
+    this.#core.defaults.tracer = new StatementTracer(tracer, this.#core.config);
   }
 
   /** Lets transactions publish messages from now on. */

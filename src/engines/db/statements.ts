@@ -1,10 +1,17 @@
 import { createHash } from "node:crypto";
+import type { Attributes } from "../../internal/tracer.js";
 import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { type SessionState, sessionStateOf } from "./session-state.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
+
+/** The part of a span that is the same for all calls of a statement. */
+export interface StatementSpan {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
 
 /** The facts about a statement's text that hold on every connection. */
 export class StatementInfo {
@@ -21,6 +28,8 @@ export class StatementInfo {
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
   cost = 0;
+  /** The name and the attributes of its spans; null until it is traced. */
+  shown: StatementSpan | null = null;
   #name: string | null = null;
 
   constructor(text: string, keyword: string, parameterTypes: readonly number[] | null) {
@@ -172,7 +181,7 @@ function keywordStart(text: string): number {
 }
 
 /** Comments nest in PostgreSQL. One without an end reaches to the end of the text. */
-function commentEnd(text: string, start: number): number {
+export function commentEnd(text: string, start: number): number {
   const mark = /\/\*|\*\//g;
   mark.lastIndex = start;
   let depth = 0;

@@ -6,6 +6,7 @@ import { nothing } from "./commands/values.js";
 import type { PoolRunner } from "./connection/pool-runner.js";
 import { type Argument, invoke } from "./connection/raw-client.js";
 import { KvStoreError } from "./errors.js";
+import { endWith } from "./trace.js";
 import { translateError } from "./translate-error.js";
 
 /** The replies of calls, in their order. */
@@ -108,7 +109,12 @@ function collected<Calls extends readonly unknown[]>(
 }
 
 async function exchange(runner: PoolRunner, kind: "pipeline" | "transaction", calls: readonly Queued[]): Promise<void> {
-  await runner.guard(kind, async (link) => {
+  const span =
+    runner.tracer?.startBatch(
+      kind,
+      calls.map(({ name }) => name),
+    ) ?? null;
+  const sent = runner.guard(kind, async (link) => {
     const raw = kind === "transaction" ? link.client.multi() : link.client.pipeline();
     for (const { name, args, bytes } of calls) invoke(raw, name, args, bytes);
     const replies = await raw.exec();
@@ -119,4 +125,6 @@ async function exchange(runner: PoolRunner, kind: "pipeline" | "transaction", ca
       settle(failure, reply);
     });
   });
+  if (span !== null) endWith(span, sent);
+  await sent;
 }

@@ -12,6 +12,7 @@ import { freeLock, type KvLock, type LockOptions, type LockScripts, renewLock, t
 import { type ScanOptions, scanKeys } from "./scan.js";
 import { KvScript } from "./script.js";
 import { type KvSubscription, type MessageHandler, type SubscribeOptions, Subscriptions } from "./subscriptions.js";
+import { CallTracer } from "./trace.js";
 
 /** A client of ioredis: with its types installed, `kv.client as Redis`. */
 export interface KvClient {
@@ -30,6 +31,7 @@ export interface KvStoreStats {
 
 /** The key-value store: Redis or Valkey, one server or a cluster. */
 export class KvStore extends KvCommands {
+  readonly #config: KvStoreConfig;
   readonly #runner: PoolRunner;
   readonly #pool: LinkPool;
   readonly #blocking: BlockingLinks;
@@ -42,6 +44,7 @@ export class KvStore extends KvCommands {
     const blocking = new BlockingLinks(ioredis, config);
     const runner = new PoolRunner(config, pool, blocking);
     super(runner);
+    this.#config = config;
     this.#runner = runner;
     this.#pool = pool;
     this.#blocking = blocking;
@@ -129,7 +132,7 @@ export class KvStore extends KvCommands {
 
   /** Records every call from now on as a span. @internal */
   trace(tracer: Tracer): void {
-    this.#runner.tracer = tracer;
+    this.#runner.tracer = new CallTracer(tracer, this.#config);
   }
 
   /** @internal */

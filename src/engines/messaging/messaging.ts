@@ -212,9 +212,10 @@ export class Messaging {
    */
   async recordOf(topic: Topic, value: unknown, options: unknown): Promise<{ broker: Broker; record: OutgoingRecord }> {
     const { broker } = this.#of(topic.broker, topic.name);
-    const span = publishSpan(this.tracer, topic.name, 1);
+    const span = publishSpan(this.tracer, broker.name, topic.name, 1);
     try {
       const record = await outgoing(topic, value, options, span);
+      span?.set("messaging.message.id", record.id);
       refuseTooLarge(record, broker);
       span?.end();
       return { broker, record };
@@ -280,9 +281,9 @@ export class Messaging {
     entries: readonly { value: unknown; options: unknown }[],
     headers: Record<string, string> | null = null,
   ): Promise<Published[]> {
-    const { publisher } = this.#of(topic.broker, topic.name);
+    const { broker, publisher } = this.#of(topic.broker, topic.name);
     // The span belongs to the trace of the caller: started before anything is awaited.
-    const span = publishSpan(this.tracer, topic.name, entries.length);
+    const span = publishSpan(this.tracer, broker.name, topic.name, entries.length);
     let records: OutgoingRecord[];
     try {
       const made = entries.map(({ value, options }) => outgoing(topic, value, options, span));
@@ -294,6 +295,7 @@ export class Messaging {
     }
     if (headers !== null)
       records = records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } }));
+    if (records.length === 1) span?.set("messaging.message.id", records[0]!.id);
     const results = await publisher.publishAll(records);
     let failure: MessagingError | null = null;
     for (const error of results) {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Span, Tracer } from "../../internal/tracer.js";
+import type { BrokerName } from "./broker.js";
 
 const contextHeaders = ["traceparent", "tracestate", "baggage"] as const;
 
@@ -18,21 +19,60 @@ export function injectTrace(headers: Record<string, string>, span: Span | null):
   for (const name of contextHeaders) if (context[name] !== undefined) headers[name] = context[name];
 }
 
-/** The span of a message that is being published. */
-export function publishSpan(tracer: Tracer | null, topic: string, count: number): Span | null {
+/** Names of brokers in OpenTelemetry's conventions for messages. */
+const systems: Readonly<Record<BrokerName, string>> = {
+  memory: "memory",
+  kafka: "kafka",
+  amqp: "rabbitmq",
+  sqs: "aws_sqs",
+};
+
+/** The span of messages that are being published. */
+export function publishSpan(tracer: Tracer | null, broker: BrokerName, topic: string, count: number): Span | null {
   if (tracer === null) return null;
-  const attributes = { "messaging.destination.name": topic, "messaging.batch.message_count": count };
-  return tracer.start(`${topic} publish`, attributes, { kind: "producer" });
+  const attributes = {
+    "messaging.system": systems[broker],
+    "messaging.operation.name": "publish",
+    "messaging.operation.type": "send",
+    "messaging.destination.name": topic,
+    // By the conventions, a single message has no count.
+    "messaging.batch.message_count": count === 1 ? undefined : count,
+  };
+  return tracer.start(`publish ${topic}`, attributes, { kind: "producer" });
 }
 
-/** Runs the handling of a message in the trace that its headers name. */
+/** The consumer of messages, as their span shows it. */
+export interface TracedConsumer {
+  readonly topic: string;
+  readonly broker: { readonly name: BrokerName };
+  readonly settings: { readonly group: string };
+  readonly tracer: () => Tracer | null;
+}
+
+/**
+ * Runs the handling of messages in the trace that the headers of the first of them name. The span is linked to the
+ * traces of the others. `id` is that of a message that is handled alone.
+ */
 export function inTraceOf<T>(
-  headers: Readonly<Record<string, string>>,
-  tracer: Tracer | null,
-  named: { readonly name: string; readonly attributes: Readonly<Record<string, string | number>> },
+  messages: readonly { readonly headers: Readonly<Record<string, string>> }[],
+  { topic, broker, settings, tracer: current }: TracedConsumer,
+  id: string | null,
   run: (span: Span | null) => T,
 ): T {
+  const tracer = current();
+  const { headers } = messages[0]!;
   if (tracer === null) return handled.run(headers, () => run(null));
-  const span = tracer.start(named.name, named.attributes, { kind: "consumer", from: (name) => headers[name] });
+  const attributes = {
+    "messaging.system": systems[broker.name],
+    "messaging.operation.name": "process",
+    "messaging.operation.type": "process",
+    "messaging.destination.name": topic,
+    "messaging.consumer.group.name": settings.group,
+    "messaging.message.id": id ?? undefined,
+    "messaging.batch.message_count": id === null ? messages.length : undefined,
+  };
+  const links = messages.slice(1).map((other) => (name: string) => other.headers[name]);
+  const options = { kind: "consumer", from: (name: string) => headers[name], links } as const;
+  const span = tracer.start(`process ${topic}`, attributes, options);
   return span.run(() => run(span));
 }

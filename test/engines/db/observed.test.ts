@@ -180,14 +180,21 @@ describe("the spans of a database", () => {
     await app.start();
     await app.database.transaction((tx) => tx.fetchval("select $1::int", [1]));
     await expect(app.database.fetch("select * from missing")).rejects.toThrow("missing");
-    const query = (text: string, error: unknown): object => ({
-      name: "database query",
-      attributes: { "db.system.name": "postgresql", "db.query.text": text },
+    const query = (name: string, table: string | undefined, text: string, error: unknown): object => ({
+      name,
+      attributes: {
+        "db.system.name": "postgresql",
+        "db.operation.name": "SELECT",
+        "db.collection.name": table,
+        "db.query.summary": name,
+        "db.query.text": text,
+        ...(error !== null && { "db.response.status_code": "42P01" }),
+      },
       error,
     });
     expect(spans).toEqual([
-      query("select $1::int", null),
-      query("select * from missing", expect.objectContaining({ sqlstate: "42P01" })),
+      query("SELECT", undefined, "select $1::int", null),
+      query("SELECT missing", "missing", "select * from missing", expect.objectContaining({ sqlstate: "42P01" })),
     ]);
     await app.stop();
   });

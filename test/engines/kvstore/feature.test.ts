@@ -37,15 +37,24 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
     await app.start();
     await app.kvstore.set("text", "x", { ttl: 60 });
     await expect(app.kvstore.incr("text")).rejects.toThrow("not an integer");
-    const named = (call: string): object => ({ "db.system.name": "redis", "db.operation.name": call });
-    const own = spans.filter(({ attributes }) =>
-      ["set", "incr", "incrby"].includes(`${attributes["db.operation.name"]}`),
-    );
-    expect(own.map(({ attributes }) => attributes)).toEqual([
-      named("set"),
-      named(String(own[1]?.attributes["db.operation.name"])),
-    ]);
+    const failed = { "db.response.status_code": "ERR" };
+    const { hostname, port } = new URL(redisUrl!);
+    const place = { "server.address": hostname, "server.port": Number(port) };
+    const named = (call: string): object => ({
+      "db.system.name": "redis",
+      "db.namespace": "0",
+      "db.operation.name": call,
+      ...place,
+    });
+    const own = spans.filter(({ name }) => ["SET", "INCR", "INCRBY"].includes(name));
+    expect(own.map(({ attributes }) => attributes)).toEqual([named("SET"), { ...named(own[1]!.name), ...failed }]);
     expect(own.map(({ error }) => error === null)).toEqual([true, false]);
+    await app.kvstore.pipeline((kv) => [kv.set("text", "x"), kv.set("more", "y")]);
+    await app.kvstore.transaction((kv) => [kv.set("text", "x"), kv.delete("more")]);
+    expect(spans.slice(-2).map(({ name, attributes }) => [name, attributes])).toEqual([
+      ["PIPELINE SET", { ...named("PIPELINE SET"), "db.operation.batch.size": 2 }],
+      ["MULTI", { ...named("MULTI"), "db.operation.batch.size": 2 }],
+    ]);
     await app.stop();
   });
 

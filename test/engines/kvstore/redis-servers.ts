@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 import { until } from "./store.js";
 
 const run = promisify(execFile);
-const program = "/usr/bin/redis-server";
+const program = process.env["STOA_TEST_REDIS_PROGRAM"] ?? "/usr/bin/redis-server";
 
 /** A server that a test may stop, pause and kill. */
 export interface RedisServer {
@@ -32,7 +32,7 @@ export async function startServer(
     ended = true;
   });
   await until(() => ended || accepts(port));
-  if (ended) throw new Error(`redis-server did not start: ${args.join(" ")}`);
+  if (ended) throw new Error(`${program} did not start: ${args.join(" ")}`);
   return {
     port,
     pid: child.pid!,

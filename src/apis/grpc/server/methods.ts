@@ -1,10 +1,12 @@
 import type { Host, HostPipeline, HostRoute } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
+import type { RpcRoute } from "../../../internal/tracer.js";
 import { type BoundMethod, clientStreams } from "../bound-method.js";
 import type { GrpcConfig } from "../config.js";
 import { webRoute } from "../web/web-endpoint.js";
 import { answerCall } from "./endpoint.js";
 import type { Http2Source } from "./http2-source.js";
+import { codeOf } from "./outcome.js";
 import type { ServedMethod } from "./served-method.js";
 
 type RouteOptions = NonNullable<HostRoute["options"]>;
@@ -50,6 +52,11 @@ export class Methods {
   #options(method: BoundMethod, options: RouteOptions): RouteOptions {
     const timeout = method.kind === "unary" ? this.#host.settings.requestTimeout : 0;
     // A response depends on the message, which caches do not look at.
-    return { timeout, ...options, stream: true, cache: false, etag: false };
+    return { timeout, ...options, stream: true, cache: false, etag: false, ...rpcOf(method) };
   }
+}
+
+/** The method for the span of a call. Paths of unknown methods come from clients: their spans name none. */
+function rpcOf({ service, name }: BoundMethod): { readonly rpc?: RpcRoute } {
+  return service === "" ? {} : { rpc: { system: "grpc", service, method: name, statusOf: codeOf } };
 }

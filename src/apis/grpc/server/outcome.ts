@@ -50,6 +50,14 @@ export function outcomeOfResponse(request: Request, response: Response, mask: bo
   return { code, message: detailOf(response) ?? statusName(code), details: [], metadata: null };
 }
 
+/** The status of a call that has ended with an error, or null, and with a status of HTTP. */
+export function codeOf(error: unknown, status: number): GrpcStatusCode {
+  if (error === null) return status < 400 ? GrpcStatus.OK : codeOfHttp(status);
+  // A stream fails after its head was sent; an exception handler may have decided otherwise.
+  const own = isInstance(error, HttpError) ? error.status : 500;
+  return status < 400 || own === status ? outcomeOfError(error, true).code : codeOfHttp(status);
+}
+
 /** The explanation in a JSON body, as middleware writes it: `detail`, or `error`. */
 function detailOf({ body, type }: Response): string | undefined {
   if (typeof body !== "string" || type === null) return undefined;

@@ -1,3 +1,4 @@
+import type { RpcRoute } from "../../../internal/tracer.js";
 import { writeAttribute } from "../otlp/attributes.js";
 import { Writer } from "../otlp/writer.js";
 
@@ -16,10 +17,12 @@ export interface ServerHead {
 /** The heads of one route, each made once. `pattern` is null for requests without a route. */
 export class ServerHeads {
   readonly #pattern: string | null;
+  readonly #rpc: RpcRoute | null;
   readonly #heads = new Map<string, ServerHead>();
 
-  constructor(pattern: string | null) {
+  constructor(pattern: string | null, rpc: RpcRoute | null) {
     this.#pattern = pattern;
+    this.#rpc = rpc;
   }
 
   of(method: string, scheme: string): ServerHead {
@@ -32,7 +35,9 @@ export class ServerHeads {
 
   #make(method: string, scheme: string): ServerHead {
     const shown = method === "_OTHER" ? "HTTP" : method;
-    const name = this.#pattern === null ? shown : `${shown} ${this.#pattern}`;
+    const rpc = this.#rpc;
+    const route = this.#pattern === null ? shown : `${shown} ${this.#pattern}`;
+    const name = rpc === null ? route : `${rpc.service}/${rpc.method}`;
     const writer = new Writer(512);
     writer.byte(0x2a);
     writer.text(name);
@@ -41,6 +46,11 @@ export class ServerHeads {
     writeAttribute(writer, 0x4a, "http.request.method", method, noLimit);
     writeAttribute(writer, 0x4a, "url.scheme", scheme, noLimit);
     if (this.#pattern !== null) writeAttribute(writer, 0x4a, "http.route", this.#pattern, noLimit);
+    if (rpc !== null) {
+      writeAttribute(writer, 0x4a, "rpc.system", rpc.system, noLimit);
+      writeAttribute(writer, 0x4a, "rpc.service", rpc.service, noLimit);
+      writeAttribute(writer, 0x4a, "rpc.method", rpc.method, noLimit);
+    }
     return { name, bytes: Uint8Array.from(writer.bytes), known: method !== "_OTHER" };
   }
 }

@@ -1,5 +1,6 @@
 import type { Host } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
+import type { RpcRoute } from "../../../internal/tracer.js";
 import { writeAttribute } from "../otlp/attributes.js";
 import { Writer } from "../otlp/writer.js";
 import type { Baggage } from "../propagation/baggage.js";
@@ -16,13 +17,16 @@ export class ServerSpanStart implements SpanStart {
   /** The span gets the name of its head. */
   readonly name = "";
   readonly recordQuery: boolean;
+  /** The method of a service that the route serves; null for other routes. */
+  readonly rpc: RpcRoute | null;
   readonly #heads: ServerHeads;
   readonly #host: Host;
   /** The request of the moment. */
   request!: Request;
 
-  constructor(pattern: string | null, host: Host, recordQuery: boolean) {
-    this.#heads = new ServerHeads(pattern);
+  constructor(pattern: string | null, host: Host, recordQuery: boolean, rpc: RpcRoute | null = null) {
+    this.#heads = new ServerHeads(pattern, rpc);
+    this.rpc = rpc;
     this.#host = host;
     this.recordQuery = recordQuery;
   }
@@ -59,6 +63,7 @@ export class ServerSpan extends RecordedSpan {
   readonly #head: ServerHead;
   readonly #host: string;
   readonly #recordQuery: boolean;
+  readonly #rpc: RpcRoute | null;
   #statusCode = 0;
 
   constructor(
@@ -75,6 +80,7 @@ export class ServerSpan extends RecordedSpan {
     this.#head = head;
     this.#host = host;
     this.#recordQuery = start.recordQuery;
+    this.#rpc = start.rpc;
     this.name = head.name;
   }
 
@@ -88,6 +94,7 @@ export class ServerSpan extends RecordedSpan {
   finish(status: number, moment: number): void {
     this.#statusCode = status;
     const { error } = this.#request;
+    if (this.#rpc !== null) this.set("rpc.grpc.status_code", this.#rpc.statusOf(error ?? null, status));
     if (status >= 500) {
       if (error !== undefined) this.fail(error, moment);
       else this.set("error.type", String(status));

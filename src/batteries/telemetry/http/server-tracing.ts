@@ -2,6 +2,7 @@ import type { Host } from "../../../feature/host.js";
 import { FileBody } from "../../../http/file-body.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
+import type { RpcRoute } from "../../../internal/tracer.js";
 import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js";
 import { type ContextSpan, quietFrame, runIn } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";
@@ -35,8 +36,9 @@ function quietly(next: Run): Run {
   return (request) => runIn(quietFrame, next, request);
 }
 
-function traced({ pattern }: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
-  const start = new ServerSpanStart(pattern, host, recordQuery);
+function traced(route: RouteInfo, next: Run, { host, tracer, durations, recordQuery }: ServerTracingParts): Run {
+  const { pattern, options } = route;
+  const start = new ServerSpanStart(pattern, host, recordQuery, (options["rpc"] as RpcRoute | undefined) ?? null);
   const observed = durations?.forRoute(pattern);
 
   function begin(request: Request): ContextSpan {

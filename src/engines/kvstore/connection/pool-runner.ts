@@ -1,7 +1,7 @@
-import type { Tracer } from "../../../internal/tracer.js";
 import type { CallOptions, CommandRunner } from "../commands/runner.js";
 import type { KvStoreConfig } from "../config.js";
 import { KvStoreError } from "../errors.js";
+import { type CallTracer, endWith } from "../trace.js";
 import { translateError } from "../translate-error.js";
 import type { BlockingLinks } from "./blocking.js";
 import type { Link } from "./link.js";
@@ -18,7 +18,7 @@ export class PoolRunner implements CommandRunner {
   readonly prefix: string;
   readonly clustered: boolean;
   meter: CallMeter | null = null;
-  tracer: Tracer | null = null;
+  tracer: CallTracer | null = null;
   readonly #config: KvStoreConfig;
   readonly #pool: LinkPool;
   readonly #blocking: BlockingLinks;
@@ -41,8 +41,9 @@ export class PoolRunner implements CommandRunner {
     if (blockMs !== undefined) {
       return this.#blocking.run(blockMs, signal, (link) => this.#translated(name, link, send(link))).then(read);
     }
+    const span = this.tracer?.start(name) ?? null;
     const reply = this.guard(name, send).then(read);
-    if (this.tracer !== null) traced(this.tracer, name, reply);
+    if (span !== null) endWith(span, reply);
     return this.meter === null ? reply : measured(this.meter, name, reply);
   }
 
@@ -91,12 +92,4 @@ async function measured<T>(meter: CallMeter, call: string, reply: Promise<T>): P
   } finally {
     meter.settled(call, (performance.now() - start) / 1000, failure);
   }
-}
-
-function traced(tracer: Tracer, call: string, reply: Promise<unknown>): void {
-  const span = tracer.start("kvstore call", { "db.system.name": "redis", "db.operation.name": call });
-  reply.then(
-    () => span.end(null),
-    (error: unknown) => span.end(error),
-  );
 }

@@ -98,12 +98,11 @@ async function call(
   run: BatchRun,
   transaction: MessageTransaction | null,
 ): Promise<void> {
-  const { topic, settings } = place;
+  const { settings } = place;
   const messages = units.map(({ message }) => message!);
-  const attributes = { "messaging.destination.name": topic, "messaging.batch.message_count": messages.length };
-  const { headers } = units[0]!.held.delivery.record;
+  const records = units.map(({ held }) => held.delivery.record);
   const start = performance.now();
-  await inTraceOf(headers, place.tracer(), { name: `${topic} process`, attributes }, async (span) => {
+  await inTraceOf(records, place, null, async (span) => {
     let failure: { readonly error: unknown } | null = null;
     let value: unknown;
     const abort = (reason: unknown) => {

@@ -60,13 +60,12 @@ async function handle(
   number: number,
   tx?: Transaction,
 ): Promise<Outcome> {
-  const { settings, topic } = place;
+  const { settings } = place;
   const { record } = held.delivery;
   const message = await receive(held, place, number, tx);
   if (!(message instanceof Message)) return message;
-  const attributes = { "messaging.destination.name": topic, "messaging.message.id": record.id };
   const start = performance.now();
-  return inTraceOf(record.headers, place.tracer(), { name: `${topic} process`, attributes }, async (span) => {
+  return inTraceOf([record], place, record.id, async (span) => {
     const outcome = await attempt(message, run, settings.timeout, (reason) => held.abort(reason));
     span?.end("error" in outcome ? outcome.error : null);
     place.attempted((performance.now() - start) / 1000, outcome.kind === "done");
