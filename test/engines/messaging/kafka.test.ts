@@ -46,6 +46,33 @@ describe.skipIf(!address)("Kafka", () => {
     expect(seen.length).toBeLessThanOrEqual(total + 2 * options.prefetch);
   });
 
+  it("Transactions of consumers that join and leave a group publish the result of each message exactly once", async () => {
+    const [first, second, reader] = [await open(), await open(), await open()];
+    const [input, output] = [uniqueTopic("in"), uniqueTopic("out")];
+    const out: number[] = [];
+    await reader.subscribe(output, { group: uniqueTopic("out") }, ({ value }) => void out.push(value as number));
+    const options = { transactional: true, batch: 20, retry: { delay: 0.05, jitter: 0 } } as const;
+    const handler = async (
+      messages: readonly { readonly value: unknown }[],
+      { tx }: { readonly tx: { publish(topic: string, value: unknown): Promise<unknown> } },
+    ) => {
+      // Longer than the group takes to share its partitions: they change hands while a batch of several is under way.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      for (const { value } of messages) await tx.publish(output, value);
+    };
+    await first.subscribe(input, options, handler);
+    const total = 300;
+    await first.publishBatch(
+      input,
+      Array.from({ length: total }, (_, value) => ({ value, key: `k${value % 20}` })),
+    );
+    const joined = await second.subscribe(input, options, handler);
+    await until(() => out.length > total / 3);
+    await joined.close();
+    await until(() => new Set(out).size === total);
+    expect(out).toHaveLength(total);
+  });
+
   it("Consumers of different topics can be in one group", async () => {
     const client = await open();
     const [one, two] = [uniqueTopic("one"), uniqueTopic("two")];
