@@ -149,7 +149,12 @@ export class OpenedStore implements RepositorySource {
         let moved = 0;
         for (const stream of found) {
           if (signal?.aborted) return total;
-          if ((await this.storage.archive(stream)) > 0) moved++;
+          try {
+            if ((await this.storage.archive(stream)) > 0) moved++;
+          } catch (error) {
+            // The others are not kept waiting.
+            this.logger.error("a stream was not archived", { stream, error });
+          }
         }
         total += moved;
         // Another worker has moved them, or is about to.

@@ -1,11 +1,19 @@
-import type { Database } from "../../engines/db/database.js";
+import type { Database, Transaction } from "../../engines/db/database.js";
 import { eventColumns } from "./postgres-reads.js";
 import type { FinishedStreams } from "./storage.js";
 
 /** Times that an archive looks for events of appends that were under way. */
 const attempts = 5;
+/** Milliseconds that a move of new events waits for the appends under way. */
+const lockPatience = 5000;
 
-/** Moves events between the table that appends use and the archive. */
+/**
+ * Moves events between the table that appends use and the archive.
+ *
+ * An append that began before an event was committed does not see it; the unique index refuses the second event of that
+ * version. If the event leaves the table in that moment, nothing would. So before events of the last minute are moved, the
+ * appends under way end, and new ones wait. Older events leave without that.
+ */
 export class PostgresArchive {
   readonly #db: Database;
   readonly #schema: string;
@@ -16,7 +24,7 @@ export class PostgresArchive {
   }
 
   async archive(stream: string): Promise<number> {
-    const text = `with moved as (delete from ${this.#table("events")} where stream = $1 returning ${eventColumns}),
+    const text = `with moved as (delete from ${this.#table("events")} where stream = $1 and version < $2 returning ${eventColumns}),
       stored as (insert into ${this.#table("archived_events")} (${eventColumns}) select * from moved returning version),
       closed as (insert into ${this.#table("archived_streams")} as a (stream, version)
         select $1, max(version) from stored having count(*) > 0
@@ -25,7 +33,7 @@ export class PostgresArchive {
       select count(*) from stored`;
     // An append that was under way may have added an event meanwhile; the next look moves it.
     for (let total = 0, attempt = 1; ; attempt++) {
-      const count = (await this.#db.current.fetchval<number>(text, [stream]))!;
+      const count = await this.#move(text, [stream, Number.MAX_SAFE_INTEGER]);
       total += count;
       if (count === 0 || attempt === attempts) return total;
     }
@@ -49,7 +57,23 @@ export class PostgresArchive {
            insert into ${this.#table("archived_events")} (${eventColumns}) select * from moved returning version)
          select count(*) from stored`
       : `with moved as (${moved}) select count(*) from moved`;
-    return (await this.#db.current.fetchval<number>(text, [stream, before]))!;
+    return this.#move(text, [stream, before]);
+  }
+
+  async #move(text: string, values: readonly [stream: string, before: number]): Promise<number> {
+    const { current } = this.#db;
+    return current.transaction(async (tx: Transaction) => {
+      const isNew = await tx.fetchval<boolean>(
+        `select exists (select from ${this.#table("events")}
+           where stream = $1 and version < $2 and recorded_at > clock_timestamp() - interval '1 minute')`,
+        values,
+      );
+      if (isNew) {
+        if (current.kind === "database") await tx.execute(`set local lock_timeout = ${lockPatience}`);
+        await tx.execute(`lock table ${this.#table("events")} in share row exclusive mode`);
+      }
+      return (await tx.fetchval<number>(text, values))!;
+    });
   }
 
   async finished({ category, afterDays, closedBy }: FinishedStreams, limit: number): Promise<string[]> {

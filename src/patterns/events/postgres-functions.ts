@@ -34,6 +34,8 @@ declare
   v_mark text;
 begin
   position := 0;
+  -- Before the version is read: events are not moved to the archive between that and the insert.
+  lock table "${schema}".events in row exclusive mode;
   loop
     select count(*), count(*) filter (where e.stream = p_stream), max(e.version), max(e.position)
       into v_found, v_here, version, position

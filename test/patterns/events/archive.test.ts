@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
@@ -117,6 +118,49 @@ describe.each(storeKinds(server))("the archive in %s", (kind) => {
     await orders.update("old", (order) => order.add("s", 1), { create: true });
     await app.eventStore.archive("order-old");
     await expect(orders.load("old")).rejects.toThrow(AggregateNotFound);
+  });
+});
+
+describe.skipIf(!server)("the archive beside appends", () => {
+  it("Two events of a stream never have one version, also if one leaves the table while an append is under way", async () => {
+    const place = await makePlace("postgres", server);
+    const { eventStore, database } = await place.start();
+    const { database: holder } = await place.start();
+    try {
+      await eventStore.append("other-1", added(0));
+      // The append has read its version and waits for the lock that shows it to readers.
+      const lockClass = createHash("sha256").update("stoa.events.stoa").digest().readUInt32BE() >>> 1;
+      const waiting = (type: string) =>
+        database.fetchval<number>("select count(*)::int from pg_locks where not granted and locktype = $1", [type]);
+      let archiving: Promise<number> | undefined;
+      let appending: Promise<unknown> | undefined;
+      await holder.transaction(async (tx) => {
+        const lock = "select pg_advisory_xact_lock($1::int, pg_sequence_last_value('stoa.events_position')::int)";
+        await tx.execute(lock, [lockClass]);
+        appending = eventStore.append("doc-1", added(2));
+        appending.catch(() => {});
+        await vi.waitFor(async () => expect(await waiting("advisory")).toBe(1), patient);
+        // Another one was faster, and its event is archived at once.
+        await database.execute(`insert into stoa.events (position, stream, version, category, id, type, schema_version, data, metadata)
+          values (nextval('stoa.events_position'), 'doc-1', 1, 'doc', gen_random_uuid(), 'Added', 1, '1', '{}')`);
+        let done = false;
+        archiving = eventStore.archive("doc-1").finally(() => (done = true));
+        await vi.waitFor(async () => expect(done || (await waiting("relation")) === 1).toBe(true), patient);
+      });
+      // The append finds the event of the other one, and then that its stream is in the archive.
+      const [refused, moved] = await Promise.allSettled([appending, archiving]);
+      expect(refused).toMatchObject({ status: "rejected", reason: expect.any(StreamArchivedError) });
+      expect(moved).toMatchObject({ status: "fulfilled", value: 1 });
+      expect(await eventStore.restore("doc-1")).toBe(1);
+      await eventStore.append("doc-1", added(2));
+      const events = await eventStore.read("doc-1");
+      expect(events.map(({ version, data }) => [version, data])).toEqual([
+        [1, 1],
+        [2, 2],
+      ]);
+    } finally {
+      await place.drop();
+    }
   });
 });
 
