@@ -17,16 +17,22 @@ let still = 0;
 let alone = 0;
 let stopping = 0;
 let locating = false;
+let heard = false;
+let ears = null;
 
 setInterval(() => {
   alone = parent !== null && process.ppid !== parent ? alone + 1 : 0;
-  if (Atomics.load(turns, 2) === 1) stopping++;
+  if ((heard && still > 0) || Atomics.load(turns, 2) === 1) stopping++;
   if (alone > orphanLimit || stopping > stopLimit) kill();
   const now = Atomics.load(turns, 0);
   const inspected = Atomics.load(turns, 1) === 1;
   still = now === seen && !inspected ? still + 1 : 0;
   seen = now;
-  if (callAfter > 0 && still === callAfter) callMain();
+  if (callAfter > 0 && still === callAfter && !heard) {
+    for (const ear of ears ?? []) ear.close();
+    ears = null;
+    callMain();
+  } else if (callAfter > 0 && still === 0 && !inspected) ears ??= listen();
   if (limit > 0 && still >= limit && !locating) {
     locating = true;
     locate((stack) => {
@@ -37,6 +43,29 @@ setInterval(() => {
     });
   }
 }, period);
+
+/**
+ * Hears the signals to stop beside the main thread. One that came before the main thread gave up its listeners would be lost
+ * with them: it is left to them, and the process has its usual time to stop from then on. node has no public way to hear a
+ * signal in a thread; where this one is missing, such a signal is lost.
+ */
+function listen() {
+  try {
+    process.noDeprecation = true;
+    const { Signal } = process.binding("signal_wrap");
+    return [2, 15].map((signal) => {
+      const ear = new Signal();
+      ear.unref();
+      ear.onsignal = () => {
+        heard = true;
+      };
+      ear.start(signal);
+      return ear;
+    });
+  } catch {
+    return [];
+  }
+}
 
 function kill() {
   process.kill(process.pid, "SIGKILL");

@@ -160,8 +160,9 @@ class BaseJwtAuth extends SchemeAuth {
     const now = Date.now() / 1000;
     if (until <= now) return;
     const isFirst = await this.#asked(() => this.revocations.add(verified.id, until));
-    // It has been refreshed: whoever has its successor is logged out too.
-    if (!isFirst) await this.#endFamily(verified, now);
+    // It has been refreshed: whoever has its successor is logged out too. Within the grace its parent can have made another.
+    const hasSibling = this.#grace.seconds > 0 && typeof verified.claims[familyClaim] === "string";
+    if (!isFirst || hasSibling) await this.#endFamily(verified, now);
   }
 
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { get, isAlive, Program, patient, respondingWorkers, until } from "./program.js";
 
@@ -37,18 +38,22 @@ describe("a stuck process", patient, () => {
       const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 4 } });
       get((await program.url()) + path).catch(() => {});
       await program.shows(/block begins/);
-      let isOver = false;
-      void program.exited.then(() => {
-        isOver = true;
-      });
-      // One that comes before is not noticed.
-      await until(() => {
-        program.child.kill("SIGTERM");
-        return isOver;
-      });
+      await until(() => !catchesSigterm(program.child.pid!));
+      program.child.kill("SIGTERM");
       expect(await program.exited).toEqual({ code: null, signal: "SIGTERM" });
     },
   );
+
+  it("A single process that is stuck and does not recover is killed when the time to stop is over after an early SIGTERM", async () => {
+    const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 2 } });
+    const url = await program.url();
+    // The thread listens from its first tick on.
+    await get(`${url}/block?ms=1500`);
+    get(`${url}/endless`).catch(() => {});
+    await program.shows(/block begins/, 2);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
 
   it("A process that was stuck for a while stops as usual by SIGTERM afterwards", async () => {
     const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 4 } });
@@ -57,6 +62,19 @@ describe("a stuck process", patient, () => {
     expect((await get(`${url}/pid`)).text).toBe(String(program.child.pid));
     program.child.kill("SIGTERM");
     expect(await program.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("A SIGTERM that comes while a process is busy for longer than a quarter of its time to stop ends it as usual afterwards", async () => {
+    const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 8 } });
+    const url = await program.url();
+    // The thread listens from its first tick on.
+    await get(`${url}/block?ms=1500`);
+    const busy = get(`${url}/block?ms=5000`);
+    await program.shows(/block begins/, 2);
+    program.child.kill("SIGTERM");
+    expect((await busy).status).toBe(200);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stderr).not.toContain("Deprecation");
   });
 
   it("A process that is stuck while it stops is killed when its time to stop is over", async () => {
@@ -143,3 +161,9 @@ describe("a stuck process", patient, () => {
     expect((await respondingWorkers(url, 2)).toSorted()).toEqual(pids.toSorted());
   });
 });
+
+/** True if a process has a handler of SIGTERM: bit 14 of the mask that Linux shows. */
+function catchesSigterm(pid: number): boolean {
+  const [, mask = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return ((BigInt(`0x${mask}`) >> 14n) & 1n) === 1n;
+}
