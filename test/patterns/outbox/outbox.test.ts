@@ -153,7 +153,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     await app.outbox.publish("traced", 1, { headers: { traceparent } });
     await vi.waitFor(() => expect(hub.records("traced-on")[0]?.headers).toMatchObject({ traceparent }), patient);
     await consumer.close();
-    const span = { headers: () => ({ traceparent: other }), end: vi.fn() };
+    const span = { headers: () => ({ traceparent: other }), set: vi.fn(), end: vi.fn() };
     app.messaging.tracer = { start: () => span } as never;
     await app.outbox.publish("traced-on", 2);
     app.messaging.tracer = null;
