@@ -19,6 +19,8 @@ let stopping = 0;
 let locating = false;
 let heard = false;
 let ears = null;
+// From node 23 on no thread hears the signals: there the listeners stay, and a stuck process ends by its limit.
+const hears = Number(process.versions.node.split(".")[0]) < 23;
 
 setInterval(() => {
   alone = parent !== null && process.ppid !== parent ? alone + 1 : 0;
@@ -28,11 +30,11 @@ setInterval(() => {
   const inspected = Atomics.load(turns, 1) === 1;
   still = now === seen && !inspected ? still + 1 : 0;
   seen = now;
-  if (callAfter > 0 && still === callAfter && !heard) {
+  if (hears && callAfter > 0 && still === callAfter && !heard) {
     for (const ear of ears ?? []) ear.close();
     ears = null;
     callMain();
-  } else if (callAfter > 0 && still === 0 && !inspected) ears ??= listen();
+  } else if (hears && callAfter > 0 && still === 0 && !inspected) ears ??= listen();
   if (limit > 0 && still >= limit && !locating) {
     locating = true;
     locate((stack) => {
