@@ -19,7 +19,7 @@ export async function load(query: Query): Promise<unknown[]> {
   const { rows } = await send(query, (connection) => connection.fetchArrays(text, params));
   if (query.selection === null) {
     const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
-    if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);
+    if (query.prefetch.length > 0) await loadRelations(instances, query, query.prefetch);
     return instances;
   }
   return rows.map(valuesReader(query.selection.shape, plan.extras));
@@ -40,7 +40,7 @@ export function valuesReader(
 }
 
 /** Loads relations for existing instances: one query for each relation, two for a many-to-many relation. */
-export async function prefetch(
+export async function loadRelations(
   instances: readonly object[],
   query: Query,
   nodes: readonly PrefetchNode[],

@@ -7,7 +7,7 @@ import { FieldError, MultipleObjectsReturned } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
 import type { Query } from "../nodes.js";
 import { hydrate } from "./hydrate.js";
-import { load, prefetch, valuesReader } from "./load.js";
+import { load, loadRelations, valuesReader } from "./load.js";
 import {
   checkCount,
   type KeysetPage,
@@ -156,7 +156,7 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
 /** Siblings are the rows of one batch, not all rows that were read. */
 async function batchOf(query: Query, rows: unknown[][], plan: RowPlan): Promise<object[]> {
   const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
-  if (query.prefetch.length > 0) await prefetch(instances, query, query.prefetch);
+  if (query.prefetch.length > 0) await loadRelations(instances, query, query.prefetch);
   return instances;
 }
 

@@ -58,7 +58,7 @@ describe.each(storeKinds(server))("personal data in %s", (kind) => {
     await vi.waitFor(async () => expect(await eventStore.storage.loadSnapshot("customer-ada")).not.toBeNull(), patient);
 
     const stored = await eventStore.storage.readStream("customer-ada", { from: 1, limit: 10 });
-    expect(JSON.stringify(stored)).not.toMatch(/Ada|Lovelace|1815|x\.test/);
+    expect(JSON.stringify(stored)).not.toMatch(/"Ada|Lovelace|"1815|@x\.test/);
     expect(stored[0]!.data).toMatchObject({ customerId: "ada", plan: "free" });
     const [first] = await eventStore.read<CustomerEvents>("customer-ada");
     expect(first!.data).toEqual({ customerId: "ada", name: "Ada", email: "Ada@x.test", year: 1815, plan: "free" });
