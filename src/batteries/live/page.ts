@@ -1,8 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { packageFolder } from "../../internal/package-folder.js";
-import { missingFile } from "../../internal/page-files.js";
+import { inlinePolicy, pageScript } from "../../internal/inline-page.js";
 import { pageMarkup } from "./page-markup.js";
 import { pageStyle } from "./page-style.js";
 
@@ -11,31 +7,8 @@ export interface LivePage {
   readonly contentSecurityPolicy: string;
 }
 
-/**
- * The page: one document that loads nothing but its own events. Style and script are named by their hashes, so nothing
- * else that might get into it is applied or run.
- */
+/** The page: one document that loads nothing but its own events. */
 export async function livePage(): Promise<LivePage> {
-  const script = await readFile(join(packageFolder(), "src", "batteries", "live", "client.js"), "utf8").catch(
-    (error) => {
-      throw missingFile("the script of the live page", error);
-    },
-  );
-  return {
-    html: pageMarkup(pageStyle, script),
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `style-src '${hash(pageStyle)}'`,
-      `script-src '${hash(script)}'`,
-      "connect-src 'self'",
-      "img-src data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; "),
-  };
-}
-
-function hash(text: string): string {
-  return `sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}`;
+  const script = await pageScript("batteries", "live", "client.js");
+  return { html: pageMarkup(pageStyle, script), contentSecurityPolicy: inlinePolicy(pageStyle, script) };
 }

@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { packageFolder } from "../../internal/package-folder.js";
+import { inlinePolicy, pageScript } from "../../internal/inline-page.js";
 import { pageStyle } from "./page-style.js";
 
 export type AdminKind = "sagas" | "jobs";
@@ -17,29 +14,10 @@ const statuses: Readonly<Record<AdminKind, readonly string[]>> = {
   jobs: ["waiting", "done", "failed", "cancelled"],
 };
 
-/**
- * The page: one document that loads nothing but its own data. Style and script are named by their hashes, so nothing else
- * that might get into it is applied or run.
- */
+/** The page: one document that loads nothing but its own data. */
 export async function adminPage(kind: AdminKind): Promise<AdminPage> {
-  const script = await readFile(join(packageFolder(), "src", "patterns", "admin", "client.js"), "utf8");
-  return {
-    html: markup(kind, script),
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `style-src '${hash(pageStyle)}'`,
-      `script-src '${hash(script)}'`,
-      "connect-src 'self'",
-      "img-src data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; "),
-  };
-}
-
-function hash(text: string): string {
-  return `sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}`;
+  const script = await pageScript("patterns", "admin", "client.js");
+  return { html: markup(kind, script), contentSecurityPolicy: inlinePolicy(pageStyle, script) };
 }
 
 function markup(kind: AdminKind, script: string): string {
