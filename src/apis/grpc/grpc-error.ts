@@ -14,6 +14,8 @@ export interface GrpcErrorInit {
   readonly details?: readonly GrpcErrorDetail[];
   /** Metadata that is sent in the trailers. */
   readonly metadata?: MetadataInit;
+  /** The status of HTTP in logs, metrics and responses outside of gRPC. By default it follows from the code. */
+  readonly httpStatus?: number;
   readonly cause?: unknown;
 }
 
@@ -30,7 +32,7 @@ export class GrpcError extends HttpError {
   constructor(code: GrpcStatusName | GrpcStatusCode, message?: string, init: GrpcErrorInit = {}) {
     const number = numberOf(code);
     const name = statusName(number);
-    super(httpStatusOf(number), message ?? name, {
+    super(init.httpStatus ?? httpStatusOf(number), message ?? name, {
       code: name,
       ...(init.cause !== undefined && { cause: init.cause }),
     });

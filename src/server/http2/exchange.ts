@@ -6,9 +6,11 @@ import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless } from "../../http/status.js";
-import { isPromise } from "../../internal/is-promise.js";
-import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
+import { answer } from "../answer.js";
+import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
 import type { BodyMemory } from "../body/body-memory.js";
+import { BodyPace } from "../body/body-pace.js";
+import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { clientLeft } from "../client-left.js";
 import type { Deadlines } from "../net/deadlines.js";
@@ -58,11 +60,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
   #cut = false;
   #sender: BodySender | null = null;
   #paused = false;
-  /** The bytes that had arrived when the body last made progress. */
-  #seen = 0;
-  #quietTicks = 0;
-  /** Ticks since a handler began to read the body. */
-  #readTicks = 0;
+  readonly #pace = new BodyPace();
 
   constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
     this.#owner = owner;
@@ -88,19 +86,12 @@ export class Http2Exchange implements BodyHost, SenderHost {
     const request = new Request(new Http2RequestSource(this.#owner.peer, head, raw, this.#body));
     this.#request = request;
     this.#settled = false;
-    try {
-      const result = this.#owner.dispatch(request);
-      if (isPromise<Response>(result)) {
-        result.then(
-          (response) => this.#settle(response),
-          (error: unknown) => this.#fail(error),
-        );
-      } else {
-        this.#settle(result);
-      }
-    } catch (error) {
-      this.#fail(error);
-    }
+    answer(
+      this.#owner.dispatch,
+      request,
+      (response) => this.#settle(response),
+      (error) => this.#fail(error),
+    );
   }
 
   /** Responds with an error of the transport's own; a response of the application is ignored. */
@@ -116,14 +107,19 @@ export class Http2Exchange implements BodyHost, SenderHost {
     if (this.#watch.isStalled(deadlines.write, ended, quiet)) {
       this.#breakOff(new Error("the client does not take the response"));
       this.#owner.stalled();
-    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(deadlines)) {
+    } else if (
+      this.receiving &&
+      !this.#paused &&
+      !this.#awaitsContinue &&
+      this.#pace.isLate(this.#body!, deadlines.body, deadlines.bodyTotal)
+    ) {
       if (this.stream.writableEnded) this.#stopBody();
       else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
   bodyWanted(): void {
-    this.#readTicks = 0;
+    this.#pace.restart();
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
     if (!this.#responded && !this.stream.closed) this.stream.additionalHeaders({ ":status": 100 });
@@ -168,7 +164,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     if (status < 200) throw new Error(`status ${status} cannot end an exchange`);
     const isHead = this.#request?.method === "HEAD";
     const { headers, length, close } = responseFields(response);
-    const size = isBodiless(status) ? (status === 304 ? length : -1) : sizeOf(body, isHead, length);
+    const size = contentLength(response, isHead, length);
     if (size >= 0) headers["content-length"] = size;
     if (isHead || isBodiless(status) || body === null || size === 0) {
       stream.respond(headers, { endStream: true });
@@ -279,21 +275,6 @@ export class Http2Exchange implements BodyHost, SenderHost {
     this.respond(response);
     if (this.#over) this.#request?.finish();
   }
-
-  #isLate(deadlines: Deadlines): boolean {
-    const body = this.#body!;
-    if (body.isBuffered && ++this.#readTicks > deadlines.bodyTotal) return true;
-    if (body.arrived - this.#seen < bodyProgress) return ++this.#quietTicks > deadlines.body;
-    this.#seen = body.arrived;
-    this.#quietTicks = 0;
-    return false;
-  }
-}
-
-function sizeOf(body: Response["body"], isHead: boolean, declared: number): number {
-  if (body === null) return isHead && declared !== -1 ? declared : 0;
-  if (typeof body === "string") return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.length : declared;
 }
 
 function ignore(): void {}

@@ -1,5 +1,4 @@
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
-import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { HttpError } from "../../errors/http-error.js";
@@ -7,6 +6,7 @@ import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
 import { type Deadlines, deadlinesOf } from "../net/deadlines.js";
 import { createNetTransport } from "../net/transport.js";
+import { SocketServer } from "../socket-server.js";
 import {
   type Dispatch,
   firstRequestGrace,
@@ -24,8 +24,6 @@ import type { Http2StreamHandlers } from "./streams.js";
 /** HTTP/2 on node:http2, and HTTP/1.1 of our own on the same port: chosen by ALPN with TLS, by the first bytes without. */
 export const createHttp2Transport: TransportFactory = (dispatch, options) => new Http2Transport(dispatch, options);
 
-const backlog = 1024;
-
 class Http2Transport implements Transport, ConnectionHost {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
@@ -42,9 +40,7 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly #open = new Set<Http2Connection>();
   /** Connections whose protocol is not known yet, and the tick of their beginning. */
   readonly #unknown = new Map<Duplex, number>();
-  /** Sockets below TLS, so that handshakes under way can be ended too. */
-  readonly #raw = new Set<Socket>();
-  #server: Server | null = null;
+  readonly #sockets: SocketServer;
   #lastTick = performance.now();
   #whenChanged: (() => void) | null = null;
 
@@ -56,6 +52,7 @@ class Http2Transport implements Transport, ConnectionHost {
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
+    this.#sockets = new SocketServer(options, ["h2", "http/1.1"], (socket) => this.accept(socket));
     this.#http1 = createNetTransport(dispatch, { ...options, outer: this });
     this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
   }
@@ -64,20 +61,8 @@ class Http2Transport implements Transport, ConnectionHost {
     return this.#http1.connections + this.#open.size + this.#unknown.size;
   }
 
-  async listen(address: ListenAddress): Promise<ListenAddress> {
-    const server = this.limits.tls === null ? this.#plainServer() : await this.#tlsServer(this.limits.tls);
-    this.#server = server;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
-      server.listen({ ...target, backlog }, () => {
-        server.off("error", reject);
-        // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
-        server.on("error", (error) => this.report(error));
-        const bound = server.address();
-        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
-      });
-    });
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    return this.#sockets.listen(address);
   }
 
   accept(socket: Duplex): void {
@@ -96,7 +81,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   async drain(): Promise<void> {
     this.draining = true;
-    this.#server?.close();
+    this.#sockets.close();
     for (const connection of this.#open) connection.drain(false);
     void this.#http1.drain();
     const grace = setTimeout(() => {
@@ -113,11 +98,10 @@ class Http2Transport implements Transport, ConnectionHost {
 
   destroy(): void {
     this.draining = true;
-    this.#server?.close();
+    this.#sockets.destroy();
     this.#http1.destroy();
     for (const connection of this.#open) connection.destroy();
     for (const socket of this.#unknown.keys()) socket.destroy();
-    for (const socket of this.#raw) socket.destroy();
     this.clock.stop();
   }
 
@@ -171,38 +155,6 @@ class Http2Transport implements Transport, ConnectionHost {
     } finally {
       this.#sessions.off("session", opened);
     }
-  }
-
-  #plainServer(): Server {
-    return createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.accept(socket));
-  }
-
-  async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
-    const { createServer: createTlsServer } = await import("node:tls");
-    const server = createTlsServer(
-      {
-        handshakeTimeout: this.limits.headTimeout * 1000,
-        ...tls,
-        ALPNProtocols: ["h2", "http/1.1"],
-        noDelay: true,
-        allowHalfOpen: true,
-      } as typeof tls,
-      (socket) => this.accept(socket),
-    );
-    server.on("tlsClientError", (error, socket) => {
-      socket.destroy();
-      this.limits.onHandshakeError?.(error);
-    });
-    server.on("connection", (socket: Socket) => {
-      // A handshake under way counts as a connection.
-      const { maxConnections } = this.limits;
-      if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
-      this.#raw.add(socket);
-      socket.on("error", ignore);
-      socket.on("close", () => this.#raw.delete(socket));
-    });
-    this.limits.onSecureServer?.(server);
-    return server;
   }
 
   #sweep(): void {

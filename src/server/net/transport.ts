@@ -1,9 +1,10 @@
-import { createServer, type Server, Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { HttpError } from "../../errors/http-error.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
+import { SocketServer } from "../socket-server.js";
 import {
   type Dispatch,
   firstRequestGrace,
@@ -19,8 +20,6 @@ import { FieldLines, PreparedHeads } from "./response-head.js";
 
 /** Our own HTTP/1.1 server on sockets: strict, and twice as fast as node:http. */
 export const createNetTransport: TransportFactory = (dispatch, options) => new NetTransport(dispatch, options);
-
-const backlog = 1024;
 
 const key: unique symbol = Symbol("connection");
 type Connected = Duplex & { [key]?: Connection };
@@ -38,9 +37,7 @@ class NetTransport implements Transport, ConnectionHost {
   readonly #open = new Set<Connection>();
   /** Sockets that speak another protocol now. */
   readonly #upgraded = new Set<Duplex>();
-  /** Sockets below TLS, so that handshakes under way can be ended too. */
-  readonly #raw = new Set<Socket>();
-  #server: Server | null = null;
+  readonly #sockets: SocketServer;
   #whenEmpty: (() => void) | null = null;
 
   constructor(dispatch: Dispatch, options: TransportOptions) {
@@ -50,26 +47,15 @@ class NetTransport implements Transport, ConnectionHost {
     this.bodyMemory = options.outer?.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
+    this.#sockets = new SocketServer(options, ["http/1.1"], (socket) => this.accept(socket));
   }
 
   get connections(): number {
     return this.#open.size + this.#upgraded.size;
   }
 
-  async listen(address: ListenAddress): Promise<ListenAddress> {
-    const server = this.#options.tls === null ? this.#plainServer() : await this.#tlsServer(this.#options.tls);
-    this.#server = server;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
-      server.listen({ ...target, backlog }, () => {
-        server.off("error", reject);
-        // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
-        server.on("error", (error) => this.report(error));
-        const bound = server.address();
-        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
-      });
-    });
+  listen(address: ListenAddress): Promise<ListenAddress> {
+    return this.#sockets.listen(address);
   }
 
   accept(socket: Duplex): void {
@@ -97,7 +83,7 @@ class NetTransport implements Transport, ConnectionHost {
 
   drain(): Promise<void> {
     this.draining = true;
-    this.#server?.close();
+    this.#sockets.close();
     for (const connection of this.#open) connection.drain(false);
     const rest = setTimeout(() => {
       for (const connection of this.#open) connection.drain();
@@ -111,10 +97,9 @@ class NetTransport implements Transport, ConnectionHost {
 
   destroy(): void {
     this.draining = true;
-    this.#server?.close();
+    this.#sockets.destroy();
     for (const connection of this.#open) connection.socket.destroy();
     for (const socket of this.#upgraded) socket.destroy();
-    for (const socket of this.#raw) socket.destroy();
     this.clock.stop();
   }
 
@@ -150,43 +135,6 @@ class NetTransport implements Transport, ConnectionHost {
   #isFull(): boolean {
     const { maxConnections } = this.#options;
     return this.draining || (maxConnections > 0 && this.connections >= maxConnections);
-  }
-
-  #plainServer(): Server {
-    return createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.accept(socket));
-  }
-
-  async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
-    // Loaded only when it is used: it takes longer than all the rest of a start.
-    const { createServer: createTlsServer } = await import("node:tls");
-    const server = createTlsServer(
-      {
-        handshakeTimeout: this.#options.headTimeout * 1000,
-        ...tls,
-        ALPNProtocols: ["http/1.1"],
-        noDelay: true,
-        // A client that closes its half in the middle of the handshake has left, and frees its place at once.
-        allowHalfOpen: false,
-      } as typeof tls,
-      (socket) => {
-        socket.allowHalfOpen = true;
-        this.accept(socket);
-      },
-    );
-    server.on("tlsClientError", (error, socket) => {
-      socket.destroy();
-      this.#options.onHandshakeError?.(error);
-    });
-    server.on("connection", (socket: Socket) => {
-      // A handshake under way counts as a connection.
-      const { maxConnections } = this.#options;
-      if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
-      this.#raw.add(socket);
-      socket.on("error", ignore);
-      socket.on("close", () => this.#raw.delete(socket));
-    });
-    this.#options.onSecureServer?.(server);
-    return server;
   }
 
   #sweep(): void {

@@ -6,9 +6,11 @@ import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
-import { isPromise } from "../../internal/is-promise.js";
-import { BodyBuffer, type BodyHost, bodyProgress } from "../body/body-buffer.js";
+import { answer } from "../answer.js";
+import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
 import type { BodyMemory } from "../body/body-memory.js";
+import { BodyPace } from "../body/body-pace.js";
+import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
@@ -62,11 +64,7 @@ export class NodeExchange implements BodyHost, SenderHost {
   #endsSocket = false;
   #sender: BodySender | null = null;
   #paused = false;
-  /** The bytes that had arrived when the body last made progress. */
-  #seen = 0;
-  #quietTicks = 0;
-  /** Ticks since a handler began to read the body. */
-  #readTicks = 0;
+  readonly #pace = new BodyPace();
 
   constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     this.#owner = owner;
@@ -95,19 +93,12 @@ export class NodeExchange implements BodyHost, SenderHost {
   run(target: string): void {
     const request = new Request(new NodeRequestSource(this.message, target, this.#body, false));
     this.#request = request;
-    try {
-      const result = this.#owner.dispatch(request);
-      if (isPromise<Response>(result)) {
-        result.then(
-          (response) => this.#settle(response),
-          (error: unknown) => this.#fail(error),
-        );
-      } else {
-        this.#settle(result);
-      }
-    } catch (error) {
-      this.#fail(error);
-    }
+    answer(
+      this.#owner.dispatch,
+      request,
+      (response) => this.#settle(response),
+      (error) => this.#fail(error),
+    );
   }
 
   /** Responds with an error of the transport's own and closes the connection; a response of the application is ignored. */
@@ -139,14 +130,19 @@ export class NodeExchange implements BodyHost, SenderHost {
   checkDeadlines(body: number, bodyTotal: number, write: number): void {
     if (this.#watch.isStalled(write)) {
       this.message.socket.destroy();
-    } else if (this.receiving && !this.#paused && !this.#awaitsContinue && this.#isLate(body, bodyTotal)) {
+    } else if (
+      this.receiving &&
+      !this.#paused &&
+      !this.#awaitsContinue &&
+      this.#pace.isLate(this.#body!, body, bodyTotal)
+    ) {
       if (this.#responded) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
   bodyWanted(): void {
-    this.#readTicks = 0;
+    this.#pace.restart();
     if (!this.#awaitsContinue) return;
     this.#awaitsContinue = false;
     if (!this.#responded) this.#response.writeContinue();
@@ -192,7 +188,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     const isHead = this.message.method === "HEAD";
     const plan = planResponse(response);
     if (plan.close || this.#owner.draining || !this.#canSkipBody()) this.#keep = false;
-    const size = isBodiless(status) ? (status === 304 ? plan.length : -1) : sizeOf(body, isHead, plan.length);
+    const size = contentLength(response, isHead, plan.length);
     if (size >= 0) plan.lines.push("Content-Length", String(size));
     if (!this.#keep) {
       plan.lines.push("Connection", "close");
@@ -291,15 +287,6 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.respond(response);
     if (this.#over) this.#request?.finish();
   }
-
-  #isLate(ticks: number, ticksInAll: number): boolean {
-    if (this.#body!.isBuffered && ++this.#readTicks > ticksInAll) return true;
-    const arrived = this.#body!.arrived;
-    if (arrived - this.#seen < bodyProgress) return ++this.#quietTicks > ticks;
-    this.#seen = arrived;
-    this.#quietTicks = 0;
-    return false;
-  }
 }
 
 function hasBody(message: IncomingMessage): boolean {
@@ -309,12 +296,6 @@ function hasBody(message: IncomingMessage): boolean {
 function lengthOf(message: IncomingMessage): number | undefined {
   const length = message.headers["content-length"];
   return length === undefined ? undefined : Number(length);
-}
-
-function sizeOf(body: Response["body"], isHead: boolean, declared: number): number {
-  if (body === null) return isHead && declared !== -1 ? declared : 0;
-  if (typeof body === "string") return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.length : declared;
 }
 
 /** Text as node:http must get it: written as utf8, it would encode the head in the same way, which is latin1. */

@@ -10,6 +10,7 @@ import { Clock } from "../clock.js";
 import { HeadParser } from "../net/head.js";
 import { FieldLines, PreparedHeads } from "../net/response-head.js";
 import { NetRequestSource } from "../net/source.js";
+import { listenAt } from "../socket-server.js";
 import {
   type Dispatch,
   firstRequestGrace,
@@ -59,17 +60,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   listen(address: ListenAddress): Promise<ListenAddress> {
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
-      server.listen({ ...target, backlog: 1024 }, () => {
-        server.off("error", reject);
-        server.on("error", (error) => this.report(error));
-        const bound = server.address();
-        resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
-      });
-    });
+    return listenAt(this.#server, address, (error) => this.report(error));
   }
 
   accept(socket: Duplex): void {

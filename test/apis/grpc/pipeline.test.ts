@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import http2 from "node:http2";
 import { Depends, ForbiddenError, HttpError, JwtAuth, JwtConfig, UnauthorizedError } from "stoa";
 import { type GrpcCall, GrpcError } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -95,6 +97,24 @@ describe("middleware, guards and dependencies", () => {
 });
 
 describe("errors", () => {
+  it("A request that breaks the protocol counts as a fault of the client, and not as one of the server", async () => {
+    const session = http2.connect(`http://${running.target}`);
+    const path = "/open.Open/Guarded";
+    const type = { "content-type": "application/grpc", te: "trailers" };
+    const stream = session.request({ ":method": "POST", ":path": path, ...type });
+    const answered = once(stream, "response");
+    stream.end(Buffer.from([0, 0, 0, 0, 9, 1]));
+    const [headers] = (await answered) as [http2.IncomingHttpHeaders];
+    stream.resume();
+    expect(headers["grpc-status"]).toBe("13");
+    expect(headers["grpc-message"]).toContain("in the middle of a message");
+    await vi.waitFor(() => expect(lines.some((line) => line["path"] === path)).toBe(true));
+    expect(lines.filter((line) => line["path"] === path).map(({ status, error }) => [status, error])).toEqual([
+      [400, undefined],
+    ]);
+    session.close();
+  });
+
   it("The message of an unexpected error is hidden in production, before and after the first message", async () => {
     const settings = await bearer({});
     const before = await peer.call(Echo.method.look, {}, settings);

@@ -4,6 +4,7 @@ import { Response } from "../../../http/response.js";
 import type { BoundMethod } from "../bound-method.js";
 import { GrpcCall } from "../grpc-call.js";
 import { GrpcError } from "../grpc-error.js";
+import { malformedCall } from "../malformed-call.js";
 import { compress, decompress, type Encoding, minimumToCompress } from "../wire/compression.js";
 import { type Frame, frameOf, prefixLength, tooLarge } from "../wire/frames.js";
 import type { Wire } from "../wire/wire.js";
@@ -74,10 +75,10 @@ export class Exchange {
     const { maxMessageSize } = this.method;
     const { encoding, enveloped } = this.wire;
     if ((frame.flags & 1) === 0) return this.#parse(frame.data);
-    if (encoding === null) throw new GrpcError("INTERNAL", "a message is compressed, and no header says how");
+    if (encoding === null) throw malformedCall("a message is compressed, and no header says how");
     // An empty body of a unary call of Connect is no compressed message.
     if (!enveloped && frame.data.length === 0) return this.#parse(frame.data);
-    const data = decompress(frame.data, encoding, maxMessageSize);
+    const data = decompress(frame.data, encoding, maxMessageSize, malformedCall);
     return data instanceof Promise ? data.then((bytes) => this.#parse(bytes)) : this.#parse(data);
   }
 

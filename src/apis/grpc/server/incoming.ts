@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { type BodyMemory, bodyMemoryFull } from "../../../server/body/body-memory.js";
 import { GrpcError } from "../grpc-error.js";
+import { malformedCall } from "../malformed-call.js";
 import { type Frame, FrameParser } from "../wire/frames.js";
 
 /** The frames of a request, one after the other. */
@@ -148,7 +149,7 @@ export class PushedFrames implements Incoming {
 
   #end(): void {
     if (!this.#parser.idle) {
-      this.fail(new GrpcError("INTERNAL", "the request ends in the middle of a message"));
+      this.fail(malformedCall("the request ends in the middle of a message"));
       return;
     }
     this.#ended = true;
@@ -188,7 +189,7 @@ export class PulledFrames implements Incoming {
       const { done, value } = await this.#body.next();
       if (done) {
         this.#ended = true;
-        if (!this.#parser.idle) throw new GrpcError("INTERNAL", "the request ends in the middle of a message");
+        if (!this.#parser.idle) throw malformedCall("the request ends in the middle of a message");
       } else {
         this.#parser.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength), this.#frames);
       }

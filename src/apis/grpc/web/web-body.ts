@@ -1,5 +1,5 @@
 import type { BodyStream } from "../../../http/response.js";
-import { GrpcError } from "../grpc-error.js";
+import { malformedCall } from "../malformed-call.js";
 
 /** Base64 in pieces: each piece that is sent ends with its own padding (PROTOCOL-WEB.md). */
 export function asText(bytes: Uint8Array): Buffer {
@@ -25,8 +25,8 @@ export async function* decodeText(body: AsyncIterable<Uint8Array>): AsyncIterabl
   if (rest !== "") throw malformed();
 }
 
-function malformed(): GrpcError {
-  return new GrpcError("INTERNAL", "the body is not base64");
+function malformed(): Error {
+  return malformedCall("the body is not base64");
 }
 
 /** A response as it is sent: its frames, then a last one that says how the call ended. */

@@ -41,20 +41,30 @@ export function acceptedOf(header: string | undefined): Encoding | null {
   return null;
 }
 
-/** Decompresses a message. The output is bounded while it is made, so a small input cannot fill the memory. */
-export function decompress(data: Uint8Array, encoding: Encoding, limit: number): Uint8Array | Promise<Uint8Array> {
+/**
+ * Decompresses a message. The output is bounded while it is made, so a small input cannot fill the memory. `malformed`
+ * makes the error of a message that is not compressed as its header says.
+ */
+export function decompress(
+  data: Uint8Array,
+  encoding: Encoding,
+  limit: number,
+  malformed: (message: string, cause: unknown) => Error = internal,
+): Uint8Array | Promise<Uint8Array> {
   if (data.length <= smallMessage) {
     const small: ZlibOptions = { maxOutputLength: Math.min(limit, smallResult) };
     try {
       return encoding === "gzip" ? gunzipSync(data, small) : inflateSync(data, small);
     } catch (error) {
-      if (!isTooLarge(error) || limit <= smallResult) throw refusalOf(error, limit);
+      if (!isTooLarge(error) || limit <= smallResult) throw refusalOf(error, limit, malformed);
     }
   }
   const options: ZlibOptions = { maxOutputLength: limit };
   const run: Zlib = encoding === "gzip" ? gunzip : inflate;
   return new Promise((resolve, reject) => {
-    run(data, options, (error, result) => (error === null ? resolve(result) : reject(refusalOf(error, limit))));
+    run(data, options, (error, result) =>
+      error === null ? resolve(result) : reject(refusalOf(error, limit, malformed)),
+    );
   });
 }
 
@@ -67,9 +77,12 @@ export function compress(data: Uint8Array, encoding: Encoding): Promise<Uint8Arr
 
 type Zlib = (data: InputType, options: ZlibOptions, done: (error: Error | null, result: Buffer) => void) => void;
 
-function refusalOf(error: unknown, limit: number): GrpcError {
-  if (isTooLarge(error)) return tooLarge(null, limit);
-  return new GrpcError("INTERNAL", "a compressed message cannot be decompressed", { cause: error });
+function refusalOf(error: unknown, limit: number, malformed: (message: string, cause: unknown) => Error): Error {
+  return isTooLarge(error) ? tooLarge(null, limit) : malformed("a compressed message cannot be decompressed", error);
+}
+
+function internal(message: string, cause: unknown): GrpcError {
+  return new GrpcError("INTERNAL", message, { cause });
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import { GrpcError } from "../grpc-error.js";
+import { malformedCall } from "../malformed-call.js";
 
 const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000_001 };
 
@@ -10,8 +11,7 @@ export function readGrpcTimeout(text: string | undefined): number | null {
   if (text === undefined) return null;
   const unit = units[text.charAt(text.length - 1)];
   const digits = text.slice(0, -1);
-  if (unit === undefined || !/^\d{1,8}$/.test(digits))
-    throw new GrpcError("INTERNAL", "the header grpc-timeout is malformed");
+  if (unit === undefined || !/^\d{1,8}$/.test(digits)) throw malformedCall("the header grpc-timeout is malformed");
   return Math.min(Number(digits) * unit, longest);
 }
 

@@ -1,0 +1,98 @@
+import { createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { ListenAddress, TransportOptions } from "./transport.js";
+
+const backlog = 1024;
+
+/** The listening half of a transport: hands on connections without TLS, and those whose handshake is done. */
+export class SocketServer {
+  readonly #options: TransportOptions;
+  readonly #protocols: readonly string[];
+  readonly #accept: (socket: Duplex) => void;
+  /** Sockets below TLS, so that handshakes under way can be ended too. */
+  readonly #raw = new Set<Socket>();
+  #server: Server | null = null;
+
+  /** `protocols` are those that a client can choose in its handshake (ALPN). */
+  constructor(options: TransportOptions, protocols: readonly string[], accept: (socket: Duplex) => void) {
+    this.#options = options;
+    this.#protocols = protocols;
+    this.#accept = accept;
+  }
+
+  async listen(address: ListenAddress): Promise<ListenAddress> {
+    const { tls, onError } = this.#options;
+    this.#server = tls === null ? this.#plainServer() : await this.#tlsServer(tls);
+    return listenAt(this.#server, address, (error) => onError?.(error));
+  }
+
+  close(): void {
+    this.#server?.close();
+  }
+
+  destroy(): void {
+    this.close();
+    for (const socket of this.#raw) socket.destroy();
+  }
+
+  #plainServer(): Server {
+    return createServer({ noDelay: true, allowHalfOpen: true }, this.#accept);
+  }
+
+  async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
+    const { headTimeout, onHandshakeError, onSecureServer } = this.#options;
+    // Loaded only when it is used: it takes longer than all the rest of a start.
+    const { createServer: createTlsServer } = await import("node:tls");
+    const server = createTlsServer(
+      {
+        handshakeTimeout: headTimeout * 1000,
+        ...tls,
+        ALPNProtocols: this.#protocols,
+        noDelay: true,
+        // A client that closes its half in the middle of the handshake has left, and frees its place at once.
+        allowHalfOpen: false,
+      } as typeof tls,
+      (socket) => {
+        socket.allowHalfOpen = true;
+        this.#accept(socket);
+      },
+    );
+    server.on("tlsClientError", (error, socket) => {
+      socket.destroy();
+      onHandshakeError?.(error);
+    });
+    server.on("connection", (socket: Socket) => this.#beginHandshake(socket));
+    onSecureServer?.(server);
+    return server;
+  }
+
+  /** A handshake under way counts as a connection. */
+  #beginHandshake(socket: Socket): void {
+    const { maxConnections } = this.#options;
+    if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
+    this.#raw.add(socket);
+    socket.on("error", ignore);
+    socket.on("close", () => this.#raw.delete(socket));
+  }
+}
+
+/** Resolves with the address that the server listens at: its port is known when the given one was 0. */
+export function listenAt(
+  server: Server,
+  address: ListenAddress,
+  report: (error: unknown) => void,
+): Promise<ListenAddress> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
+    server.listen({ ...target, backlog }, () => {
+      server.off("error", reject);
+      // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
+      server.on("error", report);
+      const bound = server.address();
+      resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);
+    });
+  });
+}
+
+function ignore(): void {}
