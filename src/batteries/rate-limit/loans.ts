@@ -1,4 +1,4 @@
-import type { RateLimiter } from "./store.js";
+import type { RateLimiter, RateVerdict } from "./store.js";
 
 /** Requests of one client that were counted in advance, for another process that allows them without asking. */
 export interface Loan {
@@ -14,6 +14,8 @@ export const loanLife = 100;
 
 /** A limiter whose requests other processes can borrow. All together allow no more than the limit. */
 export interface LendingLimiter extends RateLimiter {
+  /** What is left of the limit, without counting anything. */
+  look(key: string, limit: number): Pick<RateVerdict, "remaining" | "resetMs">;
   /** Counts up to `tokens` requests in advance, of a key that was just allowed one; null for none. */
   lend(key: string, limit: number, tokens: number): Loan | null;
   /** Ends a loan, of which some requests were not used. */

@@ -47,6 +47,15 @@ export class SlidingWindows implements LendingLimiter {
     return { allowed: true, remaining: limit - window.total, resetMs: time + this.#windowMs - now, retryMs: 0 };
   }
 
+  look(key: string, limit: number): { remaining: number; resetMs: number } {
+    const now = this.#clock();
+    const window = this.#windows.get(key, now);
+    if (window !== undefined) this.#forget(window, now);
+    if (window === undefined || window.total === 0) return { remaining: limit, resetMs: 0 };
+    const resetMs = window.log[window.log.length - 2]! + this.#windowMs - now;
+    return { remaining: Math.max(0, limit - window.total), resetMs };
+  }
+
   /** Only where requests are counted together: they have the time of their part's end, up to which the loan holds. */
   lend(key: string, limit: number, tokens: number): Loan | null {
     const now = this.#clock();

@@ -38,6 +38,13 @@ export class TokenBuckets implements LendingLimiter {
     return { allowed: true, remaining, resetMs: missing + interval, retryMs: 0 };
   }
 
+  look(key: string, limit: number): { remaining: number; resetMs: number } {
+    const now = this.#clock();
+    const bucket = this.#buckets.get(key, now);
+    const missing = bucket === undefined ? 0 : Math.max(0, bucket.lent, bucket.fullAt - now);
+    return { remaining: Math.floor(((this.#windowMs - missing) / this.#windowMs) * limit + 0.001), resetMs: missing };
+  }
+
   lend(key: string, limit: number, tokens: number): Loan | null {
     const now = this.#clock();
     const bucket = this.#buckets.get(key, now);

@@ -8,9 +8,11 @@ export type RateMessage =
   | readonly ["policy", index: number, policy: RatePolicy]
   /** `want` is above 0 if the worker would borrow as many; it has returned its last loan then. */
   | readonly ["take", index: number, key: string, limit: number, want: number]
-  /** The part of a loan that has been used so far. */
+  /** The worker has used much of its loan, and would have another one behind it. */
+  | readonly ["renew", index: number, key: string, limit: number, want: number]
+  /** The part of its first loan that has been used so far. */
   | readonly ["used", index: number, key: string, used: number]
-  /** A loan is over. */
+  /** Its first loan is over. */
   | readonly ["back", index: number, key: string, used: number];
 
 export type RateReply = readonly [
@@ -22,7 +24,7 @@ export type RateReply = readonly [
   lifeMs: number,
 ];
 
-/** Asks a worker to end its loan; it replies with the number of requests used. */
+/** Asks a worker to end its loans; it replies with the number of requests used of the first. */
 export type RecallMessage = readonly ["recall", index: number, key: string];
 
 interface Lent {
@@ -36,6 +38,8 @@ interface Waiting {
   readonly resolve: (reply: RateReply) => void;
 }
 
+/** Of one client to one worker: the one that is being used, and the one behind it. */
+const maxLoansOfWorker = 2;
 /** The smallest loan that is worth its messages. */
 const minLoan = 4;
 /** Loans at a time, of all clients. */
@@ -72,6 +76,7 @@ export class RateLimitService implements HubService {
       this.#timer ??= setTimeout(this.#sweep, grace).unref();
       return reply;
     }
+    if (kind === "renew") return counts.renew(worker, message[2], message[3], message[4]);
     counts.report(worker, message[2], message[3], kind === "back");
     return undefined;
   }
@@ -109,8 +114,8 @@ class Counts {
   readonly #clock: () => number;
   /** The number of the policy in each worker. */
   readonly #workers = new Map<HubWorker, number>();
-  /** Loans by key and worker. */
-  readonly #loans = new Map<string, Map<HubWorker, Lent>>();
+  /** Loans by key and worker, in the order of their use. */
+  readonly #loans = new Map<string, Map<HubWorker, Lent[]>>();
   #lent = 0;
   /** Keys whose loans are being recalled, with the requests that wait for the end of it. */
   readonly #recalls = new Map<string, Waiting[]>();
@@ -132,11 +137,19 @@ class Counts {
       if (this.#loans.has(key)) return this.#recall(key, limit);
       return replyOf(verdict, null);
     }
-    return replyOf(verdict, want > 0 ? this.#lend(worker, key, limit, want, verdict.remaining) : null);
+    const mayBorrow = want > 0 && !this.#loans.get(key)?.has(worker);
+    return replyOf(verdict, mayBorrow ? this.#lend(worker, key, limit, want, verdict.remaining) : null);
+  }
+
+  /** Lends without counting a request. */
+  renew(worker: HubWorker, key: string, limit: number, want: number): RateReply {
+    const verdict = { allowed: true, retryMs: 0, ...this.#limiter.look(key, limit) };
+    const mayBorrow = !this.#recalls.has(key);
+    return replyOf(verdict, mayBorrow ? this.#lend(worker, key, limit, want, verdict.remaining) : null);
   }
 
   report(worker: HubWorker, key: string, used: number, isOver: boolean): void {
-    const lent = this.#loans.get(key)?.get(worker);
+    const lent = this.#loans.get(key)?.get(worker)?.[0];
     if (lent === undefined) return;
     lent.used = Math.max(lent.used, used);
     if (isOver) this.#end(worker, key, lent.used);
@@ -146,8 +159,8 @@ class Counts {
   leave(worker: HubWorker): void {
     this.#workers.delete(worker);
     for (const [key, byWorker] of this.#loans) {
-      const lent = byWorker.get(worker);
-      if (lent !== undefined) this.#end(worker, key, lent.used);
+      const [first] = byWorker.get(worker) ?? [];
+      if (first !== undefined) this.#endAll(worker, key, first.used);
     }
   }
 
@@ -155,8 +168,8 @@ class Counts {
   sweep(): number {
     const now = this.#clock();
     for (const [key, byWorker] of this.#loans) {
-      for (const [worker, { endsAt }] of byWorker) {
-        if (endsAt + grace <= now) this.#end(worker, key, allOfIt);
+      for (const [worker, lents] of byWorker) {
+        while (lents.length > 0 && lents[0]!.endsAt + grace <= now) this.#end(worker, key, allOfIt);
       }
     }
     return this.#lent;
@@ -165,23 +178,33 @@ class Counts {
   #lend(worker: HubWorker, key: string, limit: number, want: number, remaining: number): Loan | null {
     const share = Math.min(want, Math.floor(remaining / (2 * this.#workers.size)));
     let byWorker = this.#loans.get(key);
-    if (share < minLoan || this.#lent >= maxLoans || byWorker?.has(worker)) return null;
+    const lents = byWorker?.get(worker) ?? [];
+    if (share < minLoan || this.#lent >= maxLoans || lents.length >= maxLoansOfWorker) return null;
     const loan = this.#limiter.lend(key, limit, share);
     if (loan === null) return null;
     if (byWorker === undefined) this.#loans.set(key, (byWorker = new Map()));
-    byWorker.set(worker, { loan, endsAt: this.#clock() + loan.life, used: 0 });
+    lents.push({ loan, endsAt: this.#clock() + loan.life, used: 0 });
+    byWorker.set(worker, lents);
     this.#lent++;
     return loan;
   }
 
+  /** Ends the first loan of a worker. */
   #end(worker: HubWorker, key: string, used: number): void {
     const byWorker = this.#loans.get(key);
-    const lent = byWorker?.get(worker);
-    if (byWorker === undefined || lent === undefined) return;
-    byWorker.delete(worker);
+    const lents = byWorker?.get(worker);
+    const lent = lents?.shift();
+    if (byWorker === undefined || lents === undefined || lent === undefined) return;
+    if (lents.length === 0) byWorker.delete(worker);
     if (byWorker.size === 0) this.#loans.delete(key);
     this.#lent--;
     this.#limiter.settle(key, lent.loan, Math.max(0, lent.loan.tokens - used));
+  }
+
+  #endAll(worker: HubWorker, key: string, used: number): void {
+    this.#end(worker, key, used);
+    // Nothing of the others is used, unless nothing is known of the worker.
+    while (this.#loans.get(key)?.has(worker)) this.#end(worker, key, used === allOfIt ? allOfIt : 0);
   }
 
   /** The reply to a request that is refused unless a loan comes back. */
@@ -194,8 +217,8 @@ class Counts {
       const question: RecallMessage = ["recall", this.#workers.get(worker) ?? -1, key];
       // A worker that does not reply in time may have used it all. One that has ended replies undefined.
       const answer = await worker.ask(question).catch(() => null);
-      const known = this.#loans.get(key)?.get(worker)?.used ?? 0;
-      this.#end(worker, key, answer === undefined ? known : typeof answer === "number" ? answer : allOfIt);
+      const known = this.#loans.get(key)?.get(worker)?.[0]?.used ?? 0;
+      this.#endAll(worker, key, answer === undefined ? known : typeof answer === "number" ? answer : allOfIt);
     });
     void Promise.all(recalled).then(() => {
       this.#recalls.delete(key);

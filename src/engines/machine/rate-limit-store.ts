@@ -7,7 +7,9 @@ import type { RateMessage, RateReply, RecallMessage } from "./rate-limit-service
 const service = "rate limit";
 /** Loans grow while they are used up: from this many requests to that many. */
 const firstLoan = 8;
-const largestLoan = 256;
+const largestLoan = 4096;
+/** Milliseconds for which a loan should last: one that is used up sooner is followed by a larger one. */
+const goodLoan = 50;
 /** Milliseconds. A report for each turn of the event loop was measured: it cost more than the rest of the limit. */
 const reportAfter = 5;
 
@@ -43,7 +45,11 @@ interface Client {
   borrowed: number;
   used: number;
   reported: number;
+  beganAt: number;
   endsAt: number;
+  /** The loan behind this one, so that no request waits when this one is used up. */
+  next: { readonly tokens: number; readonly endsAt: number } | null;
+  renewing: boolean;
   /** Nothing was lent, because the client is near its limit: until then each request asks for itself. */
   alone: number;
   /** The number of requests to borrow next. */
@@ -90,7 +96,10 @@ class MachineRateLimiter implements RateLimiter {
         const resetMs = client.resetAt - now;
         return { allowed: false, remaining: 0, resetMs, retryMs: client.refusedUntil - now };
       }
-      if (client.used < client.borrowed && client.endsAt > now && limit === client.limit) return this.#use(client, now);
+      if (limit === client.limit && (client.used < client.borrowed || client.next !== null)) {
+        if (client.used === client.borrowed || client.endsAt <= now) this.#turn(key, client, now);
+        if (client.used < client.borrowed) return this.#use(client, now);
+      }
     }
     return this.#ask(key, limit, client, now);
   }
@@ -109,14 +118,52 @@ class MachineRateLimiter implements RateLimiter {
     if (client.used++ === client.reported && this.#unreported.push(client) === 1) {
       setTimeout(this.#report, reportAfter).unref();
     }
+    if (client.used * 2 >= client.borrowed && client.next === null && !client.renewing) this.#renew(client, now);
     const { windowMs, kind } = this.#policy;
     const later = kind === "token_bucket" ? (client.used * windowMs) / client.limit : 0;
     return {
       allowed: true,
-      remaining: client.remaining + client.borrowed - client.used,
+      remaining: client.remaining + client.borrowed - client.used + (client.next?.tokens ?? 0),
       resetMs: Math.max(0, client.resetAt - now) + later,
       retryMs: 0,
     };
+  }
+
+  /** Ends the loan of a client, and begins the one behind it if that has not ended too. */
+  #turn(key: string, client: Client, now: number): void {
+    const { next } = client;
+    this.#endLoan(key, client, now);
+    if (next === null || client.borrowed > 0) return;
+    if (next.endsAt > now) this.#begin(key, client, next.tokens, next.endsAt, now);
+    else this.#tell(["back", this.#index, key, 0]);
+  }
+
+  #begin(key: string, client: Client, tokens: number, endsAt: number, now: number): void {
+    Object.assign(client, { key, borrowed: tokens, used: 0, reported: 0, beganAt: now, endsAt });
+    this.#borrowers.set(key, client);
+    this.#timer ??= setTimeout(this.#sweep, 50).unref();
+  }
+
+  /** Asks for another loan in time. */
+  #renew(client: Client, now: number): void {
+    if (!this.#link.responsive) return;
+    const { key, limit, borrowed } = client;
+    const isShort = (now - client.beganAt) * 2 < goodLoan;
+    const want = isShort ? Math.min(largestLoan, 2 * borrowed) : borrowed;
+    const message: RateMessage = ["renew", this.#index, key, limit, want];
+    client.renewing = true;
+    this.#link.request(service, message, (error, value) => {
+      client.renewing = false;
+      // Without another loan the request after the last one of this loan asks for itself.
+      if (error !== null) return;
+      const [, remaining, resetMs, , tokens, lifeMs] = value as RateReply;
+      if (tokens === 0) return;
+      client.remaining = remaining;
+      client.resetAt = now + resetMs;
+      client.want = tokens;
+      if (client.borrowed > 0) client.next = { tokens, endsAt: now + lifeMs };
+      else this.#begin(key, client, tokens, now + lifeMs, now);
+    });
   }
 
   #ask(key: string, limit: number, known: Client | undefined, now: number): RateVerdict | Promise<RateVerdict> {
@@ -158,10 +205,8 @@ class MachineRateLimiter implements RateLimiter {
     client.resetAt = askedAt + resetMs;
     client.refusedUntil = allowed === 1 ? 0 : askedAt + retryMs;
     if (tokens > 0) {
-      Object.assign(client, { key, borrowed: tokens, used: 0, reported: 0, endsAt: askedAt + lifeMs });
+      this.#begin(key, client, tokens, askedAt + lifeMs, askedAt);
       client.want = Math.min(largestLoan, 2 * want);
-      this.#borrowers.set(key, client);
-      this.#timer ??= setTimeout(this.#sweep, 50).unref();
     } else if (want > 0) client.alone = performance.now() + 100;
     return { allowed: allowed === 1, remaining: remaining + tokens, resetMs, retryMs };
   }
@@ -178,6 +223,7 @@ class MachineRateLimiter implements RateLimiter {
   #forget(key: string, client: Client): void {
     this.#borrowers.delete(key);
     client.borrowed = client.used = client.reported = 0;
+    client.next = null;
     client.key = "";
   }
 
@@ -195,7 +241,7 @@ class MachineRateLimiter implements RateLimiter {
   readonly #sweep = (): void => {
     this.#timer = null;
     const now = performance.now();
-    for (const [key, client] of this.#borrowers) if (client.endsAt <= now) this.#endLoan(key, client, now);
+    for (const [key, client] of this.#borrowers) if (client.endsAt <= now) this.#turn(key, client, now);
     if (this.#borrowers.size > 0) this.#timer = setTimeout(this.#sweep, 50).unref();
   };
 
@@ -211,7 +257,10 @@ function newClient(limit: number): Client {
     borrowed: 0,
     used: 0,
     reported: 0,
+    beganAt: 0,
     endsAt: 0,
+    next: null,
+    renewing: false,
     want: 0,
     waiting: null,
     alone: 0,

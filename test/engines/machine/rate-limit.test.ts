@@ -79,6 +79,22 @@ describe("a limit that workers share", () => {
     expect((await limiters[1]!.take("client", 1000)).allowed).toBe(true);
   });
 
+  it("A loan is followed by the next one before it is used up, so that no request of a busy client waits", async () => {
+    const { limiters } = counting(2, "token_bucket", 1_000_000 * hour);
+    const limit = 1_000_000;
+    await load(limiters[0]!, 1000, limit);
+    let waited = 0;
+    for (let i = 0; i < 5000; i++) {
+      const verdict = limiters[0]!.take("client", limit);
+      if (verdict instanceof Promise) waited++;
+      expect((await verdict).remaining).toBe(limit - 1001 - i);
+      if (i % 8 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    // A machine that stops for longer than a loan lasts lets some wait.
+    expect(waited).toBeLessThan(50);
+    expect((await limiters[1]!.take("client", limit)).remaining).toBeLessThanOrEqual(limit - 6001);
+  });
+
   it("A limit loses nothing with a worker that is killed while it has borrowed", async () => {
     const { workers, limiters } = counting(2);
     const before = await load(limiters[0]!, 100, 400);
