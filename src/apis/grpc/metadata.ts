@@ -9,6 +9,8 @@ export type MetadataValue = string | Uint8Array;
 
 /** A name of metadata (gRPC over HTTP/2, "Custom-Metadata"). */
 const nameForm = /^[0-9a-z_.-]+$/;
+/** Bytes of all lines. Beyond 64 KiB, node:http2 breaks off the stream without a word about the reason. */
+const maxBytes = 48 * 1024;
 /** Printable ASCII. */
 const textForm = /^[\x20-\x7e]*$/;
 
@@ -57,13 +59,13 @@ export class Metadata implements Iterable<[name: string, value: MetadataValue]> 
   set(name: string, value: MetadataValue): this {
     const line = checked(name, value);
     this.delete(name);
-    this.#lines.push(line);
+    this.#add(line);
     return this;
   }
 
   /** Adds a value beside others of the name. */
   append(name: string, value: MetadataValue): this {
-    this.#lines.push(checked(name, value));
+    this.#add(checked(name, value));
     return this;
   }
 
@@ -85,6 +87,15 @@ export class Metadata implements Iterable<[name: string, value: MetadataValue]> 
     return all;
   }
 
+  #add(line: [name: string, value: MetadataValue]): void {
+    let bytes = 0;
+    for (const one of this.#lines) bytes += sizeOf(one);
+    if (bytes + sizeOf(line) > maxBytes) {
+      throw new ValueError(`metadata of more than ${maxBytes} bytes cannot be sent: put large values into messages`);
+    }
+    this.#lines.push(line);
+  }
+
   #find(name: string): MetadataValue | undefined {
     const wanted = name.toLowerCase();
     return this.#lines.find(([known]) => known === wanted)?.[1];
@@ -100,6 +111,11 @@ export class Metadata implements Iterable<[name: string, value: MetadataValue]> 
   *wire(): IterableIterator<[name: string, value: string]> {
     for (const [name, value] of this.#lines) yield [name, typeof value === "string" ? value : base64(value)];
   }
+}
+
+/** About the bytes of a line in HTTP/2 before it is compressed. */
+function sizeOf([name, value]: readonly [name: string, value: MetadataValue]): number {
+  return name.length + (typeof value === "string" ? value.length : Math.ceil(value.length / 3) * 4) + 32;
 }
 
 /** Names that belong to HTTP or to gRPC itself. */

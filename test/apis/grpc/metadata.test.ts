@@ -27,6 +27,15 @@ beforeAll(async () => {
           metadata: { "x-reason": "tired" },
         });
       },
+      async collect(messages) {
+        for await (const { text } of messages) {
+          if (text === "headers")
+            throw new GrpcError("ABORTED", "never", { metadata: { "x-large": "y".repeat(60_000) } });
+        }
+        throw new GrpcError("ABORTED", "☺".repeat(30_000), {
+          details: [grpcDetail(EchoRequestSchema, { text: "z".repeat(60_000) })],
+        });
+      },
       async *count({ times }) {
         for (let number = 0; number < times; number++) yield { number };
         throw new GrpcError("DATA_LOSS", "lost", { metadata: { "x-reason": "later" } });
@@ -68,6 +77,22 @@ describe("metadata over the wire", () => {
     const [detail] = decodeStatusDetails(packed as Buffer);
     expect(detail?.typeUrl).toBe("type.googleapis.com/test.echo.v1.EchoRequest");
     expect(Buffer.from(detail!.value).toString()).toContain("why");
+  });
+
+  it("An error with more than HTTP/2 can send has its status, and the beginning of its message", async () => {
+    const { code, details, trailers } = await peer.call(Echo.method.collect, [{ text: "details" }]);
+    expect(code).toBe(10);
+    expect(details).toMatch(/^☺{100,}$/);
+    expect(trailers.get("grpc-status-details-bin")).toEqual([]);
+  });
+
+  it("Metadata that is too large to be sent is refused where it is made", async () => {
+    expect((await peer.call(Echo.method.collect, [{ text: "headers" }])).code).toBe(13);
+    const metadata = new Metadata();
+    expect(() => metadata.set("x", "y".repeat(50_000))).toThrow("put large values into messages");
+    expect(() => metadata.set("x-bin", Buffer.alloc(40_000))).toThrow("cannot be sent");
+    metadata.set("x", "y".repeat(40_000)).set("x", "z".repeat(40_000));
+    expect(() => metadata.append("x", "y".repeat(10_000))).toThrow("more than 49152 bytes");
   });
 
   it("An error after some messages comes with the trailers", async () => {

@@ -143,8 +143,25 @@ function fieldsOf(fields: readonly string[] | null): OutgoingHttpHeaders {
 /** HTTP/2 has none of these (RFC 9113 section 8.2.2). */
 const hopByHop: ReadonlySet<string> = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade"]);
 
-/** The trailers of a call. */
+/** Bytes of trailers. Beyond 64 KiB, node:http2 breaks off the stream, and the client never learns the status. */
+const maxTrailers = 60 * 1024;
+const maxMessage = 8 * 1024;
+
+/** The trailers of a call. If they are too large, the status and the beginning of its message are left. */
 export function trailersOf(outcome: Outcome, own: Metadata | null): Record<string, string | string[]> {
+  const trailers = allTrailersOf(outcome, own);
+  let bytes = 0;
+  for (const [name, value] of Object.entries(trailers)) {
+    for (const line of Array.isArray(value) ? value : [value]) bytes += name.length + line.length + 32;
+  }
+  if (bytes <= maxTrailers) return trailers;
+  return allTrailersOf(
+    { ...outcome, message: outcome.message.slice(0, maxMessage / 9), details: [], metadata: null },
+    null,
+  );
+}
+
+function allTrailersOf(outcome: Outcome, own: Metadata | null): Record<string, string | string[]> {
   const trailers: Record<string, string | string[]> = { "grpc-status": String(outcome.code) };
   if (outcome.message !== "") trailers["grpc-message"] = encodeGrpcMessage(outcome.message);
   if (outcome.details.length > 0) {
