@@ -1,7 +1,7 @@
 import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
-import { isOverload } from "../errors/overload.js";
+import { pacedKind } from "../errors/paced.js";
 import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
@@ -31,7 +31,7 @@ const unlogged: ReadonlySet<string | undefined> = new Set([
  * browser gets in debug mode.
  */
 export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettings, page: ErrorPage | null): OnError {
-  const overloads = new Pace();
+  const paces = { overload: new Pace(), unavailable: new Pace() };
   return (request, error, handler) => {
     if (isResponse(error)) return thrownResponse(request, error, handler);
     request.error = error;
@@ -70,7 +70,8 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
   ): Response | Promise<Response> {
     if (isInstance(error, HttpError)) {
       if (error.status >= 500 && !unlogged.has(error.code)) {
-        const more = isOverload(error) ? overloads.next() : {};
+        const kind = pacedKind(error);
+        const more = kind === undefined ? {} : paces[kind].next();
         const text = `${request.method} ${request.path} answered ${error.status}`;
         if (more !== null) settings.logger.warn(text, { error, ...fields, ...more });
       }

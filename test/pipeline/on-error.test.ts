@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { httpError } from "../../src/errors/http-error.js";
+import { overloaded } from "../../src/errors/overload.js";
+import { unavailable } from "../../src/errors/unavailable.js";
 import { Request } from "../../src/http/request.js";
 import type { RequestSource } from "../../src/http/source.js";
 import type { Logger } from "../../src/internal/logger.js";
@@ -9,7 +11,7 @@ import { createOnError } from "../../src/pipeline/on-error.js";
 const source = { method: "GET", path: "/x", search: "", body: null, header: () => undefined };
 
 /** The levels and messages that are logged when a handler throws. */
-function logged(fail: (request: Request) => unknown): string[] {
+function logged(...fails: ((request: Request) => unknown)[]): string[] {
   const lines: string[] = [];
   const write =
     (level: string) =>
@@ -23,8 +25,10 @@ function logged(fail: (request: Request) => unknown): string[] {
     child: () => logger,
   };
   const onError = createOnError(new ExceptionHandlers(), { debug: false, logger }, null);
-  const request = new Request(source as unknown as RequestSource);
-  void onError(request, fail(request), "async");
+  for (const fail of fails) {
+    const request = new Request(source as unknown as RequestSource);
+    void onError(request, fail(request), "async");
+  }
   return lines;
 }
 
@@ -62,5 +66,20 @@ describe("the log of a failed request", () => {
       return error;
     };
     expect(logged(late)).toEqual(["warn GET /x answered 504"]);
+  });
+
+  it("Requests that fail because a store is away get one line in ten seconds, and overloads get another", () => {
+    const away = () => unavailable(new Error("the store is away"));
+    const line = "warn GET /x answered 503";
+    expect(logged(away, away, away)).toEqual([line]);
+    expect(
+      logged(
+        away,
+        () => overloaded(),
+        away,
+        () => overloaded(),
+      ),
+    ).toEqual([line, line]);
+    expect(logged(...Array(3).fill(() => httpError("SERVICE_UNAVAILABLE")))).toEqual([line, line, line]);
   });
 });

@@ -1,4 +1,5 @@
 import { HttpError, httpError } from "../../errors/http-error.js";
+import { unavailable } from "../../errors/unavailable.js";
 import { Request } from "../../http/request.js";
 import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
@@ -198,7 +199,7 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #unlessKeyless(verified: VerifiedToken | null): VerifiedToken | null {
-    if (this.#config.keys.available === false) throw httpError("SERVICE_UNAVAILABLE");
+    if (this.#config.keys.available === false) throw unavailable();
     return verified;
   }
 
@@ -218,9 +219,9 @@ class BaseJwtAuth extends SchemeAuth {
   #asked(ask: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     try {
       const answer = ask();
-      return isPromise(answer) ? asPromise(answer).catch(unavailable) : answer;
+      return isPromise(answer) ? asPromise(answer).catch(refuse) : answer;
     } catch (error) {
-      return unavailable(error);
+      return refuse(error);
     }
   }
 }
@@ -261,8 +262,8 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof HttpError && error.status === 503;
 }
 
-function unavailable(cause: unknown): never {
-  throw httpError("SERVICE_UNAVAILABLE", undefined, { cause });
+function refuse(cause: unknown): never {
+  throw unavailable(cause);
 }
 
 function tokenOf(given: string | Request): string {

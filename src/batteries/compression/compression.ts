@@ -19,11 +19,13 @@ export function compression(options: Required<CompressionOptions>): Middleware {
     const { body, status } = response;
     if (status === 304) return adaptUnchanged(request, response);
     const size = sizeOf(request, response, minSize);
-    if (size < minSize || status === 206 || isBodiless(status)) return undefined;
+    if (size < minSize || isBodiless(status)) return undefined;
     if (size === Infinity && !streams) return undefined;
-    if (!isCompressible(response.type) || forbids(response.fields, withCookies)) return undefined;
+    if (!isCompressible(response.type) || forbids(response, withCookies)) return undefined;
     if (holdsSecret(request)) return undefined;
     addVary(response, "Accept-Encoding");
+    // A part has the fields that the whole would have had (RFC 9110 section 15.3.7), but is sent as it is.
+    if (status === 206) return undefined;
     const coding = negotiate(request.source.header("accept-encoding"))[0];
     if (coding === undefined) return undefined;
     if (typeof body === "string" || body instanceof Uint8Array) {
@@ -52,8 +54,12 @@ export function compression(options: Required<CompressionOptions>): Middleware {
   };
 }
 
-/** Bytes of the body; infinite for a stream of unknown length, and -1 if the body is clearly below `minSize`. */
+/**
+ * Bytes of the body, or of the whole that it is a part of; infinite for a stream of unknown length, and -1 if the body is
+ * clearly below `minSize`.
+ */
 function sizeOf(request: Request, response: Response, minSize: number): number {
+  if (response.status === 206) return wholeSize(response);
   const body = response.body;
   if (typeof body === "string") {
     // A character is at most three bytes of UTF-8, so the short ones need no counting.
@@ -66,8 +72,14 @@ function sizeOf(request: Request, response: Response, minSize: number): number {
   return length !== undefined ? Number(length) : body === null ? -1 : Infinity;
 }
 
+/** Bytes of the whole that a part is taken from. If Content-Range does not say it, it is taken for large. */
+function wholeSize(response: Response): number {
+  const size = /\/(\d+)$/.exec(fieldOf(response, "Content-Range") ?? "")?.[1];
+  return size === undefined ? Number.MAX_SAFE_INTEGER : Number(size);
+}
+
 /** True if a field forbids to change the body. */
-function forbids(fields: readonly string[] | null, withCookies: boolean): boolean {
+function forbids({ fields, status }: Response, withCookies: boolean): boolean {
   if (fields === null) return false;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!;
@@ -78,7 +90,7 @@ function forbids(fields: readonly string[] | null, withCookies: boolean): boolea
       case 13:
         if (isSameName(name, "Cache-Control") && /(?:^|[\s,])no-transform(?:$|[\s,])/i.test(fields[i + 1]!))
           return true;
-        if (isSameName(name, "Content-Range")) return true;
+        if (status !== 206 && isSameName(name, "Content-Range")) return true;
         break;
       case 16:
         if (isSameName(name, "Content-Encoding")) return true;

@@ -1,4 +1,5 @@
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { unavailable } from "../../errors/unavailable.js";
 import { withoutStack } from "../../errors/without-stack.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
@@ -56,7 +57,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     };
     const undecided = (request: Request, error: unknown, key: string, limit: number): Answer => {
       this.#complain(error);
-      if (this.#config.onStoreError === "deny") return onError(request, httpError("SERVICE_UNAVAILABLE"), "async");
+      if (this.#config.onStoreError === "deny") return onError(request, unavailable(), "async");
       this.#fallback ??= new MemoryRateLimitStore().limiter(this.#policy);
       return settle(request, this.#fallback.take(key, limit) as RateVerdict, limit);
     };

@@ -7,6 +7,8 @@ interface Member {
   backlog: Delivery[] | null;
   /** True if there were too many of them. They are fetched from the store. */
   isBehind: boolean;
+  /** The id of the last message that it got from the history, or 0. */
+  lastId: number;
 }
 
 /** Messages that are held back while others are fetched. A store that is so slow loses the oldest. */
@@ -40,21 +42,23 @@ export class LocalRoom {
    * it has them or has left.
    */
   async join(id: string, client: RoomClient, after: number | null): Promise<void> {
-    const member: Member = { client, backlog: after === null ? null : [], isBehind: false };
+    const member: Member = { client, backlog: after === null ? null : [], isBehind: false, lastId: 0 };
     this.#members.set(id, member);
     if (this.watching !== undefined) await this.watching;
-    let last = 0;
     const deliver = async (delivery: Delivery): Promise<void> => {
       const draining = client.drained();
       if (draining !== null) await draining;
       // One that is already gone drops it.
       client.deliver(delivery);
-      last = delivery.id;
+      member.lastId = delivery.id;
     };
     while (member.backlog !== null && this.#members.get(id) === member) {
       member.backlog = [];
       member.isBehind = false;
-      const { messages, isIncomplete } = await this.#store.since(this.name, last === 0 ? after! : last);
+      const { messages, isIncomplete } = await this.#store.since(
+        this.name,
+        member.lastId === 0 ? after! : member.lastId,
+      );
       if (isIncomplete) client.missed();
       for (const message of messages) {
         if (this.#members.get(id) !== member) return;
@@ -63,7 +67,7 @@ export class LocalRoom {
       // The list grows meanwhile.
       for (let i = 0; i < member.backlog.length; i++) {
         if (this.#members.get(id) !== member) return;
-        if (member.backlog[i]!.id > last) await deliver(member.backlog[i]!);
+        if (member.backlog[i]!.id > member.lastId) await deliver(member.backlog[i]!);
       }
       // In the turn in which the list had no more: the next message is delivered by `hear`.
       if (!member.isBehind) member.backlog = null;
@@ -84,8 +88,10 @@ export class LocalRoom {
     this.#lastId = message.id;
     const delivery = new Delivery(this.name, message);
     for (const member of this.#members.values()) {
-      if (member.backlog === null) member.client.deliver(delivery);
-      else if (member.isBehind) continue;
+      if (member.backlog === null) {
+        // A store can pass a message on after it was fetched as part of the history.
+        if (message.id > member.lastId) member.client.deliver(delivery);
+      } else if (member.isBehind) continue;
       else if (member.backlog.push(delivery) > maxBacklog) {
         member.backlog.length = 0;
         member.isBehind = true;
@@ -95,7 +101,12 @@ export class LocalRoom {
 
   /** Fetches messages that may have been lost. */
   async catchUp(): Promise<void> {
-    if (this.#held !== null || this.#lastId === 0) return;
+    if (this.#held !== null) return;
+    if (this.#lastId === 0) {
+      // Without a first message nobody knows from which one on they are missing.
+      for (const { client } of this.#members.values()) client.missed();
+      return;
+    }
     this.#held = [];
     let isIncomplete = true;
     let missed: readonly StoredMessage[] = [];

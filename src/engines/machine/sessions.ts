@@ -1,6 +1,6 @@
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
 import type { SessionStore, StoredSession } from "../../batteries/sessions/store.js";
-import { httpError } from "../../errors/http-error.js";
+import { unavailable } from "../../errors/unavailable.js";
 import type { SupervisorLink } from "../../server/exchange/link.js";
 import type { HubService, HubWorker } from "../../server/exchange/service.js";
 
@@ -62,7 +62,7 @@ export class MachineSessionStore implements SessionStore {
   #send(message: SessionMessage): Promise<unknown> {
     const weight = message[0] === "set" || message[0] === "touch" ? JSON.stringify(message[2]).length : undefined;
     return this.#link.ask(service, message, weight).catch((cause: unknown) => {
-      throw httpError("SERVICE_UNAVAILABLE", undefined, { cause });
+      throw unavailable(cause);
     });
   }
 }

@@ -128,6 +128,45 @@ describe("enableCompression()", () => {
     expect(response.text).toBe(text);
   });
 
+  it("A part of a body that would be compressed has the Vary of the whole and is sent plain", async () => {
+    const app = new App().enableCompression();
+    const parts: Record<string, string> = {
+      large: "bytes 0-4/2000",
+      unknown: "bytes 0-4/*",
+      small: "bytes 0-4/20",
+      cookie: "bytes 0-4/2000",
+      picture: "bytes 0-4/2000",
+    };
+    app.get("/{kind}", ({ params: { kind } }) => {
+      const headers = {
+        "Content-Range": parts[kind]!,
+        "Content-Type": kind === "picture" ? "image/png" : "text/plain",
+        ...(kind === "cookie" && { "Set-Cookie": "a=b" }),
+      };
+      return new Response(kind === "large" ? text : "12345", { status: 206, headers });
+    });
+    await using server = await wire(app);
+    const varies: Record<string, string | undefined> = {};
+    for (const kind of Object.keys(parts)) {
+      const response = await server.send(`/${kind}`, gzip);
+      expect([response.status, response.get("content-encoding")]).toEqual([206, undefined]);
+      varies[kind] = response.get("vary");
+    }
+    const vary = "Accept-Encoding";
+    expect(varies).toEqual({ large: vary, unknown: vary, small: undefined, cookie: undefined, picture: undefined });
+  });
+
+  it("A range of a file that is compressed as a whole has the same Vary as the whole", async () => {
+    const app = new App().enableCompression();
+    app.get("/", () => Response.file(new URL("../../../README.md", import.meta.url)));
+    await using server = await wire(app);
+    const whole = await server.send("/", gzip);
+    const part = await server.send("/", { headers: { "Accept-Encoding": "gzip", Range: "bytes=0-9" } });
+    expect([whole.status, whole.get("content-encoding"), whole.get("vary")]).toEqual([200, "gzip", "Accept-Encoding"]);
+    expect([part.status, part.get("content-encoding"), part.get("vary")]).toEqual([206, undefined, "Accept-Encoding"]);
+    expect(part.body).toHaveLength(10);
+  });
+
   it("Responses that set a cookie are compressed if the option says so", async () => {
     const app = new App().enableCompression({ withCookies: true });
     app.get("/", () => new Response(text).cookie("a", "b"));

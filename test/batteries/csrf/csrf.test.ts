@@ -198,6 +198,13 @@ describe("tokens", () => {
     expect([await post(cookie), await post(cookie.replace("__Host-", ""))]).toEqual([200, 403]);
   });
 
+  it("A cookie of CSRF tokens whose configured name has the prefix __Host- is Secure in development too", async () => {
+    const app = new App().enableCsrf({ tokens: true, secret, cookie: "__Host-form" });
+    app.get("/form", (request) => request.csrfToken());
+    const [line] = (await testClient(app).get("/form")).headers.getSetCookie();
+    expect(line).toMatch(/^__Host-form=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+  });
+
   it("A CSRF token from before a login is invalid after it", async () => {
     const app = new App().enableSessions({ secret }).enableCsrf({ tokens: true });
     app.get("/form", (request) => request.csrfToken());

@@ -1,5 +1,5 @@
 import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
-import { httpError } from "../../../errors/http-error.js";
+import { unavailable } from "../../../errors/unavailable.js";
 import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";
 
@@ -15,21 +15,21 @@ export class KvSessionStore implements SessionStore {
     return this.#kv.getJson<StoredSession>(keyOf(key)).catch((error: unknown) => {
       // Not written here, and of no use to anybody: the client gets a new session.
       if (error instanceof KvStoreError && error.code === "DATA") return null;
-      return unavailable(error);
+      return refuse(error);
     });
   }
 
   set(key: string, session: StoredSession, ttl: number): Promise<void> {
-    return this.#kv.setJson(keyOf(key), session, { ttl: atLeastOne(ttl) }).catch(unavailable);
+    return this.#kv.setJson(keyOf(key), session, { ttl: atLeastOne(ttl) }).catch(refuse);
   }
 
   /** One call, so that a session that is ended at the same time stays ended. */
   touch(key: string, session: StoredSession, ttl: number): Promise<boolean> {
-    return this.#kv.setIfPresent(keyOf(key), JSON.stringify(session), { ttl: atLeastOne(ttl) }).catch(unavailable);
+    return this.#kv.setIfPresent(keyOf(key), JSON.stringify(session), { ttl: atLeastOne(ttl) }).catch(refuse);
   }
 
   destroy(key: string): Promise<number> {
-    return this.#kv.delete(keyOf(key)).catch(unavailable);
+    return this.#kv.delete(keyOf(key)).catch(refuse);
   }
 }
 
@@ -42,6 +42,6 @@ function atLeastOne(ttl: number): number {
   return Math.max(1, ttl);
 }
 
-function unavailable(cause: unknown): never {
-  throw httpError("SERVICE_UNAVAILABLE", undefined, { cause });
+function refuse(cause: unknown): never {
+  throw unavailable(cause);
 }
