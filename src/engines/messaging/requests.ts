@@ -40,6 +40,7 @@ export class Requests {
   readonly #parts: RequestsParts;
   readonly #pending = new Map<string, Pending>();
   #address: Promise<string> | null = null;
+  #closed = false;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
@@ -53,11 +54,13 @@ export class Requests {
       timeout === undefined ? {} : { timeout },
       checks,
     );
+    this.#assertOpen(topic);
     if (this.#pending.size >= mostPending) {
       throw new MessagingError("BUSY", `${mostPending} requests wait for their replies already`);
     }
     const started = performance.now();
     const address = await this.#open();
+    this.#assertOpen(topic);
     const correlation = crypto.randomUUID();
     const headers = { [own.replyTo]: address, [own.correlation]: correlation };
     const left = Math.max(1, seconds * 1000 - (performance.now() - started));
@@ -73,11 +76,20 @@ export class Requests {
     return reply;
   }
 
-  /** Rejects all requests that wait. */
+  /** Rejects all requests that wait, and takes no more: no reply would come. */
   close(): void {
+    this.#closed = true;
     for (const correlation of [...this.#pending.keys()]) {
       this.#end(correlation)?.reject(new MessagingError("CLOSED", "the application ended before the reply came"));
     }
+  }
+
+  #assertOpen({ name }: Topic): void {
+    if (!this.#closed) return;
+    throw new MessagingError(
+      "CLOSED",
+      `the request to '${name}' was not sent: the application ends, and takes no replies`,
+    );
   }
 
   #open(): Promise<string> {

@@ -7,7 +7,9 @@ import { amqpError } from "./translate-error.js";
 export interface PublishChannel {
   readonly channel: ConfirmChannel;
   readonly returned: Set<string>;
-  /** Delays and exchanges that were declared, with the time; forgotten with the connection. */
+  /** The exchanges of topics that were declared; forgotten with the connection. */
+  readonly exchanges: Map<string, string>;
+  /** Queues for delays that were declared, with the time. */
   readonly declared: Map<string, number>;
   /** True if the channel takes replies to its requests. */
   replies: boolean;
@@ -97,7 +99,13 @@ export class AmqpLink {
 
   async #openPublishing(): Promise<PublishChannel> {
     const channel = await (await this.#connected()).createConfirmChannel();
-    const publishing = { channel, returned: new Set<string>(), declared: new Map<string, number>(), replies: false };
+    const publishing = {
+      channel,
+      returned: new Set<string>(),
+      exchanges: new Map<string, string>(),
+      declared: new Map<string, number>(),
+      replies: false,
+    };
     watch(channel, () => {
       this.#publishing = null;
     });
