@@ -24,7 +24,7 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-const mostPending = 10_000;
+const mostWaiting = 10_000;
 const checks: Checks<{ timeout: number }> = { timeout: is.number(0.001, 86_400) };
 
 export interface RequestsParts {
@@ -40,6 +40,8 @@ export class Requests {
   readonly #parts: RequestsParts;
   readonly #pending = new Map<string, Pending>();
   #address: Promise<string> | null = null;
+  /** Requests without a result, also those that wait until the way back is open. */
+  #waiting = 0;
   #closed = false;
 
   constructor(parts: RequestsParts) {
@@ -55,9 +57,18 @@ export class Requests {
       checks,
     );
     this.#assertOpen(topic);
-    if (this.#pending.size >= mostPending) {
-      throw new MessagingError("BUSY", `${mostPending} requests wait for their replies already`);
+    if (this.#waiting >= mostWaiting) {
+      throw new MessagingError("BUSY", `${mostWaiting} requests wait for their replies already`);
     }
+    this.#waiting++;
+    try {
+      return await this.#reply(topic, value, publish, seconds);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #reply(topic: Topic, value: unknown, options: object, seconds: number): Promise<unknown> {
     const started = performance.now();
     const address = await this.#open();
     this.#assertOpen(topic);
@@ -72,7 +83,7 @@ export class Requests {
       this.#pending.set(correlation, { topic, resolve, reject, timer });
     });
     // A publish that fails is the result; one that takes longer than the request is not waited for.
-    this.#parts.publish(topic, value, publish, headers).catch((error) => this.#end(correlation)?.reject(error));
+    this.#parts.publish(topic, value, options, headers).catch((error) => this.#end(correlation)?.reject(error));
     return reply;
   }
 

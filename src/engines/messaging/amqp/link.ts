@@ -1,6 +1,7 @@
 import { MessagingError } from "../errors.js";
 import type { AmqpChannel, Amqplib, AmqpMessage, AmqpModel, ConfirmChannel } from "./amqplib.js";
 import type { AmqpConfig } from "./config.js";
+import { gatherWrites } from "./gather-writes.js";
 import { amqpError } from "./translate-error.js";
 
 /** A channel for publishes, with the messages that the broker has returned because no queue would have received them. */
@@ -87,6 +88,7 @@ export class AmqpLink {
     if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
     const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
     const model = await this.#lib.connect(address.href, options);
+    gatherWrites(model);
     const gone = () => {
       this.#model = null;
       this.#publishing = null;
