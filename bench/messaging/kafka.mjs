@@ -1,4 +1,8 @@
-/** The sides of the comparison on Kafka. All wait until the broker has each message (acks -1), without compression. */
+/**
+ * The sides of the comparison on Kafka. All wait until the broker has each message (acks -1), without compression. `bare` sends
+ * the id, the type and the time that a message of Stoa has.
+ */
+import { randomUUID } from "node:crypto";
 import { quiet, side, value } from "./side.mjs";
 
 const stoaModule = process.env.STOA_DIST ?? new URL("../../dist", import.meta.url).pathname;
@@ -27,7 +31,13 @@ export default {
     const base = { clientId: "bench", bootstrapBrokers: [address] };
     const admin = new Admin(base);
     const producer = new Producer({ ...base, serializers: stringSerializers, idempotent: true });
-    const message = (topic, n) => ({ topic, key: String(n), value: JSON.stringify(value(n)) });
+    const message = (topic, n) => ({
+      topic,
+      key: String(n),
+      value: JSON.stringify(value(n)),
+      headers: { id: randomUUID(), "content-type": "application/json" },
+      timestamp: BigInt(Date.now()),
+    });
     // Two sends at once would have the same sequence numbers: one after the other.
     let turn = Promise.resolve();
     const send = (messages) => {

@@ -22,8 +22,8 @@ export interface Broker {
    */
   publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
   /**
-   * Opens a way to publish on which several batches can be under way and keep their order. Absent where one batch has to
-   * wait for the one before.
+   * Opens a way to publish on which many records can be under way and keep their order. Absent where one batch has to wait
+   * for the one before.
    */
   publishWay?(): Promise<PublishWay>;
   /** Opens a consumer. It delivers until it is stopped or reports a failure; then it is closed and opened again. */
@@ -45,7 +45,8 @@ export interface Broker {
 
 /** One connection for publishes. When it has broken, all calls give UNREACHABLE: nothing on it can overtake what failed. */
 export interface PublishWay {
-  publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
+  /** Sends a record. Calls `ended` once, when the broker has confirmed (null) or refused it, or the way broke. Never throws. */
+  publish(record: OutgoingRecord, ended: (error: MessagingError | null) => void): void;
 }
 
 /** A way for replies to one process. */

@@ -1,9 +1,9 @@
 import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
-import { isPlainObject, show } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
+import { Connections } from "./connections.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { Inbox, InboxOutcome } from "./consume/inbox.js";
@@ -13,8 +13,11 @@ import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
 import { outgoing, type PublishOptions } from "./publish/outgoing.js";
+import { type Entry, publishAll, publishOne, readEntries } from "./publish/publish.js";
 import type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
-import { Publisher, type PublisherLimits, refuseTooLarge } from "./publish/publisher.js";
+import { Publisher } from "./publish/publisher.js";
+import { refuseTooLarge } from "./publish/size.js";
+import type { PublisherLimits } from "./publish/waiting.js";
 import { type ReplyValue, type RequestOptions, Requests } from "./requests.js";
 import { asTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
@@ -48,13 +51,6 @@ export interface MessagingParts {
   readonly limits?: PublisherLimits;
 }
 
-/** A broker with the parts of the client that use it. */
-interface Connected {
-  readonly broker: Broker;
-  readonly publisher: Publisher;
-  readonly requests: Requests;
-}
-
 /** Publishes and consumes messages, on one broker or several. */
 export class Messaging {
   /** Messages that could not be handled. */
@@ -64,7 +60,7 @@ export class Messaging {
   /** @internal */
   tracer: Tracer | null = null;
   readonly #parts: MessagingParts;
-  readonly #brokers = new Map<BrokerName, Connected>();
+  readonly #brokers = new Connections();
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
@@ -73,7 +69,7 @@ export class Messaging {
   /** @internal */
   constructor(parts: MessagingParts) {
     this.#parts = parts;
-    this.deadLetters = new DeadLetters({ brokerOf: (topic) => this.#of(topic.broker, topic.name) });
+    this.deadLetters = new DeadLetters({ brokerOf: (topic) => this.#brokers.of(topic.broker, topic.name) });
   }
 
   /** Publishes a message. Resolves when the broker has it. */
@@ -82,8 +78,8 @@ export class Messaging {
     value: PublishedValue<T>,
     options?: PublishOptions,
   ): Promise<Published> {
-    const [published] = await this.#publish(asTopic(topic), [{ value, options }]);
-    return published!;
+    const declared = asTopic(topic);
+    return publishOne(this.#brokers.of(declared.broker, declared.name), declared, { value, options }, null, this);
   }
 
   /**
@@ -94,15 +90,7 @@ export class Messaging {
     topic: T,
     entries: readonly BatchEntry<PublishedValue<T>>[],
   ): Promise<Published[]> {
-    if (!Array.isArray(entries)) throw new ValueError(`publishBatch() takes a list of entries, not ${show(entries)}`);
-    const read = (entries as readonly BatchEntry<unknown>[]).map((entry) => {
-      if (!isPlainObject(entry) || !("value" in entry)) {
-        throw new ValueError(`an entry of publishBatch() is { value, key?, headers? }, not ${show(entry)}`);
-      }
-      const { value, ...options } = entry;
-      return { value, options };
-    });
-    return this.#publish(asTopic(topic), read);
+    return this.#publishAll(asTopic(topic), readEntries(entries));
   }
 
   /**
@@ -115,7 +103,7 @@ export class Messaging {
     options?: RequestOptions,
   ): Promise<ReplyValue<T>> {
     const declared = asTopic(topic);
-    const { requests } = this.#of(declared.broker, declared.name);
+    const { requests } = this.#brokers.of(declared.broker, declared.name);
     return (await requests.request(declared, value, options)) as ReplyValue<T>;
   }
 
@@ -127,7 +115,7 @@ export class Messaging {
     work: (tx: MessageTransaction) => Result | Promise<Result>,
     options: { readonly broker?: BrokerName } = {},
   ): Promise<Result> {
-    const { broker } = this.#of(options.broker ?? null, "of a transaction");
+    const { broker } = this.#brokers.of(options.broker ?? null, "of a transaction");
     const transact = transactional(broker);
     const tx = new MessageTransaction(broker);
     const result = await work(tx);
@@ -147,7 +135,7 @@ export class Messaging {
     const owner = `the consumer of '${declared.name}'`;
     const read = readConsumerOptions(owner, options);
     if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
-    const { broker, publisher } = this.#of(read.broker ?? declared.broker, declared.name);
+    const { broker, publisher } = this.#brokers.of(read.broker ?? declared.broker, declared.name);
     const settings = consumerSettings(declared, read, broker, this.#processId);
     if (settings.broadcast && !broker.abilities.broadcast) {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
@@ -189,7 +177,9 @@ export class Messaging {
 
   /** Messages that the brokers have not confirmed yet. */
   get waiting(): number {
-    return [...this.#brokers.values()].reduce((sum, { publisher }) => sum + publisher.waiting, 0);
+    let sum = 0;
+    for (const { publisher } of this.#brokers.values()) sum += publisher.waiting;
+    return sum;
   }
 
   /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
@@ -211,7 +201,7 @@ export class Messaging {
    * trace of the caller.
    */
   async recordOf(topic: Topic, value: unknown, options: unknown): Promise<{ broker: Broker; record: OutgoingRecord }> {
-    const { broker } = this.#of(topic.broker, topic.name);
+    const { broker } = this.#brokers.of(topic.broker, topic.name);
     const span = publishSpan(this.tracer, broker.name, topic.name, 1);
     try {
       const record = await outgoing(topic, value, options, span);
@@ -227,7 +217,7 @@ export class Messaging {
 
   /** @internal Sends records of the outbox, in this order. They are not held back if the broker is away. */
   async forward(name: BrokerName, records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    const { broker } = this.#of(name, records[0]!.topic);
+    const { broker } = this.#brokers.of(name, records[0]!.topic);
     const outcomes = await broker.publish(records);
     for (const [index, record] of records.entries()) this.meter?.published(record.topic, outcomes[index] ?? null);
     return outcomes;
@@ -235,7 +225,7 @@ export class Messaging {
 
   /** @internal The names of the brokers. */
   get brokers(): readonly BrokerName[] {
-    return [...this.#brokers.keys()];
+    return this.#brokers.names;
   }
 
   /** @internal */
@@ -244,7 +234,7 @@ export class Messaging {
     const requests = new Requests({
       broker,
       publish: async (topic, value, options, headers) =>
-        (await this.#publish(topic, [{ value, options }], headers))[0]!,
+        publishOne(this.#brokers.of(topic.broker, topic.name), topic, { value, options }, headers, this),
       listen: async (topic, receive) => {
         const options = { broker: broker.name, broadcast: true, retry: false, concurrency: 100 } as const;
         await this.subscribe(topic, options, (message) =>
@@ -252,7 +242,7 @@ export class Messaging {
         );
       },
     });
-    this.#brokers.set(broker.name, { broker, publisher: new Publisher(broker, limits), requests });
+    this.#brokers.add({ broker, publisher: new Publisher(broker, limits), requests });
   }
 
   /** @internal The process takes no further messages, and finishes those under way. */
@@ -276,51 +266,12 @@ export class Messaging {
     }
   }
 
-  async #publish(
-    topic: Topic,
-    entries: readonly { value: unknown; options: unknown }[],
-    headers: Record<string, string> | null = null,
-  ): Promise<Published[]> {
-    const { broker, publisher } = this.#of(topic.broker, topic.name);
-    // The span belongs to the trace of the caller: started before anything is awaited.
-    const span = publishSpan(this.tracer, broker.name, topic.name, entries.length);
-    let records: OutgoingRecord[];
-    try {
-      const made = entries.map(({ value, options }) => outgoing(topic, value, options, span));
-      // Without a schema nothing has to be waited for.
-      records = made.some((record) => record instanceof Promise) ? await Promise.all(made) : (made as OutgoingRecord[]);
-    } catch (error) {
-      span?.end(error);
-      throw error;
-    }
-    if (headers !== null)
-      records = records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } }));
-    if (records.length === 1) span?.set("messaging.message.id", records[0]!.id);
-    const results = await publisher.publishAll(records);
-    let failure: MessagingError | null = null;
-    for (const error of results) {
-      this.meter?.published(topic.name, error);
-      failure ??= error;
-    }
-    span?.end(failure);
-    if (failure !== null) throw failure;
-    return records.map(({ id }) => ({ id }));
+  async #publishAll(topic: Topic, entries: readonly Entry[]): Promise<Published[]> {
+    return publishAll(this.#brokers.of(topic.broker, topic.name), topic, entries, this);
   }
 
   #inboxFor(owner: string): Inbox {
     if (this.#parts.inbox === undefined) throw new ValueError(`${owner} has an inbox, which needs an application`);
     return this.#parts.inbox();
-  }
-
-  #of(name: BrokerName | null, topic: string): Connected {
-    const names = [...this.#brokers.keys()];
-    const chosen = name ?? (names.length === 1 ? names[0]! : null);
-    if (chosen === null) {
-      const why = names.length === 0 ? "no broker is enabled" : `say which of ${names.join(", ")} it belongs to`;
-      throw new ValueError(`the topic '${topic}' has no broker: ${why}`);
-    }
-    const found = this.#brokers.get(chosen);
-    if (found === undefined) throw new ValueError(`the topic '${topic}' belongs to ${chosen}, which is not enabled`);
-    return found;
   }
 }

@@ -3,7 +3,7 @@ import { createLogger } from "../../logging/create-logger.js";
 import type { Broker } from "./broker.js";
 import { MemoryProcessedStore, type ProcessedStore } from "./consume/processed.js";
 import { Messaging } from "./messaging.js";
-import type { PublisherLimits } from "./publish/publisher.js";
+import type { PublisherLimits } from "./publish/waiting.js";
 
 export interface OpenMessagingOptions extends PublisherLimits {
   readonly logger?: Logger;

@@ -24,7 +24,7 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-const mostPending = 10_000;
+const mostWaiting = 10_000;
 const checks: Checks<{ timeout: number }> = { timeout: is.number(0.001, 86_400) };
 
 export interface RequestsParts {
@@ -40,6 +40,9 @@ export class Requests {
   readonly #parts: RequestsParts;
   readonly #pending = new Map<string, Pending>();
   #address: Promise<string> | null = null;
+  /** Requests without a result, also those that wait until the way back is open. */
+  #waiting = 0;
+  #closed = false;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
@@ -53,11 +56,22 @@ export class Requests {
       timeout === undefined ? {} : { timeout },
       checks,
     );
-    if (this.#pending.size >= mostPending) {
-      throw new MessagingError("BUSY", `${mostPending} requests wait for their replies already`);
+    this.#assertOpen(topic);
+    if (this.#waiting >= mostWaiting) {
+      throw new MessagingError("BUSY", `${mostWaiting} requests wait for their replies already`);
     }
+    this.#waiting++;
+    try {
+      return await this.#reply(topic, value, publish, seconds);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #reply(topic: Topic, value: unknown, options: object, seconds: number): Promise<unknown> {
     const started = performance.now();
     const address = await this.#open();
+    this.#assertOpen(topic);
     const correlation = crypto.randomUUID();
     const headers = { [own.replyTo]: address, [own.correlation]: correlation };
     const left = Math.max(1, seconds * 1000 - (performance.now() - started));
@@ -69,15 +83,24 @@ export class Requests {
       this.#pending.set(correlation, { topic, resolve, reject, timer });
     });
     // A publish that fails is the result; one that takes longer than the request is not waited for.
-    this.#parts.publish(topic, value, publish, headers).catch((error) => this.#end(correlation)?.reject(error));
+    this.#parts.publish(topic, value, options, headers).catch((error) => this.#end(correlation)?.reject(error));
     return reply;
   }
 
-  /** Rejects all requests that wait. */
+  /** Rejects all requests that wait, and takes no more: no reply would come. */
   close(): void {
+    this.#closed = true;
     for (const correlation of [...this.#pending.keys()]) {
       this.#end(correlation)?.reject(new MessagingError("CLOSED", "the application ended before the reply came"));
     }
+  }
+
+  #assertOpen({ name }: Topic): void {
+    if (!this.#closed) return;
+    throw new MessagingError(
+      "CLOSED",
+      `the request to '${name}' was not sent: the application ends, and takes no replies`,
+    );
   }
 
   #open(): Promise<string> {

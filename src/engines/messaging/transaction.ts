@@ -2,7 +2,7 @@ import type { Broker, OutgoingRecord } from "./broker.js";
 import { MessagingError } from "./errors.js";
 import { outgoing, type PublishOptions } from "./publish/outgoing.js";
 import type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
-import { sizeOf } from "./publish/publisher.js";
+import { sizeOf } from "./publish/size.js";
 import { asTopic, type Topic } from "./topic.js";
 
 /** Bounds of one transaction: it is held in memory until it is committed. */

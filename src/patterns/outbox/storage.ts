@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { BrokerName, OutgoingRecord } from "../../engines/messaging/broker.js";
 import { own } from "../../engines/messaging/headers.js";
-import { sizeOf } from "../../engines/messaging/publish/publisher.js";
+import { sizeOf } from "../../engines/messaging/publish/size.js";
 import { ValueError } from "../../internal/value-error.js";
 
 /** A message that the relay is to publish. */

@@ -1,7 +1,7 @@
-import type { Message } from "stoa/messaging";
+import type { Message, MessagingError } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type Backend, clients, gate, uniqueTopic, until } from "./harness.js";
+import { type Backend, clients, connected, gate, uniqueTopic, until } from "./harness.js";
 
 const quick = { delay: 0.02, factor: 1, jitter: 0 };
 const valuesOf = (messages: readonly Message[]) => messages.map(({ value }) => value as number);
@@ -84,6 +84,32 @@ export function batchContract(name: string, backend: Backend): void {
       expect(await client.deadLetters.list(name)).toMatchObject([{ text: "100", reason: "failed", attempts: 2 }]);
     });
 
+    it("One message that makes every batch throw is the only dead letter: after the last attempt each message is handled alone", async () => {
+      const client = await open();
+      const name = await fresh();
+      const handled: string[] = [];
+      const retry = { ...quick, attempts: 2 };
+      const consumer = await client.subscribe(name, { batch: { size: 6, wait: 0.5 }, retry }, (messages) => {
+        const values = messages.map(({ value }) => value as string);
+        if (values.includes("poison")) throw new Error("poison");
+        handled.push(...values);
+      });
+      const values = ["a1", "b1", "poison", "a2", "b2", "a3"];
+      await client.publishBatch(
+        name,
+        values.map((value) => ({ value, key: value.slice(0, 1) })),
+      );
+      await until(() => consumer.stats().results.dead === 1 && consumer.stats().results.done === 5);
+      expect(handled.toSorted()).toEqual(["a1", "a2", "a3", "b1", "b2"]);
+      for (const key of ["a", "b"]) {
+        const mine = handled.filter((value) => value.startsWith(key));
+        expect(mine).toEqual(mine.toSorted());
+      }
+      // Two with its batch, and one alone.
+      const letters = await client.deadLetters.list(name);
+      expect(letters).toMatchObject([{ text: '"poison"', reason: "failed", error: "poison", attempts: 3 }]);
+    });
+
     it("A value in a batch that does not fit the schema is a dead letter, and the handler gets the others", async () => {
       const client = await open();
       const name = await fresh();
@@ -156,6 +182,37 @@ export function requestContract(name: string, backend: Backend): void {
         message: `the request to '${name}' failed: the handler failed: no stock`,
       });
       expect(attempts).toBe(2);
+    });
+
+    it("A client that drains rejects the requests that wait, refuses further ones, and still publishes for the handlers that run", async () => {
+      const client = await connected(backend);
+      const [asked, other] = [await fresh(), await fresh()];
+      const begun = gate();
+      const finish = gate();
+      const results: unknown[] = [];
+      await client.subscribe(other, {}, () => {});
+      await client.subscribe(asked, {}, async () => {
+        begun.open();
+        await finish.opened;
+        results.push(await client.request(asked, 2).catch((error: MessagingError) => error));
+        results.push(await client.publish(other, 1));
+        return 1;
+      });
+      const waiting = client.request(asked, 1);
+      const refused = expect(waiting).rejects.toMatchObject({ code: "CLOSED" });
+      await begun.opened;
+      const closing = client.close();
+      await refused;
+      finish.open();
+      await closing;
+      expect(results).toEqual([
+        expect.objectContaining({
+          code: "CLOSED",
+          message: `the request to '${asked}' was not sent: the application ends, and takes no replies`,
+        }),
+        { id: expect.any(String) },
+      ]);
+      await expect(client.publish(other, 1)).rejects.toMatchObject({ code: "CLOSED" });
     });
 
     it("A request without a reply in time rejects, and a late reply is dropped", async () => {
@@ -234,6 +291,24 @@ export function transactionContract(name: string, backend: Backend): void {
       expect(attempts.some((text) => text.includes("2:2"))).toBe(true);
       await until(async () => (await consumer.lag()) === 0);
       await until(() => consumer.stats().results.done === 6);
+    });
+
+    it("One message that fails every transaction of its batch is the only dead letter, and the results of the others are published once", async () => {
+      const client = await open();
+      const [input, output] = [await fresh(), await fresh()];
+      const out: unknown[] = [];
+      await client.subscribe(output, { group: "out" }, ({ value }) => void out.push(value));
+      const options = { transactional: true, batch: 4, retry: { ...quick, attempts: 2 } } as const;
+      const consumer = await client.subscribe(input, options, async (messages, { tx }) => {
+        for (const { value } of messages) await tx.publish(output, value, { key: "k" });
+        if (messages.some(({ value }) => value === "bad")) throw new Error("bad");
+      });
+      const entries = ["one", "bad", "two", "three"].map((value) => ({ value, key: "k" }));
+      await client.publishBatch(input, entries);
+      await until(() => consumer.stats().results.done === 3 && consumer.stats().results.dead === 1);
+      await until(() => out.length === 3);
+      expect(out).toEqual(["one", "two", "three"]);
+      expect(await client.deadLetters.list(input)).toMatchObject([{ text: '"bad"', reason: "failed" }]);
     });
 
     it("A message that a transactional handler cannot handle is a dead letter after its attempts, and those after it go on", async () => {

@@ -70,30 +70,38 @@ it("A publisher sends messages that the broker could not take yet again, before 
   ]);
 });
 
-/** A broker with a way on which several batches are under way. */
-class WayBroker extends ScriptedBroker {
+/** A broker with a way on which many records are under way. The test ends each of them. */
+class WayBroker extends MemoryBroker {
   ways = 0;
+  readonly sent: string[] = [];
+  readonly ends: ((error: MessagingError | null) => void)[] = [];
 
   async publishWay() {
     this.ways++;
-    return { publish: (records: readonly OutgoingRecord[]) => this.publish(records) };
+    return {
+      publish: (sent: OutgoingRecord, ended: (error: MessagingError | null) => void) => {
+        this.sent.push(sent.id);
+        this.ends.push(ended);
+      },
+    };
   }
 }
 
-it("A publisher has several batches under way where the broker keeps their order", async () => {
+it("On a way that keeps the order, a publisher sends each message at once, and each is confirmed on its own", async () => {
   const broker = new WayBroker();
   const publisher = new Publisher(broker);
-  const confirmed = gate();
-  broker.reply = async (records) => {
-    await confirmed.opened;
-    return records.map(() => null);
-  };
-  const all = [publisher.publish(record("1"))];
-  await until(() => broker.batches.length === 1);
-  all.push(publisher.publish(record("2")));
-  await until(() => broker.batches.length === 2);
-  expect(publisher.waiting).toBe(2);
-  confirmed.open();
+  const confirmed: string[] = [];
+  const publish = (id: string) => publisher.publish(record(id)).then(() => confirmed.push(id));
+  const all = [publish("1")];
+  await until(() => broker.sent.length === 1);
+  all.push(publish("2"), publish("3"));
+  // The way is open now: nothing waits for the next turn.
+  expect(broker.sent).toEqual(["1", "2", "3"]);
+  expect(publisher.waiting).toBe(3);
+  broker.ends[1]!(null);
+  await all[1];
+  expect(confirmed).toEqual(["2"]);
+  for (const place of [0, 2]) broker.ends[place]!(null);
   await Promise.all(all);
   expect(broker.ways).toBe(1);
 });
@@ -101,25 +109,54 @@ it("A publisher has several batches under way where the broker keeps their order
 it("When the way breaks, everything that was not confirmed is sent again on the next, in the old order", async () => {
   const broker = new WayBroker();
   const publisher = new Publisher(broker);
-  const first = gate();
-  const second = gate();
-  const gates = [first, second];
-  broker.reply = async (records) => {
-    const mine = gates.shift();
-    await mine?.opened;
-    return records.map(() => (mine === undefined ? null : away));
-  };
   const all = [publisher.publish(record("1"))];
-  await until(() => broker.batches.length === 1);
-  all.push(publisher.publish(record("2")));
-  await until(() => broker.batches.length === 2);
-  // The later batch fails first.
-  second.open();
-  all.push(publisher.publish(record("3")));
-  first.open();
+  await until(() => broker.sent.length === 1);
+  all.push(publisher.publish(record("2")), publisher.publish(record("3")));
+  broker.ends[1]!(null);
+  // The last one fails first.
+  broker.ends[2]!(away);
+  all.push(publisher.publish(record("4")));
+  expect(broker.sent).toEqual(["1", "2", "3"]);
+  broker.ends[0]!(away);
+  await until(() => broker.sent.length === 6);
+  expect(broker.sent.slice(3)).toEqual(["1", "3", "4"]);
+  for (const end of broker.ends.slice(3)) end(null);
   await Promise.all(all);
-  expect(broker.batches).toEqual([["1"], ["2"], ["1", "2", "3"]]);
   expect(broker.ways).toBe(2);
+});
+
+it("A way that fails a message at once, while the queue is being sent, keeps the order too", async () => {
+  const broker = new WayBroker();
+  const refusing: string[] = [];
+  let broken = true;
+  broker.publishWay = async () => {
+    broker.ways++;
+    return {
+      publish: ({ id }: OutgoingRecord, ended: (error: MessagingError | null) => void) => {
+        if (broken) refusing.push(id);
+        else broker.sent.push(id);
+        ended(broken ? away : null);
+        if (broken) broken = false;
+      },
+    };
+  };
+  const publisher = new Publisher(broker);
+  await Promise.all(["1", "2", "3"].map((id) => publisher.publish(record(id))));
+  expect(refusing).toEqual(["1"]);
+  expect(broker.sent).toEqual(["1", "2", "3"]);
+});
+
+it("The records that are under way at a time are bounded, and the rest follows in its order", async () => {
+  const broker = new WayBroker();
+  const publisher = new Publisher(broker);
+  const total = 9000;
+  const all = Array.from({ length: total }, (_, n) => publisher.publish(record(String(n))));
+  await until(() => broker.sent.length === 8000);
+  for (const end of broker.ends.slice(0, 8000)) end(null);
+  await until(() => broker.sent.length === total);
+  for (const end of broker.ends.slice(8000)) end(null);
+  await Promise.all(all);
+  expect(broker.sent).toEqual(Array.from({ length: total }, (_, n) => String(n)));
 });
 
 it("A publish is rejected when its time is up and the broker has not replied", async () => {
@@ -151,11 +188,10 @@ it("A publisher that is closed sends the messages that it has and takes no more"
 
 it("A publisher whose broker never replies can be closed, once the time of its messages is up", async () => {
   const broker = new WayBroker();
-  broker.reply = () => new Promise(() => {});
   const publisher = new Publisher(broker, { timeout: 40 });
   const last = publisher.publish(record("1"));
   last.catch(() => {});
-  await until(() => broker.batches.length === 1);
+  await until(() => broker.sent.length === 1);
   await publisher.close();
   await expect(last).rejects.toMatchObject({ code: "TIMEOUT" });
 });

@@ -57,7 +57,8 @@ export class AmqpBroker implements Broker {
   }
 
   async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    return (await this.publishWay()).publish(records);
+    const way = await this.#wayOn(this.#link);
+    return Promise.all(records.map((record) => way.send(record)));
   }
 
   publishWay(): Promise<PublishWay> {

@@ -23,11 +23,11 @@ export class AmqpReplies implements BrokerReplies {
 
   async send(record: OutgoingRecord): Promise<void> {
     if (this.#pending.size >= mostPending) throw new MessagingError("BUSY", `${mostPending} replies wait already`);
-    const sending = this.#way().then((way) => way.publish([record]));
+    const sending = this.#way().then((way) => way.send(record));
     this.#pending.add(sending);
     try {
-      const [failure] = await sending;
-      if (failure) throw failure;
+      const failure = await sending;
+      if (failure !== null) throw failure;
     } finally {
       this.#pending.delete(sending);
     }

@@ -9,12 +9,6 @@ import type { Topology } from "./topology.js";
 /** The queue from which a channel gets the replies to its own requests. */
 export const replyQueue = "amq.rabbitmq.reply-to";
 
-interface Route {
-  readonly record: OutgoingRecord;
-  readonly exchange: string;
-  readonly routingKey: string;
-}
-
 export interface AmqpWayParts {
   readonly publishing: PublishChannel;
   readonly topology: Topology;
@@ -24,119 +18,77 @@ export interface AmqpWayParts {
   reply(message: AmqpMessage): void;
 }
 
+type Ended = (error: MessagingError | null) => void;
+
 /** Publishes on one channel, which keeps the order of everything sent on it. */
 export class AmqpWay implements PublishWay {
   readonly #parts: AmqpWayParts;
-  /** Batches whose exchanges are being declared, one after the other; null if there are none. */
-  #tail: Promise<unknown> | null = null;
+  /** Records whose exchanges are being declared, and those after them, one after the other; null if there are none. */
+  #tail: Promise<void> | null = null;
 
   constructor(parts: AmqpWayParts) {
     this.#parts = parts;
   }
 
-  publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    if (this.#tail === null) {
-      const routes = this.#known(records);
-      if (routes !== null) return this.#send(routes);
-    }
-    // Those after it wait too: they would overtake.
-    const routed = (this.#tail ?? Promise.resolve()).catch(() => {}).then(() => this.#declare(records));
-    const sent = routed.then((routes) => ({ outcomes: this.#send(routes) }));
-    this.#tail = sent;
-    return sent.then(
-      ({ outcomes }) => {
-        if (this.#tail === sent) this.#tail = null;
-        return outcomes;
-      },
-      (error: unknown) => {
-        if (this.#tail === sent) this.#tail = null;
-        const failure = this.#parts.translate(error instanceof Undeclared ? error.cause : error);
-        if (!(error instanceof Undeclared) || failure.transient) throw failure;
-        // The broker has ended the channel, but has nothing against the other topics.
-        const text = `the channel ended when '${error.topic}' was refused`;
-        return records.map(({ topic }) =>
-          topic === error.topic ? failure : new MessagingError("UNREACHABLE", text, { cause: failure }),
-        );
-      },
-    );
+  publish(record: OutgoingRecord, ended: Ended): void {
+    const exchange = this.#tail === null ? this.#known(record) : null;
+    if (exchange !== null) this.#send(record, exchange, ended);
+    else this.#declareFirst(record, ended);
   }
 
-  /** The ways of records whose exchanges have all been declared; null if one has not. */
-  #known(records: readonly OutgoingRecord[]): Route[] | null {
-    const { topology, publishing } = this.#parts;
-    const routes: Route[] = [];
-    for (const record of records) {
-      const exchange = record.direct ? "" : topology.knownExchange(publishing, record.topic, delayOf(record));
-      if (exchange === null || (isRequest(record) && !publishing.replies)) return null;
-      routes.push(routeOf(record, exchange));
-    }
-    return routes;
+  /** The result of one record: null when the broker has it. */
+  send(record: OutgoingRecord): Promise<MessagingError | null> {
+    return new Promise((resolve) => this.publish(record, resolve));
   }
 
-  async #declare(records: readonly OutgoingRecord[]): Promise<Route[]> {
+  /** The exchange of a record, if everything that the record needs has been declared; else null. */
+  #known(record: OutgoingRecord): string | null {
     const { topology, publishing } = this.#parts;
-    const routes: Route[] = [];
-    for (const record of records) {
-      if (isRequest(record) && !publishing.replies) {
-        await publishing.channel.consume(replyQueue, (message) => message && this.#parts.reply(message), {
-          noAck: true,
-        });
-        publishing.replies = true;
-      }
+    if (!publishing.replies && isRequest(record)) return null;
+    return record.direct ? "" : topology.knownExchange(publishing, record.topic, delayOf(record));
+  }
+
+  /** Declares what the record needs, and sends it then. Those after it wait too: they would overtake. */
+  #declareFirst(record: OutgoingRecord, ended: Ended): void {
+    const turn = (this.#tail ?? Promise.resolve()).then(async () => {
       try {
-        const exchange = record.direct ? "" : await topology.exchangeFor(publishing, record.topic, delayOf(record));
-        routes.push(routeOf(record, exchange));
+        this.#send(record, this.#known(record) ?? (await this.#declare(record)), ended);
       } catch (error) {
-        throw new Undeclared(record.topic, error);
+        // The broker has ended the channel. The records after this one give UNREACHABLE there, and have the next.
+        ended(this.#parts.translate(error));
       }
-    }
-    return routes;
+      if (this.#tail === turn) this.#tail = null;
+    });
+    this.#tail = turn;
   }
 
-  /** Resolves when the broker has confirmed or refused each message, or the channel is gone. */
-  #send(routes: readonly Route[]): Promise<(MessagingError | null)[]> {
+  async #declare(record: OutgoingRecord): Promise<string> {
+    const { topology, publishing } = this.#parts;
+    if (isRequest(record) && !publishing.replies) {
+      await publishing.channel.consume(replyQueue, (message) => message && this.#parts.reply(message), { noAck: true });
+      publishing.replies = true;
+    }
+    return record.direct ? "" : topology.exchangeFor(publishing, record.topic, delayOf(record));
+  }
+
+  #send(record: OutgoingRecord, exchange: string, ended: Ended): void {
     const { publishing, mandatory, translate } = this.#parts;
     const { channel, returned } = publishing;
-    return new Promise((resolve) => {
-      const outcomes = new Array<MessagingError | null>(routes.length).fill(null);
-      let left = routes.length;
-      if (left === 0) resolve(outcomes);
-      const end = (place: number, outcome: MessagingError | null) => {
-        outcomes[place] = outcome;
-        if (--left === 0) resolve(outcomes);
-      };
-      for (let place = 0; place < routes.length; place++) {
-        const { record, exchange, routingKey } = routes[place]!;
-        const { body, id } = record;
-        const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-        try {
-          const properties = propertiesOf(record);
-          properties.mandatory = mandatory;
-          channel.publish(exchange, routingKey, content, properties, (error: unknown) => {
-            // A message that no queue receives is returned first, and confirmed then.
-            const unroutable = returned.size > 0 && returned.delete(id);
-            end(place, error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
-          });
-        } catch (error) {
-          end(place, translate(error));
-        }
-      }
-    });
+    const { body, id } = record;
+    const content = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const routingKey = record.direct ? record.topic : (record.key ?? "");
+    try {
+      const properties = propertiesOf(record);
+      properties.mandatory = mandatory;
+      channel.publish(exchange, routingKey, content, properties, (error: unknown) => {
+        // A message that no queue receives is returned first, and confirmed then.
+        const unroutable = returned.size > 0 && returned.delete(id);
+        ended(error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
+      });
+    } catch (error) {
+      ended(translate(error));
+    }
   }
-}
-
-/** The exchange of a topic could not be declared. */
-class Undeclared extends Error {
-  constructor(
-    readonly topic: string,
-    cause: unknown,
-  ) {
-    super("the exchange was not declared", { cause });
-  }
-}
-
-function routeOf(record: OutgoingRecord, exchange: string): Route {
-  return { record, exchange, routingKey: record.direct ? record.topic : (record.key ?? "") };
 }
 
 /** Delays of users are exact to the second above ten: each value is a queue. */

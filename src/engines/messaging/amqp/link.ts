@@ -1,13 +1,16 @@
 import { MessagingError } from "../errors.js";
 import type { AmqpChannel, Amqplib, AmqpMessage, AmqpModel, ConfirmChannel } from "./amqplib.js";
 import type { AmqpConfig } from "./config.js";
+import { gatherWrites } from "./gather-writes.js";
 import { amqpError } from "./translate-error.js";
 
 /** A channel for publishes, with the messages that the broker has returned because no queue would have received them. */
 export interface PublishChannel {
   readonly channel: ConfirmChannel;
   readonly returned: Set<string>;
-  /** Delays and exchanges that were declared, with the time; forgotten with the connection. */
+  /** The exchanges of topics that were declared; forgotten with the connection. */
+  readonly exchanges: Map<string, string>;
+  /** Queues for delays that were declared, with the time. */
   readonly declared: Map<string, number>;
   /** True if the channel takes replies to its requests. */
   replies: boolean;
@@ -85,6 +88,7 @@ export class AmqpLink {
     if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
     const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
     const model = await this.#lib.connect(address.href, options);
+    gatherWrites(model);
     const gone = () => {
       this.#model = null;
       this.#publishing = null;
@@ -97,7 +101,13 @@ export class AmqpLink {
 
   async #openPublishing(): Promise<PublishChannel> {
     const channel = await (await this.#connected()).createConfirmChannel();
-    const publishing = { channel, returned: new Set<string>(), declared: new Map<string, number>(), replies: false };
+    const publishing = {
+      channel,
+      returned: new Set<string>(),
+      exchanges: new Map<string, string>(),
+      declared: new Map<string, number>(),
+      replies: false,
+    };
     watch(channel, () => {
       this.#publishing = null;
     });

@@ -6,7 +6,7 @@ import type { AmqpMessage } from "./amqplib.js";
 const keyHeader = "stoa-key";
 /** AMQP has whole seconds only. */
 const timeHeader = "stoa-time";
-const internal = /^(?:x-death|x-first-death-.+|x-last-death-.+|x-delivery-count|x-acquired-count|stoa-key|stoa-time)$/;
+const internal = /^x-(?:death|first-death-.+|last-death-.+|delivery-count|acquired-count)$/;
 const longestHeader = 8192;
 
 /** The properties of a message for a record. */
@@ -36,8 +36,9 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
   const { properties, content } = message;
   const given = properties.headers ?? {};
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (!internal.test(name)) headers[name.toLowerCase()] = textOf(value);
+  for (const name in given) {
+    if (name === timeHeader || name === keyHeader || (name.startsWith("x-") && internal.test(name))) continue;
+    headers[name.toLowerCase()] = textOf(given[name]);
   }
   if (properties.contentType !== undefined) headers[own.contentType] ??= properties.contentType;
   // Properties of their own in AMQP: requests of other programs have them too.

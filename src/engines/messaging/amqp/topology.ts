@@ -68,22 +68,21 @@ export class Topology {
   }
 
   /** The exchange for a publish with this delay, if it has been declared; else null. */
-  knownExchange({ declared }: PublishChannel, topic: string, delay: number): string | null {
-    if (delay > 0) {
-      const delayed = `${topic}.delay.${delay}`;
-      return isFresh(declared, delayed) ? delayed : null;
-    }
-    return declared.has(`topic ${topic}`) ? this.exchangeOf(topic).name : null;
+  knownExchange({ declared, exchanges }: PublishChannel, topic: string, delay: number): string | null {
+    if (delay === 0) return exchanges.get(topic) ?? null;
+    const delayed = `${topic}.delay.${delay}`;
+    return isFresh(declared, delayed) ? delayed : null;
   }
 
   /** The exchange for a publish with this delay. */
   async exchangeFor(publishing: PublishChannel, topic: string, delay: number): Promise<string> {
-    const { channel, declared } = publishing;
-    if (!declared.has(`topic ${topic}`)) {
-      await this.declareExchange(channel, topic);
-      declared.set(`topic ${topic}`, 0);
+    const { channel, declared, exchanges } = publishing;
+    let name = exchanges.get(topic);
+    if (name === undefined) {
+      name = await this.declareExchange(channel, topic);
+      if (exchanges.size > 10_000) exchanges.clear();
+      exchanges.set(topic, name);
     }
-    const { name } = this.exchangeOf(topic);
     if (delay === 0) return name;
     const delayed = `${topic}.delay.${delay}`;
     if (!isFresh(declared, delayed)) {

@@ -1,12 +1,12 @@
 import { MessagingError } from "../errors.js";
 import { countIn, own } from "../headers.js";
-import { Message } from "../message.js";
+import { decisionOf, Message } from "../message.js";
 import { inTraceOf } from "../trace.js";
 import { MessageTransaction, recordsOf, transactional } from "../transaction.js";
 import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
 import type { Batched } from "./batches.js";
 import { claimId, type HeldClaim } from "./claim.js";
-import { type Again, conclude, giveBack, type Once, undeliverable } from "./conclude.js";
+import { type Again, conclude, giveBack, isLast, named, type Once, undeliverable } from "./conclude.js";
 import { deadLetterRecord } from "./dead-letter.js";
 import type { BatchRun } from "./handler.js";
 import type { Held } from "./held.js";
@@ -23,6 +23,8 @@ interface Unit {
   message: Message | null;
   outcome: Once | null;
   end: WorkResult | Again | null;
+  /** True if its outcome is that of a call with other messages: the error may be that of another one. */
+  shared: boolean;
 }
 
 /**
@@ -34,21 +36,39 @@ export async function workBatch(
   place: WorkPlace,
   run: BatchRun,
 ): Promise<(WorkResult | Again)[]> {
-  const units = batch.map(({ held, attempts }): Unit => {
-    return { held, attempts, claim: null, message: null, outcome: null, end: null };
-  });
+  const units = batch.map(unitOf);
   await Promise.all(units.map((unit) => prepare(unit, place, run)));
   const open = units.filter((unit) => unit.end === null && unit.outcome === null);
   const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
   if (open.length > 0) await call(open, place, run, transaction);
   if (transaction !== null) return commit(units, place, transaction);
   await Promise.all(units.map((unit) => endClaim(unit)));
-  return Promise.all(units.map(({ held, outcome, attempts, end }) => end ?? conclude(held, place, outcome!, attempts)));
+  return Promise.all(
+    units.map((unit) => {
+      const { held, outcome, attempts, end } = unit;
+      return end ?? aloneAfter(unit, outcome!, place) ?? conclude(held, place, outcome!, attempts);
+    }),
+  );
+}
+
+function unitOf({ held, attempts }: Batched): Unit {
+  return { held, attempts, claim: null, message: null, outcome: null, end: null, shared: false };
+}
+
+/**
+ * A batch has failed for the last time, and nobody knows which of its messages is to blame: each of them has one more attempt
+ * alone. Null for any other outcome.
+ */
+function aloneAfter({ held, attempts, shared }: Unit, outcome: Once, place: WorkPlace): Again | null {
+  if (!shared || held.lost || outcome.kind !== "retry" || !isLast(outcome.error, attempts + 1, place)) return null;
+  const { error } = outcome;
+  place.logger.warn(`a batch of '${place.topic}' failed: the message is handled alone`, { ...named(held), error });
+  return { attempts: attempts + 1, pause: 0, alone: true };
 }
 
 /** The outcome of one delivery without a broker: for tests. */
 export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, number: number): Promise<Outcome> {
-  const unit: Unit = { held, attempts: number - 1, claim: null, message: null, outcome: null, end: null };
+  const unit = unitOf({ held, attempts: number - 1 });
   const message = await receive(held, place, number);
   if (!(message instanceof Message)) return message;
   unit.message = message;
@@ -114,7 +134,10 @@ async function call(
       failure = { error };
     }
     span?.end(failure?.error ?? null);
-    for (const unit of units) unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
+    for (const unit of units) {
+      unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
+      unit.shared = units.length > 1 && failure !== null && decisionOf(unit.message!) === null;
+    }
     place.attempted((performance.now() - start) / 1000, failure === null);
   });
 }
@@ -148,20 +171,20 @@ async function commit(
   }
   await Promise.all(open.map((unit) => unit.claim?.end(false)));
   const { outcome } = late;
-  return Promise.all(
-    units.map(async ({ held, end, attempts }) => end ?? (await again(held, place, outcome!, attempts))),
-  );
+  for (const unit of open) unit.shared = open.length > 1;
+  return Promise.all(units.map(async (unit) => unit.end ?? (await again(unit, place, outcome!))));
 }
 
 /** The transaction was not committed: each of its messages has failed as the first of them. */
-async function again(held: Held, place: WorkPlace, outcome: Once, attempts: number): Promise<WorkResult | Again> {
+async function again(unit: Unit, place: WorkPlace, outcome: Once): Promise<WorkResult | Again> {
   const { settings } = place;
+  const { held, attempts } = unit;
   if (outcome.kind !== "retry") return { attempts, pause: pauseAfter(1, settings.retry) };
   if (attempts + 1 < settings.retry.attempts) {
     place.logger.warn(`a transaction of '${place.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
     return { attempts: attempts + 1, pause: outcome.delay ?? pauseAfter(attempts + 1, settings.retry) };
   }
-  return conclude(held, place, outcome, attempts);
+  return aloneAfter(unit, outcome, place) ?? conclude(held, place, outcome, attempts);
 }
 
 async function transact(units: readonly Unit[], place: WorkPlace, transaction: MessageTransaction): Promise<unknown> {

@@ -14,6 +14,8 @@ interface Entry extends Batched {
   /** The place in the order of deliveries. */
   readonly number: number;
   readonly ended: (result: WorkResult) => void;
+  /** True if the next attempt is for this message alone. */
+  alone: boolean;
 }
 
 interface BatchesParts {
@@ -31,7 +33,8 @@ interface BatchesParts {
 
 /**
  * Handles messages in batches, in the order of their deliveries. Messages of one key are never in two batches at a time, and
- * one that waits for its next attempt holds up those of its key.
+ * one that waits for its next attempt holds up those of its key. A message whose batch has failed for the last time is a batch
+ * of its own.
  */
 export class Batches implements Flow {
   readonly #parts: BatchesParts;
@@ -42,6 +45,8 @@ export class Batches implements Flow {
   readonly #idle: (() => void)[] = [];
   #number = 0;
   #entries = 0;
+  /** Messages of the queue that are a batch of their own. */
+  #alone = 0;
   #running = 0;
   #timer: NodeJS.Timeout | null = null;
   #soon = false;
@@ -57,7 +62,7 @@ export class Batches implements Flow {
 
   add(held: Held, ended: (result: WorkResult) => void): void {
     this.#entries++;
-    this.#queue.push({ held, ended, attempts: this.#parts.attemptsOf(held), number: this.#number++ });
+    this.#queue.push({ held, ended, attempts: this.#parts.attemptsOf(held), number: this.#number++, alone: false });
     this.#next();
   }
 
@@ -74,7 +79,7 @@ export class Batches implements Flow {
   #next(): void {
     const { wait, size, stopping } = this.#parts;
     if (this.#queue.length === 0) return;
-    if (wait > 0 && this.#queue.length < size && !stopping.aborted) {
+    if (wait > 0 && this.#queue.length < size && this.#alone === 0 && !stopping.aborted) {
       this.#timer ??= setTimeout(() => this.#start(), wait);
       return;
     }
@@ -106,12 +111,22 @@ export class Batches implements Flow {
     const { size } = this.#parts;
     const batch: Entry[] = [];
     const rest: Entry[] = [];
+    /** Keys with a message that is passed over here: those after it must not overtake. */
+    const passed = new Set<string>();
+    let full = false;
     for (const entry of this.#queue) {
       const key = this.#keyOf(entry);
-      if (batch.length < size && (key === null || !this.#busy.has(key))) batch.push(entry);
-      else rest.push(entry);
+      const free = key === null || !(this.#busy.has(key) || passed.has(key));
+      if (!full && free && !(entry.alone && batch.length > 0)) {
+        batch.push(entry);
+        full = entry.alone || batch.length === size;
+        continue;
+      }
+      rest.push(entry);
+      if (key !== null) passed.add(key);
     }
     this.#queue = rest;
+    if (batch[0]?.alone) this.#alone--;
     for (const entry of batch) {
       const key = this.#keyOf(entry);
       if (key !== null) this.#busy.add(key);
@@ -130,6 +145,7 @@ export class Batches implements Flow {
         continue;
       }
       entry.attempts = result.attempts;
+      entry.alone = result.alone ?? false;
       const key = this.#keyOf(entry);
       if (key === null) {
         void this.#later([entry], result.pause, null);
@@ -155,6 +171,7 @@ export class Batches implements Flow {
     for (const { held } of entries) held.renew();
     await sleep(pause, this.#parts.stopping, entries[0]!.held.signal);
     if (key !== null) this.#busy.delete(key);
+    for (const { alone } of entries) if (alone) this.#alone++;
     this.#queue = [...entries, ...this.#queue].sort((a, b) => a.number - b.number);
     this.#next();
   }

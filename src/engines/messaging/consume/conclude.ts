@@ -26,6 +26,8 @@ export interface Again {
   readonly attempts: number;
   /** Milliseconds. */
   readonly pause: number;
+  /** True if its batch has failed for the last time: the next attempt is for this message alone. */
+  readonly alone?: boolean;
 }
 
 /** Settles a message by the outcome of an attempt, or says when the next attempt is due here. */
@@ -55,7 +57,7 @@ export async function conclude(
     case "retry": {
       const made = attempts + 1;
       const { error } = outcome;
-      if (made >= settings.retry.attempts || !canRetry(error, place)) {
+      if (isLast(error, made, place)) {
         return bury(held, place, { reason: "failed", error, attempts: made });
       }
       const pause = outcome.delay ?? pauseAfter(made, settings.retry);
@@ -148,12 +150,14 @@ async function settled(
   }
 }
 
-function canRetry(error: unknown, { settings, logger }: WorkPlace): boolean {
+/** True if no attempt follows the one that failed with this error. */
+export function isLast(error: unknown, made: number, { settings, logger }: WorkPlace): boolean {
+  if (made >= settings.retry.attempts) return true;
   try {
-    return settings.retry.when(error);
+    return !settings.retry.when(error);
   } catch (failure) {
     logger.error("'retry.when' failed", { error: failure });
-    return true;
+    return false;
   }
 }
 

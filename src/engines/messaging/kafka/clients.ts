@@ -7,6 +7,22 @@ import { kafkaError } from "./translate-error.js";
 const noop = (value: Buffer | undefined) => value;
 const text = (value: Buffer | undefined) => value?.toString("utf8");
 const bytes = (value: string | undefined) => (value === undefined ? undefined : Buffer.from(value));
+/** The bytes of names of headers, and of the usual type. A program has few of them, and each message has several. */
+const usual = new Map<string, Buffer>([["application/json", Buffer.from("application/json")]]);
+const mostUsual = 500;
+
+function nameBytes(name: string | undefined): Buffer | undefined {
+  if (name === undefined) return undefined;
+  let found = usual.get(name);
+  if (found === undefined) {
+    found = Buffer.from(name);
+    if (usual.size < mostUsual) usual.set(name, found);
+  }
+  return found;
+}
+
+const headerBytes = (value: string | undefined) =>
+  value === undefined ? undefined : (usual.get(value) ?? Buffer.from(value));
 
 /** Makes the clients of the library, with one set of settings. */
 export class KafkaClients {
@@ -35,7 +51,7 @@ export class KafkaClients {
 
   /** A producer; with an id one of transactions. */
   producer(transactionalId?: string): KafkaProducer {
-    const serializers = { key: bytes, value: noop, headerKey: bytes, headerValue: bytes };
+    const serializers = { key: bytes, value: noop, headerKey: nameBytes, headerValue: headerBytes };
     const { idempotent, transactionTimeout } = this.#config;
     const producer = new this.#library.Producer({
       ...this.#base(),

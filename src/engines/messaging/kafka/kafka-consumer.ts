@@ -1,11 +1,11 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import { Assignment } from "./assignment.js";
 import type { KafkaClients } from "./clients.js";
+import { Commits } from "./commits.js";
 import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction } from "./library.js";
 import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
-import { Partition } from "./partition.js";
 import { recordOf } from "./records.js";
-import { isRebalance } from "./translate-error.js";
 
 /** Messages that are done but cannot be committed, because one before them is not: as many times the prefetch. */
 const aheadFactor = 20;
@@ -21,18 +21,16 @@ export class KafkaConsumer implements BrokerConsumer {
   readonly #consumer: KafkaClientConsumer;
   readonly #membership: Membership;
   readonly #owners: WeakMap<Delivery, KafkaConsumer>;
-  readonly #partitions = new Map<number, Partition>();
-  readonly #places = new WeakMap<Delivery, { readonly number: number; readonly offset: bigint }>();
+  readonly #assignment: Assignment;
+  readonly #commits: Commits;
   #stream: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
   /** The join after which the partitions were last taken over. */
   #assigned = 0;
-  #unsettled = 0;
   #paused = false;
   #stopped = false;
   #ended = false;
-  #committing: Promise<void> | null = null;
 
   constructor(
     clients: KafkaClients,
@@ -46,6 +44,14 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#sink = sink;
     this.#consumer = clients.consumer(request.group);
     this.#membership = new Membership(this.#consumer, request.topic, clients.config.sessionTimeout);
+    this.#assignment = new Assignment((delivery) => sink.lost(delivery));
+    this.#commits = new Commits({
+      settled: () => this.#shared(),
+      take: () => (this.#ended ? new Map() : this.#assignment.takeCommittable()),
+      restore: (offsets) => this.#assignment.restore(offsets),
+      commit: (offsets) => this.#membership.commit(offsets),
+      failed: (error) => this.#fail(error),
+    });
     // Without a listener the error of a failed return to the group would end the process.
     this.#consumer.on("error", (error: unknown) => this.#fail(error));
   }
@@ -79,7 +85,7 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   async close(): Promise<void> {
-    if (!this.#ended) await this.#flushCommits();
+    if (!this.#ended) await this.#commits.flush();
     this.#ended = true;
     this.#dropStream();
     await this.#consumer.close(true).catch(() => {});
@@ -91,12 +97,8 @@ export class KafkaConsumer implements BrokerConsumer {
 
   async seek(to: "start" | "end" | Date): Promise<void> {
     const targets = await offsetsAt(this.#consumer, this.#request.topic, to);
-    await this.#flushCommits();
-    for (const partition of this.#partitions.values()) {
-      for (const delivery of partition.deliveries) this.#lose(delivery);
-    }
-    const assigned = [...this.#partitions.keys()];
-    this.#partitions.clear();
+    await this.#commits.flush();
+    const assigned = this.#assignment.clear();
     await this.#membership.commit(new Map(assigned.map((partition) => [partition, targets[partition] ?? 0n])));
     this.#opening = this.#opening.then(() => this.#reopenStream());
     await this.#opening;
@@ -104,18 +106,8 @@ export class KafkaConsumer implements BrokerConsumer {
 
   /** Makes the offsets after these deliveries part of a transaction. */
   async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
-    const last = new Map<number, bigint>();
-    const chosen = new Map<number, Set<bigint>>();
-    for (const delivery of deliveries) {
-      const { number, offset } = this.#places.get(delivery)!;
-      if (!this.#partitions.get(number)?.has(offset)) throw lost();
-      if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
-      const offsets = chosen.get(number);
-      if (offsets === undefined) chosen.set(number, new Set([offset]));
-      else offsets.add(offset);
-    }
-    for (const [number, offsets] of chosen) {
-      if (this.#partitions.get(number)!.isGapless(offsets)) continue;
+    const last = this.#assignment.lastOf(deliveries);
+    if (!this.#assignment.isGapless(deliveries)) {
       // A message was given up without a result: it is read again from the offsets of the group.
       this.#fail(lost());
       throw lost();
@@ -125,13 +117,7 @@ export class KafkaConsumer implements BrokerConsumer {
 
   /** These deliveries are done: a transaction has moved the offsets of the group. */
   transacted(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) {
-      const { number, offset } = this.#places.get(delivery)!;
-      const partition = this.#partitions.get(number);
-      if (!partition?.done(offset)) continue;
-      partition.takeCommittable();
-      this.#unsettled--;
-    }
+    this.#assignment.committed(deliveries);
     this.#flow();
   }
 
@@ -187,17 +173,7 @@ export class KafkaConsumer implements BrokerConsumer {
     const { topic } = this.#request;
     this.#assigned = joins;
     const assigned = new Set(this.#consumer.assignments?.find((share) => share.topic === topic)?.partitions ?? []);
-    for (const [number, partition] of this.#partitions) {
-      if (assigned.has(number)) continue;
-      for (const delivery of partition.deliveries) this.#lose(delivery);
-      this.#partitions.delete(number);
-    }
-    for (const number of assigned) {
-      const start = stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n;
-      const partition = this.#partitions.get(number);
-      if (partition === undefined) this.#partitions.set(number, new Partition(start));
-      else for (const delivery of partition.startAt(start)) this.#lose(delivery);
-    }
+    this.#assignment.assign(assigned, (number) => stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n);
   }
 
   /**
@@ -206,7 +182,7 @@ export class KafkaConsumer implements BrokerConsumer {
    */
   async #commitStart(stream: KafkaStream): Promise<void> {
     const { topic } = this.#request;
-    const numbers = [...this.#partitions.keys()];
+    const { numbers } = this.#assignment;
     if (numbers.length === 0) return;
     const known = await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] });
     const committed = known.get(topic);
@@ -217,116 +193,74 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   #receive(message: KafkaIncoming): void {
-    const partition = this.#partitions.get(message.partition);
-    if (partition === undefined || !partition.isNew(message.offset)) return;
-    const { offset } = message;
-    const record = recordOf(message);
-    const settle = (then: () => void): void => {
-      const known = !this.#ended && this.#partitions.get(message.partition) === partition && partition.has(offset);
-      if (!known || !this.#membership.owns(message.partition)) {
-        // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
-        if (!this.#membership.isAlive) this.#fail(lost());
-        throw lost();
+    const { offset, partition: number } = message;
+    const partition = this.#assignment.expecting(number, offset);
+    if (partition === null) return;
+    const settle = (): void => {
+      const known = !this.#ended && this.#assignment.isOpen(partition, number, offset);
+      if (known && this.#membership.owns(number)) {
+        this.#assignment.settled();
+        return;
       }
-      this.#unsettled--;
-      then();
-      this.#flow();
+      // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
+      if (!this.#membership.isAlive) this.#fail(lost());
+      throw lost();
     };
     const delivery: Delivery = {
-      record,
+      record: recordOf(message),
       earlier: 0,
       ack: async () => {
         // The group is being shared anew: nobody knows yet if the message is still ours.
-        if (this.#assigned !== this.#joins) await this.#opening;
-        settle(() => {
-          partition.done(offset);
-          this.#commitSoon();
+        const sharing = this.#shared();
+        if (sharing !== null) await sharing;
+        settle();
+        partition.done(offset);
+        this.#commitSoon();
+        this.#flow();
+      },
+      release: async () => {
+        settle();
+        // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
+        if (this.#stopped) return;
+        this.#assignment.settled(-1);
+        setImmediate(() => {
+          if (!partition.has(offset) || this.#ended) return;
+          const again = { ...delivery };
+          this.#assignment.place(again, number, offset);
+          this.#owners.set(again, this);
+          this.#sink.deliver(again);
         });
       },
-      release: async () =>
-        settle(() => {
-          // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
-          if (this.#stopped) return;
-          this.#unsettled++;
-          setImmediate(() => {
-            if (!partition.has(offset) || this.#ended) return;
-            const again = { ...delivery };
-            this.#register(again, message.partition, offset);
-            this.#sink.deliver(again);
-          });
-        }),
     };
-    this.#register(delivery, message.partition, offset);
-    partition.add(offset, delivery);
-    this.#unsettled++;
+    this.#owners.set(delivery, this);
+    this.#assignment.add(delivery, number, offset);
     this.#sink.deliver(delivery);
     this.#flow();
   }
 
-  #register(delivery: Delivery, number: number, offset: bigint): void {
-    this.#places.set(delivery, { number, offset });
-    this.#owners.set(delivery, this);
-  }
-
-  #lose(delivery: Delivery): void {
-    this.#unsettled--;
-    this.#sink.lost(delivery);
+  /** Resolves when it is known which partitions are ours; null if it is. */
+  #shared(): Promise<void> | null {
+    return this.#assigned === this.#joins ? null : this.#opening;
   }
 
   /** The offset up to which nothing is left of a partition: the ends of transactions have offsets, but no message. */
   #readUpTo(number: number): bigint {
-    const partition = this.#partitions.get(number);
-    if (partition === undefined || partition.size > 0 || this.#stream === null || this.#stream.readableLength > 0)
-      return 0n;
+    if (!this.#assignment.isDone(number) || this.#stream === null || this.#stream.readableLength > 0) return 0n;
     return this.#stream.offsetsToFetch.get(`${this.#request.topic}:${number}`) ?? 0n;
   }
 
   /** Lets messages come, or stops them: there are enough of them, or somebody has paused or stopped the consumer. */
   #flow(): void {
     const { prefetch } = this.#request;
-    const ahead = [...this.#partitions.values()].reduce((sum, partition) => sum + partition.size, 0);
-    const full = this.#unsettled >= prefetch || ahead >= prefetch * aheadFactor;
+    const full = this.#assignment.unsettled >= prefetch || this.#assignment.size >= prefetch * aheadFactor;
     if (this.#paused || this.#stopped || full) this.#stream?.pause();
     else this.#stream?.resume();
   }
 
   #commitSoon(): void {
-    if (this.#request.broadcast) {
-      for (const partition of this.#partitions.values()) partition.takeCommittable();
-      return;
-    }
-    this.#committing ??= this.#commit().finally(() => {
-      this.#committing = null;
-    });
-  }
-
-  async #flushCommits(): Promise<void> {
-    while (this.#committing !== null) await this.#committing;
-  }
-
-  async #commit(): Promise<void> {
-    for (;;) {
-      // One turn, in which others can join. Offsets of partitions that are ours no longer must not be committed.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (this.#assigned !== this.#joins) await this.#opening;
-      const offsets = new Map<number, bigint>();
-      for (const [number, partition] of this.#partitions) {
-        const offset = partition.takeCommittable();
-        if (offset !== null) offsets.set(number, offset);
-      }
-      if (offsets.size === 0 || this.#ended) return;
-      try {
-        await this.#membership.commit(offsets);
-      } catch (error) {
-        if (!isRebalance(error)) {
-          this.#fail(error);
-          return;
-        }
-        // Those of partitions that stay ours are committed after the next join.
-        for (const [number, offset] of offsets) this.#partitions.get(number)?.restore(offset);
-        return;
-      }
-    }
+    // The group of a broadcast ends with the process.
+    if (this.#request.broadcast) this.#assignment.takeCommittable();
+    else this.#commits.soon();
   }
 
   #dropStream(): void {

@@ -36,7 +36,7 @@ export class Partition {
   }
 
   has(offset: bigint): boolean {
-    return this.#entries.some((entry) => entry.offset === offset && !entry.done);
+    return this.#find(offset)?.done === false;
   }
 
   /** False if a message before the last of these is neither done nor one of them: the group's offset would pass over it. */
@@ -52,7 +52,7 @@ export class Partition {
 
   /** False if the message is not under way here, or not any more. */
   done(offset: bigint): boolean {
-    const entry = this.#entries.find((known) => known.offset === offset);
+    const entry = this.#find(offset);
     if (entry === undefined || entry.done) return false;
     entry.done = true;
     let count = 0;
@@ -89,5 +89,19 @@ export class Partition {
   /** All deliveries that are under way. */
   get deliveries(): Delivery[] {
     return this.#entries.filter(({ done }) => !done).map(({ delivery }) => delivery);
+  }
+
+  /** By halves: one message that is slow lets many entries pile up behind it. */
+  #find(offset: bigint): Entry | undefined {
+    let low = 0;
+    let high = this.#entries.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const entry = this.#entries[middle]!;
+      if (entry.offset === offset) return entry;
+      if (entry.offset < offset) low = middle + 1;
+      else high = middle - 1;
+    }
+    return undefined;
   }
 }

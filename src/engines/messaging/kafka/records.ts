@@ -9,7 +9,7 @@ export function messageOf(record: OutgoingRecord): KafkaOutgoing {
   return {
     topic,
     ...(key !== null && { key }),
-    value: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    value: Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
     headers: { ...headers, [idHeader]: id },
     timestamp: BigInt(timestamp),
   };

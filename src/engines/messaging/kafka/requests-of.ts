@@ -1,5 +1,5 @@
 import type { OutgoingRecord } from "../broker.js";
-import { sizeOf } from "../publish/publisher.js";
+import { sizeOf } from "../publish/size.js";
 
 /** Bytes of one request to a topic. Brokers refuse batches of more than a megabyte by default. */
 const requestBytes = 800_000;

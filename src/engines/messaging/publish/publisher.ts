@@ -1,47 +1,25 @@
 import type { Broker, OutgoingRecord, PublishWay } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
+import { sizeOf, tooLarge } from "./size.js";
+import { UnderWay } from "./under-way.js";
+import type { PublisherLimits, Waiting } from "./waiting.js";
 
-/** Bounds of the publishes that wait for the broker. */
-export interface PublisherLimits {
-  /** Milliseconds until a publish that is not confirmed rejects. Default 30000. */
-  readonly timeout?: number;
-  /** The most messages that wait. Default 10000. */
-  readonly maxWaiting?: number;
-  /** The most bytes that wait. Default 64 MiB. */
-  readonly maxWaitingBytes?: number;
-}
-
-interface Waiting {
-  readonly record: OutgoingRecord;
-  readonly size: number;
-  /** The place in the order of publishes. */
-  readonly number: number;
-  readonly deadline: number;
-  /** Called once: with null when the broker has the record. */
-  readonly end: (error: MessagingError | null) => void;
-  settled: boolean;
-}
-
-const largestBatch = 1000;
-const largestBatchBytes = 4 * 1024 * 1024;
-/** Batches that are under way at a time, where the broker keeps their order. */
-const mostBatches = 8;
 const firstPause = 50;
 const longestPause = 2000;
 
 /**
- * Sends records in batches: everything that is published in one turn of the event loop, or while the broker has enough to
- * do, goes out together, and each caller gets its own result. Records keep the order in which they were published: several
- * batches are under way at a time only on one way that keeps it, and when it breaks, all that was not confirmed is sent again
- * on the next, in the old order. While the broker is away, records are held and sent again, up to the limits.
+ * Sends records and gives each caller its own result. On a way of the broker each record is sent at once; otherwise everything
+ * that is published in one turn of the event loop, or while a batch is under way, goes out together. Records keep the order in
+ * which they were published: when a way breaks, all that was not confirmed is sent again on the next, in the old order. While
+ * the broker is away, records are held and sent again, up to the limits.
  */
 export class Publisher {
   readonly #broker: Broker;
   readonly #timeout: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingBytes: number;
+  readonly #underWay: UnderWay;
   #queue: Waiting[] = [];
-  readonly #underWay = new Set<readonly Waiting[]>();
   /** Entries to send again, once nothing is under way. */
   #held: Waiting[] = [];
   #way: PublishWay | null = null;
@@ -61,6 +39,7 @@ export class Publisher {
     this.#timeout = limits.timeout ?? 30_000;
     this.#maxWaiting = limits.maxWaiting ?? 10_000;
     this.#maxWaitingBytes = limits.maxWaitingBytes ?? 64 * 1024 * 1024;
+    this.#underWay = new UnderWay(broker, (entry, error) => this.#ended(entry, error));
   }
 
   /** Messages that are not confirmed yet. */
@@ -91,24 +70,10 @@ export class Publisher {
     });
   }
 
-  #add(record: OutgoingRecord, deadline: number, end: Waiting["end"]): void {
-    const size = sizeOf(record);
-    const refused = this.#refusal(record, size);
-    if (refused !== null) {
-      end(refused);
-      return;
-    }
-    this.#queue.push({ record, size, number: this.#number++, deadline, end, settled: false });
-    this.#waiting++;
-    this.#bytes += size;
-    if (this.#timer === undefined) this.#watchDeadlines();
-    this.#fillSoon();
-  }
-
   /** Waits for everything that is under way, at most until its time is up, and takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#isIdle) return;
+    if (this.#waiting === 0 && this.#underWay.size === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
@@ -120,27 +85,44 @@ export class Publisher {
     this.#wake?.();
   }
 
+  #add(record: OutgoingRecord, deadline: number, end: Waiting["end"]): void {
+    const size = sizeOf(record);
+    const refused = this.#refusal(record, size);
+    if (refused !== null) {
+      end(refused);
+      return;
+    }
+    const entry = { record, size, number: this.#number++, deadline, end, settled: false };
+    this.#waiting++;
+    this.#bytes += size;
+    if (this.#timer === undefined) this.#watchDeadlines();
+    const way = this.#way;
+    // The client of the broker gathers what is sent in one turn itself: nothing would be gained by waiting for others.
+    if (way !== null && this.#state === "open" && this.#queue.length === 0 && this.#underWay.hasRoom(way)) {
+      this.#underWay.send(way, entry);
+      return;
+    }
+    this.#queue.push(entry);
+    this.#fillSoon();
+  }
+
   #refusal(record: OutgoingRecord, size: number): MessagingError | null {
     const { name, abilities } = this.#broker;
     if (this.#closed) return new MessagingError("CLOSED", `the ${name} broker has been closed`);
-    const tooLarge = largeness(record, size, this.#broker);
-    if (tooLarge !== null) return tooLarge;
+    const large = tooLarge(record, size, this.#broker);
+    if (large !== null) return large;
     if (record.delay > abilities.delay) {
       const most = abilities.delay === 0 ? "cannot delay messages" : `delays by at most ${abilities.delay / 1000} s`;
       return new MessagingError("UNSUPPORTED", `the ${name} broker ${most}`);
     }
-    if (this.waiting >= this.#maxWaiting || this.#bytes + size > this.#maxWaitingBytes) {
-      return new MessagingError("BUSY", `${this.waiting} messages wait for the ${name} broker already`);
+    if (this.#waiting >= this.#maxWaiting || this.#bytes + size > this.#maxWaitingBytes) {
+      return new MessagingError("BUSY", `${this.#waiting} messages wait for the ${name} broker already`);
     }
     return null;
   }
 
-  get #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#held.length === 0 && this.#underWay.size === 0;
-  }
-
   #all(): Waiting[] {
-    return [...[...this.#underWay].flat(), ...this.#held, ...this.#queue];
+    return [...this.#underWay.entries, ...this.#held, ...this.#queue];
   }
 
   /** One turn, in which others can join. */
@@ -160,17 +142,21 @@ export class Publisher {
       if (this.#underWay.size === 0) this.#rest();
       return;
     }
-    if (this.#way === null && this.#broker.publishWay !== undefined) {
-      void this.#open();
-      return;
+    const way = this.#way;
+    if (way === null && this.#broker.publishWay !== undefined) void this.#open();
+    else if (way === null) {
+      if (this.#underWay.hasRoom(null)) void this.#underWay.sendBatch(this.#queue);
+    } else this.#sendQueue(way);
+  }
+
+  /** Sends the queue on a way. One that breaks meanwhile ends the loop: the rest of the queue stays. */
+  #sendQueue(way: PublishWay): void {
+    const queue = this.#queue;
+    let sent = 0;
+    while (sent < queue.length && this.#state === "open" && this.#underWay.hasRoom(way)) {
+      this.#underWay.send(way, queue[sent++]!);
     }
-    const most = this.#way === null ? 1 : mostBatches;
-    while (this.#queue.length > 0 && this.#underWay.size < most) {
-      const batch = this.#takeBatch();
-      if (batch.length === 0) continue;
-      this.#underWay.add(batch);
-      void this.#sendBatch(this.#way ?? this.#broker, batch);
-    }
+    queue.splice(0, sent);
   }
 
   async #open(): Promise<void> {
@@ -187,22 +173,16 @@ export class Publisher {
     }
   }
 
-  async #sendBatch(way: PublishWay, batch: readonly Waiting[]): Promise<void> {
-    let outcomes: readonly (MessagingError | null)[] | null = null;
-    let failure: MessagingError | null = null;
-    try {
-      outcomes = await way.publish(batch.map(({ record }) => record));
-    } catch (error) {
-      failure = asMessagingError(error);
-    }
-    const held = batch.filter((entry, index) => this.#isHeld(entry, failure ?? outcomes?.[index] ?? null));
-    this.#underWay.delete(batch);
-    if (held.length > 0) {
-      this.#held.push(...held);
+  #ended(entry: Waiting, error: MessagingError | null): void {
+    if (this.#isHeld(entry, error)) {
+      this.#held.push(entry);
       this.#state = "broken";
-    } else if (failure === null && this.#state === "open") this.#pause = firstPause;
-    if (this.#state === "broken") void this.#mend();
-    else this.#fill();
+    } else if (error === null && this.#state === "open") this.#pause = firstPause;
+    const over = this.#underWay.size === 0;
+    // Not in this call: the loop that sends the queue may be the caller. In the next turn, callers that publish again have joined.
+    if (this.#state !== "broken") {
+      if (over || this.#queue.length > 0) this.#fillSoon();
+    } else if (over) setImmediate(() => void this.#mend());
   }
 
   /** Settles the entry by its outcome; true if it is to be sent again. */
@@ -215,7 +195,7 @@ export class Publisher {
 
   /** Begins anew when nothing is under way any more, after a pause, with the entries in their old order. */
   async #mend(): Promise<void> {
-    if (this.#underWay.size > 0 || this.#state === "pausing") return;
+    if (this.#underWay.size > 0 || this.#state !== "broken") return;
     this.#way = null;
     this.#state = "pausing";
     this.#queue = [...this.#held.sort((a, b) => a.number - b.number), ...this.#queue];
@@ -232,17 +212,6 @@ export class Publisher {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  #takeBatch(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.#queue.length && count < largestBatch) {
-      bytes += this.#queue[count]!.size;
-      if (count > 0 && bytes > largestBatchBytes) break;
-      count++;
-    }
-    return this.#queue.splice(0, count).filter((entry) => !entry.settled);
   }
 
   #settle(entry: Waiting, error: MessagingError | null): void {
@@ -275,9 +244,9 @@ export class Publisher {
     this.#timer.unref();
   }
 
-  /** The end does not wait for batches of which nobody waits for a message any more. */
+  /** The end does not wait for records for which nobody waits any more. */
   #giveUp(): void {
-    for (const batch of this.#underWay) if (batch.every(({ settled }) => settled)) this.#underWay.delete(batch);
+    this.#underWay.forgetSettled();
     if (this.#state === "broken") void this.#mend();
   }
 
@@ -290,23 +259,4 @@ export class Publisher {
       };
     });
   }
-}
-
-/** Throws for a message that the broker would not take. */
-export function refuseTooLarge(record: OutgoingRecord, broker: Broker): void {
-  const tooLarge = largeness(record, sizeOf(record), broker);
-  if (tooLarge !== null) throw tooLarge;
-}
-
-function largeness({ topic }: OutgoingRecord, size: number, { name, abilities }: Broker): MessagingError | null {
-  if (size <= abilities.maxBytes) return null;
-  const text = `the message for '${topic}' has ${size} bytes; the ${name} broker takes ${abilities.maxBytes}`;
-  return new MessagingError("TOO_LARGE", text);
-}
-
-/** The bytes of a record with its headers, as limits count them. */
-export function sizeOf({ body, headers, key }: OutgoingRecord): number {
-  let size = body.length + (key === null ? 0 : Buffer.byteLength(key));
-  for (const name in headers) size += name.length + Buffer.byteLength(headers[name]!);
-  return size;
 }

@@ -18,7 +18,8 @@ export class SqsService {
     this.#client = new library.SQSClient({
       region,
       maxAttempts: 3,
-      ...(endpoint !== null && { endpoint }),
+      // The URLs that an emulator gives its queues can name a host or port that is reachable for the emulator alone.
+      ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
       ...(credentials !== null && { credentials }),
       requestHandler: { connectionTimeout: connectTimeout, requestTimeout: (waitTime + 10) * 1000 },
     });

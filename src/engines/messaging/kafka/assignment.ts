@@ -1,0 +1,143 @@
+import type { Delivery } from "../broker.js";
+import { lost } from "./membership.js";
+import { Partition } from "./partition.js";
+
+interface Place {
+  readonly number: number;
+  readonly offset: bigint;
+}
+
+/** The partitions of a consumer, with the deliveries that are under way in each. */
+export class Assignment {
+  readonly #partitions = new Map<number, Partition>();
+  readonly #places = new WeakMap<Delivery, Place>();
+  readonly #lost: (delivery: Delivery) => void;
+  #unsettled = 0;
+
+  constructor(lost: (delivery: Delivery) => void) {
+    this.#lost = lost;
+  }
+
+  get numbers(): number[] {
+    return [...this.#partitions.keys()];
+  }
+
+  /** Deliveries without a result. */
+  get unsettled(): number {
+    return this.#unsettled;
+  }
+
+  /** Deliveries that are not committed: those without a result, and those that wait for one before them. */
+  get size(): number {
+    let sum = 0;
+    for (const partition of this.#partitions.values()) sum += partition.size;
+    return sum;
+  }
+
+  /** Takes over the partitions that are ours now, each at the offset of the group, and gives up the others. */
+  assign(numbers: ReadonlySet<number>, startOf: (number: number) => bigint): void {
+    for (const [number, partition] of this.#partitions) {
+      if (numbers.has(number)) continue;
+      for (const delivery of partition.deliveries) this.#lose(delivery);
+      this.#partitions.delete(number);
+    }
+    for (const number of numbers) {
+      const start = startOf(number);
+      const partition = this.#partitions.get(number);
+      if (partition === undefined) this.#partitions.set(number, new Partition(start));
+      else for (const delivery of partition.startAt(start)) this.#lose(delivery);
+    }
+  }
+
+  /** Gives up all partitions; returns their numbers. */
+  clear(): number[] {
+    const numbers = this.numbers;
+    this.assign(new Set(), () => 0n);
+    return numbers;
+  }
+
+  /** The partition of a message that has not been delivered yet; null for one that was, or is not ours. */
+  expecting(number: number, offset: bigint): Partition | null {
+    const partition = this.#partitions.get(number);
+    return partition?.isNew(offset) ? partition : null;
+  }
+
+  add(delivery: Delivery, number: number, offset: bigint): void {
+    this.place(delivery, number, offset);
+    this.#partitions.get(number)!.add(offset, delivery);
+    this.#unsettled++;
+  }
+
+  /** Names the place of a delivery that takes the place of an earlier one. */
+  place(delivery: Delivery, number: number, offset: bigint): void {
+    this.#places.set(delivery, { number, offset });
+  }
+
+  /** True if the delivery of this offset has no result yet, in the partition as it was then. */
+  isOpen(partition: Partition, number: number, offset: bigint): boolean {
+    return this.#partitions.get(number) === partition && partition.has(offset);
+  }
+
+  /** Counts a result, or with -1 takes it back. */
+  settled(count = 1): void {
+    this.#unsettled -= count;
+  }
+
+  /** The last offset of these deliveries in each partition. Throws LOST if one of them is not ours any more. */
+  lastOf(deliveries: readonly Delivery[]): Map<number, bigint> {
+    const last = new Map<number, bigint>();
+    for (const delivery of deliveries) {
+      const { number, offset } = this.#places.get(delivery)!;
+      if (!this.#partitions.get(number)?.has(offset)) throw lost();
+      if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
+    }
+    return last;
+  }
+
+  /** False if a message before the last of these was given up without a result: the offset of the group would pass over it. */
+  isGapless(deliveries: readonly Delivery[]): boolean {
+    const chosen = new Map<number, Set<bigint>>();
+    for (const delivery of deliveries) {
+      const { number, offset } = this.#places.get(delivery)!;
+      const offsets = chosen.get(number);
+      if (offsets === undefined) chosen.set(number, new Set([offset]));
+      else offsets.add(offset);
+    }
+    return [...chosen].every(([number, offsets]) => this.#partitions.get(number)!.isGapless(offsets));
+  }
+
+  /** These deliveries are done, and their offsets committed. */
+  committed(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      const { number, offset } = this.#places.get(delivery)!;
+      const partition = this.#partitions.get(number);
+      if (!partition?.done(offset)) continue;
+      partition.takeCommittable();
+      this.#unsettled--;
+    }
+  }
+
+  /** Offsets that have moved since the last call. */
+  takeCommittable(): Map<number, bigint> {
+    const offsets = new Map<number, bigint>();
+    for (const [number, partition] of this.#partitions) {
+      const offset = partition.takeCommittable();
+      if (offset !== null) offsets.set(number, offset);
+    }
+    return offsets;
+  }
+
+  restore(offsets: ReadonlyMap<number, bigint>): void {
+    for (const [number, offset] of offsets) this.#partitions.get(number)?.restore(offset);
+  }
+
+  /** True if nothing that was delivered in the partition is left to commit. */
+  isDone(number: number): boolean {
+    return this.#partitions.get(number)?.size === 0;
+  }
+
+  #lose(delivery: Delivery): void {
+    this.#unsettled--;
+    this.#lost(delivery);
+  }
+}

@@ -1,0 +1,95 @@
+import { isPlainObject, show } from "../../../internal/options.js";
+import type { Tracer } from "../../../internal/tracer.js";
+import { ValueError } from "../../../internal/value-error.js";
+import type { OutgoingRecord } from "../broker.js";
+import type { Connected } from "../connections.js";
+import { asMessagingError, type MessagingError } from "../errors.js";
+import type { Topic } from "../topic.js";
+import { publishSpan } from "../trace.js";
+import { outgoing } from "./outgoing.js";
+import type { BatchEntry, Published } from "./published.js";
+
+/** The observers of publishes. */
+export interface PublishObservers {
+  readonly tracer: Tracer | null;
+  readonly meter: { published(topic: string, error: MessagingError | null): void } | null;
+}
+
+/** One message with its options, as the program gave them. */
+export interface Entry {
+  readonly value: unknown;
+  readonly options: unknown;
+}
+
+/** Publishes one message; `headers` are those of the framework. Resolves when the broker has it. */
+export async function publishOne(
+  { broker, publisher }: Connected,
+  topic: Topic,
+  { value, options }: Entry,
+  headers: Record<string, string> | null,
+  { tracer, meter }: PublishObservers,
+): Promise<Published> {
+  // The span belongs to the trace of the caller: started before anything is awaited.
+  const span = publishSpan(tracer, broker.name, topic.name, 1);
+  let record: OutgoingRecord;
+  try {
+    const made = outgoing(topic, value, options, span);
+    // Without a schema nothing has to be waited for.
+    record = made instanceof Promise ? await made : made;
+  } catch (error) {
+    span?.end(error);
+    throw error;
+  }
+  if (headers !== null) record = { ...record, headers: { ...record.headers, ...headers } };
+  span?.set("messaging.message.id", record.id);
+  try {
+    await publisher.publish(record);
+  } catch (error) {
+    meter?.published(topic.name, asMessagingError(error));
+    span?.end(error);
+    throw error;
+  }
+  meter?.published(topic.name, null);
+  span?.end();
+  return { id: record.id };
+}
+
+/** Publishes messages together, in their order. Rejects with the first error. */
+export async function publishAll(
+  { broker, publisher }: Connected,
+  topic: Topic,
+  entries: readonly Entry[],
+  { tracer, meter }: PublishObservers,
+): Promise<Published[]> {
+  const span = publishSpan(tracer, broker.name, topic.name, entries.length);
+  let records: OutgoingRecord[];
+  try {
+    const made = entries.map(({ value, options }) => outgoing(topic, value, options, span));
+    records = made.some((record) => record instanceof Promise) ? await Promise.all(made) : (made as OutgoingRecord[]);
+  } catch (error) {
+    span?.end(error);
+    throw error;
+  }
+  if (records.length === 1) span?.set("messaging.message.id", records[0]!.id);
+  const results = await publisher.publishAll(records);
+  let failure: MessagingError | null = null;
+  for (const error of results) {
+    meter?.published(topic.name, error);
+    failure ??= error;
+  }
+  span?.end(failure);
+  if (failure !== null) throw failure;
+  return records.map(({ id }) => ({ id }));
+}
+
+/** The entries of a batch, with the values apart from the options. */
+export function readEntries(entries: unknown): Entry[] {
+  if (!Array.isArray(entries)) throw new ValueError(`publishBatch() takes a list of entries, not ${show(entries)}`);
+  return (entries as readonly BatchEntry<unknown>[]).map((entry) => {
+    if (!isPlainObject(entry) || !("value" in entry)) {
+      throw new ValueError(`an entry of publishBatch() is { value, key?, headers? }, not ${show(entry)}`);
+    }
+    const { value, ...options } = entry;
+    return { value, options };
+  });
+}

@@ -1,0 +1,22 @@
+import type { Broker, OutgoingRecord } from "../broker.js";
+import { MessagingError } from "../errors.js";
+
+/** The bytes of a record with its headers, as limits count them. */
+export function sizeOf({ body, headers, key }: OutgoingRecord): number {
+  let size = body.length + (key === null ? 0 : Buffer.byteLength(key));
+  for (const name in headers) size += name.length + Buffer.byteLength(headers[name]!);
+  return size;
+}
+
+/** The error for a message that is larger than the broker takes; null for any other. */
+export function tooLarge({ topic }: OutgoingRecord, size: number, { name, abilities }: Broker): MessagingError | null {
+  if (size <= abilities.maxBytes) return null;
+  const text = `the message for '${topic}' has ${size} bytes; the ${name} broker takes ${abilities.maxBytes}`;
+  return new MessagingError("TOO_LARGE", text);
+}
+
+/** Throws for a message that is larger than the broker takes. */
+export function refuseTooLarge(record: OutgoingRecord, broker: Broker): void {
+  const error = tooLarge(record, sizeOf(record), broker);
+  if (error !== null) throw error;
+}
