@@ -67,7 +67,7 @@ export async function runSubject(subject, { seed, seconds, long = false, log = (
     await act;
     await running.settle();
     const { counts, failures } = await running.check(faults);
-    return { faults, counts, failures };
+    return { faults, counts, failures: [...failures, ...programs.flatMap((program) => program.failures)] };
   } finally {
     await running?.stop().catch(() => {});
     for (const program of programs) program.end();
