@@ -72,7 +72,7 @@ export class Program {
   #start() {
     if (this.#ended) return;
     this.#stopped = false;
-    const child = spawn(process.execPath, ["--import", "tsx", this.#file, ...this.#args], {
+    const child = spawn(process.execPath, [this.#file, ...this.#args], {
       env: this.#env,
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -84,7 +84,8 @@ export class Program {
       if (this.#stopped || this.#ended || this.#child !== child) return;
       if (code !== notStarted) this.failures.push(`a process ended by itself (${code ?? signal}): ${this.errors}`);
       await pause(200);
-      this.#start();
+      // A fault may have started it again meanwhile.
+      if (this.#child === child && !this.#stopped) this.#start();
     });
     this.#child = child;
   }

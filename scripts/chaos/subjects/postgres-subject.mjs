@@ -15,7 +15,7 @@ import { eventually, pause } from "../wait.mjs";
  * until nothing is left to do. `check` compares the ledger with the tables.
  */
 export async function postgresSubject(place, { program, roles, tables, begun, settled, check }) {
-  const { ledger, spawn, folder } = place;
+  const { ledger, spawn, compile, folder } = place;
   const home = join(folder, "postgres");
   await mkdir(home);
   // The server may run as another user.
@@ -24,12 +24,13 @@ export async function postgresSubject(place, { program, roles, tables, begun, se
   const tunnel = await startTunnel(Number(new URL(server.value).port));
   try {
     const query = queries(server.value);
+    const file = await compile(program);
     await query(tables);
     const url = new URL(server.value);
     url.port = String(tunnel.port);
     const args = (role) => [role, JSON.stringify({ url: url.href, folder: ledger.folder })];
     const programs = Object.entries(roles).flatMap(([role, count]) =>
-      Array.from({ length: count }, (_, number) => ({ role, number, program: spawn(program, args(role)) })),
+      Array.from({ length: count }, (_, number) => ({ role, number, program: spawn(file, args(role)) })),
     );
     const found = { ledger, query };
     if (!(await eventually(() => begun(found), 120_000))) {
