@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
+/** Milliseconds in which a response is complete once it has begun. */
+const responseTime = 30;
+
 /**
  * A way to a server that can be cut and mended, and that can fail as networks do:
  *
@@ -9,6 +12,8 @@ import { connect, createServer } from "node:net";
  * - `deafen` forwards requests and drops responses, until `mend` after a `cut`: work is done, and its client does not know.
  * - `orphan` breaks connections for the client only: the server does not learn that the client is gone.
  * - `mute` breaks connections for the server only: the client gets neither a response nor an error.
+ * - `swallow` forwards the next request that a function accepts, and breaks its connection when the response has come: the
+ *   client never sees it. Resolves then.
  */
 export async function startTunnel(targetPort) {
   const pairs = new Set();
@@ -18,10 +23,23 @@ export async function startTunnel(targetPort) {
   let port = 0;
   let stalled = false;
   let deaf = false;
+  let swallowing = null;
+  const swallow = (pair) => {
+    const { resolve } = swallowing;
+    swallowing = null;
+    pair.deaf = true;
+    // Responses to requests before it may come first.
+    pair.target.once("data", () => {
+      setTimeout(() => {
+        pair.client.destroy();
+        resolve();
+      }, responseTime);
+    });
+  };
 
   const link = (client) => {
     const target = connect(targetPort, "127.0.0.1");
-    const pair = { client, target, whole: true };
+    const pair = { client, target, whole: true, deaf: false };
     pairs.add(pair);
     for (const [from, to] of [
       [client, target],
@@ -30,7 +48,8 @@ export async function startTunnel(targetPort) {
       from.setNoDelay(true);
       from.on("error", () => {});
       from.on("data", (chunk) => {
-        if (!pair.whole || (deaf && from === target)) return;
+        if (!pair.whole || ((deaf || pair.deaf) && from === target)) return;
+        if (from === client && swallowing?.accepts(chunk)) swallow(pair);
         if (!to.write(chunk)) from.pause();
       });
       to.on("drain", () => {
@@ -98,5 +117,9 @@ export async function startTunnel(targetPort) {
     },
     orphan: () => split("client", "target", orphans),
     mute: () => split("target", "client", muted),
+    swallow: (accepts) =>
+      new Promise((resolve) => {
+        swallowing = { accepts, resolve };
+      }),
   };
 }
