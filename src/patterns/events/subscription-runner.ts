@@ -62,7 +62,7 @@ export class SubscriptionRunner {
   readonly #running: Promise<void>;
   /**
    * The end of the lease, by a clock that goes on while the process is paused: a process that was paused for too long, or
-   * cannot renew its lease, handles nothing more.
+   * cannot renew its lease, handles nothing more until it has asked again.
    */
   #heldUntil = 0;
   #progress: Omit<RunnerProgress, "name"> = { active: false, lag: 0, failures: 0, error: null };
@@ -127,8 +127,7 @@ export class SubscriptionRunner {
     const lost = new AbortController();
     let renewing: Promise<void> | null = null;
     const timer = setInterval(() => {
-      if (!this.#isHeld()) lost.abort();
-      else renewing ??= this.#renew(claim.token, lost).finally(() => (renewing = null));
+      renewing ??= this.#keepHeld(claim.token, lost).finally(() => (renewing = null));
     }, leaseMs / 3);
     try {
       await this.#consume(claim, AbortSignal.any([lost.signal, this.#stop.signal]));
@@ -145,21 +144,28 @@ export class SubscriptionRunner {
 
   readonly #isHeld = (): boolean => performance.now() < this.#heldUntil;
 
-  async #renew(token: number, lost: AbortController): Promise<void> {
+  async #keepHeld(token: number, lost: AbortController): Promise<void> {
+    try {
+      if (!(await this.#renew(token))) lost.abort();
+    } catch (error) {
+      this.logger.warn("a lease was not renewed", { subscription: this.settings.name, error });
+      if (!this.#isHeld()) lost.abort();
+    }
+  }
+
+  /** False if another worker has the claim. One that is over, and that nobody has taken, goes on. */
+  async #renew(token: number): Promise<boolean> {
     const { name, leaseMs } = this.settings;
     const before = performance.now();
-    try {
-      if (await this.storage.renew(name, token, leaseMs)) this.#heldUntil = before + leaseMs;
-      else lost.abort();
-    } catch (error) {
-      this.logger.warn("a lease was not renewed", { subscription: name, error });
-    }
+    const held = await this.storage.renew(name, token, leaseMs);
+    if (held) this.#heldUntil = before + leaseMs;
+    return held;
   }
 
   async #consume({ token, position }: Claim, signal: AbortSignal): Promise<void> {
     const { filter, batch, pollMs, name, skipAfter } = this.settings;
     for (let failures = 0; !signal.aborted; ) {
-      if (!this.#isHeld()) throw new ClaimLost();
+      if (!this.#isHeld() && !(await this.#renew(token))) throw new ClaimLost();
       if (this.settings.shouldGive?.() === true) {
         this.#progress = { ...this.#progress, active: false };
         return;
