@@ -1,27 +1,28 @@
 /**
- * The chaos rig: producers, workers and brokers are killed, stopped, starved and cut off at random, and then a ledger is
- * checked for lost, doubled, stuck and reordered messages.
+ * The chaos rig: producers, workers, brokers and databases are killed, stopped, starved and cut off at random, and then a
+ * ledger is checked for lost, doubled, stuck and reordered messages, events, sagas and jobs.
  *
- *     node scripts/chaos.mjs [--seconds 15] [--seed 7] [--only memory,kafka] [--long]
+ *     node scripts/chaos.mjs [subject ...] [--seconds 15] [--seed 7] [--long] [--log]
  *
  * It prints the seed, the faults and the counts. The exit code is 1 if a subject has failed. `--long` is five minutes, with
- * restarts of brokers.
+ * restarts of brokers. `--log` prints each fault when it begins.
  */
 import { parseArgs } from "node:util";
 import { runSubject } from "./chaos/rig.mjs";
 import { subjects } from "./chaos/subjects/index.mjs";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seconds: { type: "string" },
     seed: { type: "string" },
-    only: { type: "string" },
     long: { type: "boolean", default: false },
+    log: { type: "boolean", default: false },
   },
 });
 const seconds = Number(values.seconds ?? (values.long ? 300 : 15));
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
-const names = values.only?.split(",") ?? subjects.map(({ name }) => name);
+const names = positionals.length > 0 ? positionals : subjects.map(({ name }) => name);
 const unknown = names.find((name) => !subjects.some((subject) => subject.name === name));
 if (unknown !== undefined) {
   console.error(`no subject '${unknown}': there are ${subjects.map(({ name }) => name).join(", ")}`);
@@ -30,7 +31,8 @@ if (unknown !== undefined) {
 
 console.log(`seed ${seed}, ${seconds} s for each subject`);
 for (const subject of subjects.filter(({ name }) => names.includes(name))) {
-  const { skipped, faults, counts, failures } = await runSubject(subject, { seed, seconds, long: values.long });
+  const log = values.log ? (line) => console.log(`${new Date().toISOString()} ${line}`) : undefined;
+  const { skipped, faults, counts, failures } = await runSubject(subject, { seed, seconds, long: values.long, log });
   if (skipped) {
     console.log(`${subject.name}: skipped (${skipped})`);
     if (process.env.CI === "true") process.exitCode = 1;

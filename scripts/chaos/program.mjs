@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { pause } from "./wait.mjs";
 
+/** The exit code of a process that could not start, because a service it needs was away. */
+export const notStarted = 9;
+
 /** A Node process of a subject: one that is killed is started again. */
 export class Program {
   #file;
@@ -11,6 +14,8 @@ export class Program {
   #ended = false;
   #stopped = false;
   errors = "";
+  /** Ends that no fault explains: errors that nobody caught, and processes that did not end when they were asked to. */
+  failures = [];
 
   constructor(file, args, { env = {} } = {}) {
     this.#file = file;
@@ -67,18 +72,20 @@ export class Program {
   #start() {
     if (this.#ended) return;
     this.#stopped = false;
-    const child = spawn(process.execPath, ["--import", "tsx", this.#file, ...this.#args], {
+    const child = spawn(process.execPath, [this.#file, ...this.#args], {
       env: this.#env,
       stdio: ["ignore", "ignore", "pipe"],
     });
     child.stderr.on("data", (chunk) => {
       this.errors = `${this.errors}${chunk}`.slice(-4000);
     });
-    child.on("exit", async () => {
+    child.on("exit", async (code, signal) => {
       // One that ends by itself has failed: it is started again, as a service would be.
       if (this.#stopped || this.#ended || this.#child !== child) return;
+      if (code !== notStarted) this.failures.push(`a process ended by itself (${code ?? signal}): ${this.errors}`);
       await pause(200);
-      this.#start();
+      // A fault may have started it again meanwhile.
+      if (this.#child === child && !this.#stopped) this.#start();
     });
     this.#child = child;
   }
@@ -92,8 +99,14 @@ export class Program {
     if (!this.running) return;
     const exit = once(this.#child, "exit");
     this.#child.kill(signal);
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), patience);
-    await exit;
+    const timer = setTimeout(() => {
+      this.failures.push(`a process did not end within ${patience / 1000} s of ${signal}: ${this.errors}`);
+      this.#child.kill("SIGKILL");
+    }, patience);
+    const [code] = await exit;
     clearTimeout(timer);
+    if (code !== null && code !== 0 && code !== notStarted) {
+      this.failures.push(`a process that was asked to end failed (${code}): ${this.errors}`);
+    }
   }
 }

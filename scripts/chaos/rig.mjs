@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compile } from "./compile.mjs";
 import { Ledger } from "./ledger.mjs";
 import { Program } from "./program.mjs";
 import { seeded } from "./random.mjs";
@@ -23,7 +24,7 @@ import { pause } from "./wait.mjs";
  * @typedef {{ name: string, faults: Record<string, (random: Random) => Promise<void>> }} Actor
  * A fault hurts the actor and resolves when the actor is well again.
  *
- * @typedef {{ folder: string, random: Random, seconds: number, long: boolean, ledger: Ledger, spawn: Function }} Place
+ * @typedef {{ folder: string, random: Random, seconds: number, long: boolean, ledger: Ledger, compile: (file: string) => Promise<string>, spawn: Function }} Place
  */
 
 /** Runs one subject under faults. */
@@ -40,7 +41,15 @@ export async function runSubject(subject, { seed, seconds, long = false, log = (
   let running;
   try {
     try {
-      running = await subject.start({ folder, random, seconds, long, ledger, spawn });
+      running = await subject.start({
+        folder,
+        random,
+        seconds,
+        long,
+        ledger,
+        compile: (file) => compile(file, folder),
+        spawn,
+      });
     } catch (error) {
       return { skipped: error.message };
     }
@@ -67,7 +76,7 @@ export async function runSubject(subject, { seed, seconds, long = false, log = (
     await act;
     await running.settle();
     const { counts, failures } = await running.check(faults);
-    return { faults, counts, failures };
+    return { faults, counts, failures: [...failures, ...programs.flatMap((program) => program.failures)] };
   } finally {
     await running?.stop().catch(() => {});
     for (const program of programs) program.end();

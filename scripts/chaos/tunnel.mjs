@@ -1,28 +1,76 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
-/** A way to a server that can be cut and mended. */
+/** Milliseconds in which a response is complete once it has begun. */
+const responseTime = 30;
+
+/**
+ * A way to a server that can be cut and mended, and that can fail as networks do:
+ *
+ * - `cut` breaks all connections and refuses new ones until `mend`.
+ * - `stall` holds all bytes back until `flow`; then they arrive.
+ * - `deafen` forwards requests and drops responses, until `mend` after a `cut`: work is done, and its client does not know.
+ * - `orphan` breaks connections for the client only: the server does not learn that the client is gone.
+ * - `mute` breaks connections for the server only: the client gets neither a response nor an error.
+ * - `swallow` forwards the next request that a function accepts, and breaks its connection when the response has come: the
+ *   client never sees it. Resolves then.
+ */
 export async function startTunnel(targetPort) {
-  const sockets = new Set();
+  const pairs = new Set();
+  const orphans = new Set();
+  const muted = new Set();
   let server = null;
   let port = 0;
-  const listen = async () => {
-    server = createServer((client) => {
-      const target = connect(targetPort, "127.0.0.1");
-      for (const [from, to] of [
-        [client, target],
-        [target, client],
-      ]) {
-        sockets.add(from);
-        from.setNoDelay(true);
-        from.on("error", () => {});
-        from.on("close", () => {
-          sockets.delete(from);
-          to.destroy();
-        });
-        from.pipe(to);
-      }
+  let stalled = false;
+  let deaf = false;
+  let swallowing = null;
+  const swallow = (pair) => {
+    const { resolve } = swallowing;
+    swallowing = null;
+    pair.deaf = true;
+    // Responses to requests before it may come first.
+    pair.target.once("data", () => {
+      setTimeout(() => {
+        pair.client.destroy();
+        resolve();
+      }, responseTime);
     });
+  };
+
+  const link = (client) => {
+    const target = connect(targetPort, "127.0.0.1");
+    const pair = { client, target, whole: true, deaf: false };
+    pairs.add(pair);
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ]) {
+      from.setNoDelay(true);
+      from.on("error", () => {});
+      from.on("data", (chunk) => {
+        if (!pair.whole || ((deaf || pair.deaf) && from === target)) return;
+        if (from === client && swallowing?.accepts(chunk)) swallow(pair);
+        if (!to.write(chunk)) from.pause();
+      });
+      to.on("drain", () => {
+        if (!stalled) from.resume();
+      });
+      from.on("end", () => {
+        if (pair.whole) to.end();
+      });
+      from.on("close", () => {
+        orphans.delete(from);
+        muted.delete(from);
+        if (!pair.whole) return;
+        pairs.delete(pair);
+        to.destroy();
+      });
+      if (stalled) from.pause();
+    }
+  };
+  const listen = async () => {
+    deaf = false;
+    server = createServer(link);
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
     port = server.address().port;
@@ -31,9 +79,47 @@ export async function startTunnel(targetPort) {
     const closed = server && once(server, "close");
     server?.close();
     server = null;
-    for (const socket of sockets) socket.destroy();
+    for (const { client, target } of pairs) {
+      client.destroy();
+      target.destroy();
+    }
+    for (const client of muted) client.destroy();
     await closed;
   };
+  const split = (gone, stays, kept) => {
+    for (const pair of pairs) {
+      pair.whole = false;
+      kept.add(pair[stays]);
+      pair[gone].destroy();
+      pair[stays].resume();
+    }
+    pairs.clear();
+  };
+  const hold = (value) => {
+    stalled = value;
+    for (const { client, target } of pairs) {
+      for (const end of [client, target]) value ? end.pause() : end.resume();
+    }
+  };
   await listen();
-  return { port, cut, mend: listen, close: cut };
+  return {
+    port,
+    cut,
+    mend: listen,
+    async close() {
+      await cut();
+      for (const target of orphans) target.destroy();
+    },
+    stall: () => hold(true),
+    flow: () => hold(false),
+    deafen() {
+      deaf = true;
+    },
+    orphan: () => split("client", "target", orphans),
+    mute: () => split("target", "client", muted),
+    swallow: (accepts) =>
+      new Promise((resolve) => {
+        swallowing = { accepts, resolve };
+      }),
+  };
 }

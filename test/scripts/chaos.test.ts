@@ -4,18 +4,25 @@ import { runSubject } from "../../scripts/chaos/rig.mjs";
 import { subjects } from "../../scripts/chaos/subjects/index.mjs";
 import { service } from "../support/service.js";
 
-/** A short run; `node scripts/chaos.mjs --long` is the long one. The seed is printed, so that a failure can be repeated. */
-const seconds = 15;
+/** Short runs; `node scripts/chaos.mjs --long` is the long one. The seed is printed, so that a failure can be repeated. */
+const secondsOfBrokers = 15;
+const secondsOfPatterns = 8;
 const seed = Number(process.env.STOA_CHAOS_SEED ?? Math.floor(Math.random() * 1e9));
 const available: Record<string, string | undefined> = {
   memory: "memory",
   kafka: service("kafka"),
   rabbitmq: service("rabbitmq"),
+  outbox: service("postgres"),
+  events: service("postgres"),
+  sagas: service("postgres"),
+  jobs: service("postgres"),
 };
+const patterns = ["outbox", "events", "sagas", "jobs"];
 
 for (const subject of subjects) {
   if (available[subject.name] === undefined) continue;
   it(`Nothing is lost, stuck or reordered under random faults (${subject.name})`, async () => {
+    const seconds = patterns.includes(subject.name) ? secondsOfPatterns : secondsOfBrokers;
     const { skipped, counts, faults, failures } = await runSubject(subject, { seed, seconds });
     console.log(`chaos, ${subject.name}, seed ${seed}:`, skipped ?? { ...counts, ...faults });
     expect(skipped).toBeUndefined();

@@ -11,14 +11,15 @@ const prefetch = 20;
  * and resolves to its own port and a way to stop it.
  */
 export async function brokerSubject(place, { broker, configOf, start, workers, producers = 2, ordered = true }) {
-  const { ledger, spawn, long } = place;
+  const { ledger, spawn, compile, long } = place;
+  const file = await compile(program);
   const tunnel = await startTunnel(await start.port());
   const server = await start.start(tunnel.port);
   const settings = { broker, config: configOf(tunnel.port), topic: "chaos", folder: ledger.folder, keys: 5, prefetch };
   const args = (role) => [role, JSON.stringify(settings)];
-  const consuming = Array.from({ length: workers }, () => spawn(program, args("worker")));
+  const consuming = Array.from({ length: workers }, () => spawn(file, args("worker")));
   // A queue takes messages from the moment its first worker has declared it.
-  const producing = Array.from({ length: producers }, () => spawn(program, args("producer")));
+  const producing = Array.from({ length: producers }, () => spawn(file, args("producer")));
   await eventually(() => ledger.read("handled").length > 0, 120_000);
   const connection = {
     cut: async (random) => {

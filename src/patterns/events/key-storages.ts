@@ -1,5 +1,6 @@
 import type { Database, Subscription } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { WrappedKey } from "./master-keys.js";
 import type { EventStorage } from "./storage.js";
 import type { KeyStorage } from "./subject-keys.js";
@@ -50,7 +51,7 @@ export class PostgresKeys implements KeyStorage {
   }
 
   async forget(subject: string): Promise<{ id: string | null; streams: string[] }> {
-    const outcome = await this.#db.current.transaction(async (tx) => {
+    const outcome = await boundedTransaction(this.#db.current, async (tx) => {
       const id = await tx.fetchval<string>(
         `delete from ${this.#table("personal_keys")} where subject = $1 returning id`,
         [subject],

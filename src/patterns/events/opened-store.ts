@@ -2,6 +2,7 @@ import type { Database, Queries, Transaction } from "../../engines/db/database.j
 import type { Logger } from "../../internal/logger.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { expectedNumber, readEvents } from "./append-input.js";
 import { noteAppend } from "./cause.js";
@@ -90,7 +91,7 @@ export class OpenedStore implements RepositorySource {
     const around = tx ?? this.inline!.db.current;
     // Not in a transaction: the tables may need the connection that it has.
     if (around.kind === "database") for (const { prepared } of inline) await prepared;
-    return around.transaction(async (within) => {
+    return boundedTransaction(around, async (within) => {
       const handlers = [];
       for (const projection of inline) handlers.push(await projection.holdInline(within));
       const outcome = await this.storage.append(stream, expected, events, within);

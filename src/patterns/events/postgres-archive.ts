@@ -1,4 +1,5 @@
-import type { Database, Transaction } from "../../engines/db/database.js";
+import type { Database } from "../../engines/db/database.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import { eventColumns } from "./postgres-reads.js";
 import type { FinishedStreams } from "./storage.js";
 
@@ -62,7 +63,7 @@ export class PostgresArchive {
 
   async #move(text: string, values: readonly [stream: string, before: number]): Promise<number> {
     const { current } = this.#db;
-    return current.transaction(async (tx: Transaction) => {
+    return boundedTransaction(current, async (tx) => {
       const isNew = await tx.fetchval<boolean>(
         `select exists (select from ${this.#table("events")}
            where stream = $1 and version < $2 and recorded_at > clock_timestamp() - interval '1 minute')`,

@@ -175,6 +175,7 @@ export class PostgresStorage implements EventStorage {
       `update ${this.#table("subscriptions")} set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        where name = $1 and token = $2`,
       [name, token, leaseMs],
+      { timeout: leaseMs },
     );
     return rowCount === 1;
   }

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
 import { type SqlFragment, sql } from "../../engines/db/sql.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { Projection, ProjectionTables } from "./projection.js";
 
 /** The row of a projection: the build whose tables serve, and the one that is being made. A build is `version.number`. */
@@ -34,7 +35,7 @@ export class ProjectionBuilds {
   /** Creates the tables of a new projection, and begins a build if this program has a newer version. */
   async prepare(): Promise<void> {
     const { projection, schema } = this;
-    await this.db.transaction(async (tx) => {
+    await boundedTransaction(this.db, async (tx) => {
       await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
         `stoa projection ${schema} ${projection.name}`,
       ]);

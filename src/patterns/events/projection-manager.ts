@@ -1,6 +1,7 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 import { show } from "../../internal/options.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import { Wake } from "../storage/wake.js";
 import { causedBy } from "./cause.js";
 import type { RecordedEvent } from "./event.js";
@@ -62,7 +63,7 @@ export class ProjectionManager {
   /** Begins a new build beside the one that serves; one that is being made is begun again. */
   async rebuild(): Promise<void> {
     const { version } = this.projection;
-    await this.around.db.transaction(async (tx) => {
+    await boundedTransaction(this.around.db, async (tx) => {
       const row = await this.#builds.lockedRow(tx, "update");
       await this.#builds.beginBuild(tx, row!, this.#builds.isMine(row!.live) ? row!.live : `${version}.0`);
     });

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../engines/db/database.js";
 import { sql } from "../../engines/db/sql.js";
+import { restLimit } from "../storage/bounded-transaction.js";
 import type { RecordedEvent } from "./event.js";
 import type { ProjectionBuilds } from "./projection-builds.js";
 import type { EventStorage, StoredEvent } from "./storage.js";
@@ -77,6 +78,6 @@ export async function swapTables(
       );
       return true;
     },
-    { settings: { lock_timeout: swapPatience } },
+    { settings: { lock_timeout: swapPatience, ...restLimit(db) } },
   );
 }

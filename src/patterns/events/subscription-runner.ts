@@ -31,6 +31,8 @@ export interface Batch {
   /** True if there is nothing after them for now. */
   readonly last: boolean;
   readonly signal: AbortSignal;
+  /** True while no other worker can have the claim: asked before each event that has effects outside of the database. */
+  isHeld(): boolean;
 }
 
 /** The state of a subscription in this process. */
@@ -58,6 +60,11 @@ export class SubscriptionRunner {
   readonly #wake = new Wake();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
+  /**
+   * The end of the lease, by a clock that goes on while the process is paused: a process that was paused for too long, or
+   * cannot renew its lease, handles nothing more until it has asked again.
+   */
+  #heldUntil = 0;
   #progress: Omit<RunnerProgress, "name"> = { active: false, lag: 0, failures: 0, error: null };
 
   constructor(
@@ -107,7 +114,9 @@ export class SubscriptionRunner {
     const { name, owner, leaseMs, start } = this.settings;
     if (this.settings.mayTake?.() === false) return null;
     const position = start === "end" ? await this.storage.highWaterMark() : 0;
+    const before = performance.now();
     const claim = await this.storage.claim(name, owner, leaseMs, position);
+    this.#heldUntil = before + leaseMs;
     if (claim !== null) this.#progress = { ...this.#progress, active: true };
     return claim;
   }
@@ -116,14 +125,9 @@ export class SubscriptionRunner {
   async #hold(claim: Claim): Promise<void> {
     const { name, leaseMs } = this.settings;
     const lost = new AbortController();
-    let renewing = Promise.resolve();
+    let renewing: Promise<void> | null = null;
     const timer = setInterval(() => {
-      renewing = this.storage.renew(name, claim.token, leaseMs).then(
-        (held) => {
-          if (!held) lost.abort();
-        },
-        (error: unknown) => this.logger.warn("a lease was not renewed", { subscription: name, error }),
-      );
+      renewing ??= this.#keepHeld(claim.token, lost).finally(() => (renewing = null));
     }, leaseMs / 3);
     try {
       await this.#consume(claim, AbortSignal.any([lost.signal, this.#stop.signal]));
@@ -138,9 +142,30 @@ export class SubscriptionRunner {
     }
   }
 
+  readonly #isHeld = (): boolean => performance.now() < this.#heldUntil;
+
+  async #keepHeld(token: number, lost: AbortController): Promise<void> {
+    try {
+      if (!(await this.#renew(token))) lost.abort();
+    } catch (error) {
+      this.logger.warn("a lease was not renewed", { subscription: this.settings.name, error });
+      if (!this.#isHeld()) lost.abort();
+    }
+  }
+
+  /** False if another worker has the claim. One that is over, and that nobody has taken, goes on. */
+  async #renew(token: number): Promise<boolean> {
+    const { name, leaseMs } = this.settings;
+    const before = performance.now();
+    const held = await this.storage.renew(name, token, leaseMs);
+    if (held) this.#heldUntil = before + leaseMs;
+    return held;
+  }
+
   async #consume({ token, position }: Claim, signal: AbortSignal): Promise<void> {
     const { filter, batch, pollMs, name, skipAfter } = this.settings;
     for (let failures = 0; !signal.aborted; ) {
+      if (!this.#isHeld() && !(await this.#renew(token))) throw new ClaimLost();
       if (this.settings.shouldGive?.() === true) {
         this.#progress = { ...this.#progress, active: false };
         return;
@@ -158,7 +183,7 @@ export class SubscriptionRunner {
       const upTo = last ? mark : found.at(-1)!.position;
       try {
         const events = await this.upcasters.read(found);
-        const reached = await this.process({ events, upTo, token, last, signal });
+        const reached = await this.process({ events, upTo, token, last, signal, isHeld: this.#isHeld });
         if (reached === "end") return this.#stop.abort();
         position = reached;
         failures = 0;

@@ -158,12 +158,13 @@ export class EventWorkers {
   }
 
   /** Calls the handler for each event; what was handled before a failure is not repeated. */
-  async #deliver({ name, handler }: SubscriptionSettings, { events, upTo, token, signal }: Batch): Promise<number> {
+  async #deliver({ name, handler }: SubscriptionSettings, batch: Batch): Promise<number> {
+    const { events, upTo, token, signal, isHeld } = batch;
     const context = { signal, logger: this.logger };
     let done = 0;
     try {
       for (const event of events) {
-        if (signal.aborted) break;
+        if (signal.aborted || !isHeld()) break;
         const { correlationId } = event.metadata;
         await causedBy({ correlationId, causationId: event.id }, () => handler(event, context));
         done++;

@@ -1,6 +1,7 @@
 import type { Database, Queries } from "../../engines/db/database.js";
 import { UniqueViolation } from "../../engines/db/errors.js";
 import { Batch } from "../storage/batch.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
 import type { Schedule } from "./cron.js";
 
@@ -256,7 +257,7 @@ export class JobStorage {
    * job. Times that nobody was there for are one. Returns the milliseconds until the next time.
    */
   async tick(name: string, schedule: Schedule, add: (tx: Queries, at: Date) => Promise<unknown>): Promise<number> {
-    return this.db.transaction(async (tx) => {
+    return boundedTransaction(this.db, async (tx) => {
       const row = await tx.fetchrow<{ next_at: Date; now: Date; schedule: string }>(
         `select next_at, clock_timestamp() as now, schedule from ${this.#schedules} where name = $1 for update skip locked`,
         [name],

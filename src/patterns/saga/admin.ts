@@ -2,6 +2,7 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import { jsonText } from "../storage/texts.js";
 import type { DefinedSaga, SagaDefinition } from "./definition.js";
 import type { SagaStatus, StoredStatus } from "./row.js";
@@ -217,7 +218,7 @@ export class SagaAdmin {
   async #try(id: string, event: string, status: StoredStatus, set: string, where = "true"): Promise<boolean> {
     if (typeof id !== "string") throw new ValueError(`the id of a saga is a string, not ${show(id)}`);
     const { db, storage, waits } = this.#around;
-    const done = await db.transaction(async (tx) => {
+    const done = await boundedTransaction(db, async (tx) => {
       await waits.lockChild(tx, id);
       const changed = await tx.fetchval(
         `with s as (

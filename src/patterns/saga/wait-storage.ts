@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engines/db/database.js";
+import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { SagaRow, StoredStatus, Transition } from "./row.js";
 import type { NewSaga, SagaStorage } from "./storage.js";
 
@@ -76,7 +77,7 @@ export class WaitStorage {
       );
       return kept !== null;
     };
-    return within.kind === "transaction" ? run(within) : within.transaction(run);
+    return within.kind === "transaction" ? run(within) : boundedTransaction(within, run);
   }
 
   /** Starts a child, or finds it, and decides by its state what becomes of the parent. */

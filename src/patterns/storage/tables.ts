@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../engines/db/database.js";
+import { boundedTransaction } from "./bounded-transaction.js";
 
 /** The tables of one feature: a script for each version of them, applied in order. */
 export interface TableSet {
@@ -14,7 +15,7 @@ export interface TableSet {
 export async function installTables(db: Database, schema: string, set: TableSet): Promise<void> {
   const wanted = set.versions.length;
   if ((await installedVersion(db, schema, set)) === wanted) return;
-  await db.transaction(async (tx) => {
+  await boundedTransaction(db, async (tx) => {
     await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`stoa tables ${schema}`]);
     const known = await tx.fetchval("select to_regnamespace($1) is not null", [schema]);
     // Roles without the right to create schemas can still use one that was made for them.

@@ -132,6 +132,32 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
     await b.stop();
   });
 
+  it("A worker that cannot renew its lease handles no event that another one has taken over", async () => {
+    const seen: string[] = [];
+    let goOn = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const subscribe = (worker: string) => (app: App) =>
+      void app.eventStore.subscribe({ name: "cut off", categories: ["c"] }, async ({ data }) => {
+        seen.push(`${worker}${data}`);
+        if (worker === "a" && data === 1) await gate;
+      });
+    const a = await place.start({ leaseMs: 300 }, subscribe("a"));
+    vi.spyOn(a.eventStore.storage, "renew").mockRejectedValue(new Error("the connection is stalled"));
+    await a.eventStore.append("c-1", [1, 2, 3].map(added));
+    await vi.waitFor(() => expect(seen).toEqual(["a1"]), patient);
+    const b = await place.start({ leaseMs: 60_000 }, subscribe("b"));
+    await vi.waitFor(() => expect(seen).toEqual(["a1", "b1", "b2", "b3"]), patient);
+    goOn();
+    const { position } = await b.eventStore.append("c-1", added(4));
+    expect(await b.eventStore.waitFor("cut off", position, { timeoutMs: 20_000 })).toBe(true);
+    // Its end waits for the handler in progress and all that it would still call.
+    await a.stop();
+    expect(seen).toEqual(["a1", "b1", "b2", "b3", "b4"]);
+    await b.stop();
+  });
+
   it("A worker whose lease has passed to another one cannot move the checkpoint", async () => {
     const app = await place.start({ leaseMs: 100 });
     const { storage } = app.eventStore;

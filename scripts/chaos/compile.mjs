@@ -1,0 +1,25 @@
+import { symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { build } from "esbuild";
+import { root } from "../process.mjs";
+
+/**
+ * Makes one program of a file and the sources that it uses, in the folder of the run; resolves to its path. A process that is
+ * killed again and again must start quickly.
+ */
+export async function compile(file, folder) {
+  const outdir = join(folder, "programs");
+  await build({
+    entryPoints: [file],
+    outdir,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    logLevel: "error",
+  });
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  return join(outdir, basename(file));
+}
