@@ -5,6 +5,7 @@ import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
 import { ValueError } from "../../internal/value-error.js";
 import { joinPaths } from "../../routing/pattern.js";
+import { isStorable } from "../storage/texts.js";
 import type { AdminSettings } from "./options.js";
 import { type AdminKind, adminPage } from "./page.js";
 
@@ -64,15 +65,15 @@ export function addAdmin(host: Host, { path, guards }: AdminSettings, source: Ad
   add("/list", "GET", ({ query }) =>
     explained(() =>
       source.list({
-        status: query.get("status") || undefined,
-        name: query.get("name") || undefined,
-        before: query.get("before") || undefined,
+        status: storable(query.get("status")) || undefined,
+        name: storable(query.get("name")) || undefined,
+        before: storable(query.get("before")) || undefined,
         limit: pageLimit,
       }),
     ),
   );
   add("/detail", "GET", async ({ query }) => {
-    const found = await source.detail(query.get("id") ?? "");
+    const found = await source.detail(storable(query.get("id")) ?? "");
     if (found === null) throw new HttpError(404, `There is no ${source.kind.slice(0, -1)} with this id.`);
     return found;
   });
@@ -85,10 +86,19 @@ export function addAdmin(host: Host, { path, guards }: AdminSettings, source: Ad
     if (typeof id !== "string" || typeof action !== "string" || !Object.hasOwn(source.actions, action)) {
       throw new HttpError(400, `The body must have an id and an action: ${Object.keys(source.actions).join(", ")}.`);
     }
+    storable(id);
     host.logger.info(`an operator asked for ${action}`, { [source.kind.slice(0, -1)]: id });
     await explained(() => source.actions[action]!(id));
     return { done: true };
   });
+}
+
+/** The database would refuse such a text with an error, and nothing can have it as an id or a name. */
+function storable(text: string | undefined): string | undefined {
+  if (text !== undefined && !isStorable(text)) {
+    throw new HttpError(400, "A text contains U+0000 or half of a surrogate pair.");
+  }
+  return text;
 }
 
 /** A mistake of the operator is 400, not 500. */

@@ -1,9 +1,11 @@
+import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import { decorating } from "../../internal/decorating.js";
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
+import { longestKey } from "./config.js";
 import type { Execution } from "./execution.js";
 import type { Message, MessageContext, MessageHandler } from "./message.js";
 
@@ -100,8 +102,7 @@ export class Bus<Kind extends "command" | "query"> {
     const { schema, result: response } = message;
     const part = this.#kind === "command" ? "body" : "query";
     const handler = async (request: Request, injected?: Readonly<Record<string, unknown>>): Promise<unknown> => {
-      const idempotencyKey =
-        this.#kind === "command" ? (request.headers.get("idempotency-key") ?? undefined) : undefined;
+      const idempotencyKey = this.#kind === "command" ? this.#keyOf(request) : undefined;
       const given = schema === undefined ? undefined : injected?.[part];
       // The route has checked the input. A schema that changes it must not be applied to its own result.
       const { value } = await this.#execute(message, given, { signal: request.signal, idempotencyKey }, true);
@@ -133,6 +134,17 @@ export class Bus<Kind extends "command" | "query"> {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** The key that a client gives its command. One that cannot be kept is refused: the client relies on it. */
+  #keyOf(request: Request): string | undefined {
+    const key = request.headers.get("idempotency-key") ?? undefined;
+    if (key === undefined) return undefined;
+    if (key === "" || key.length > longestKey) {
+      throw new HttpError(400, `The header Idempotency-Key must have 1 to ${longestKey} characters.`);
+    }
+    if (this.#services.keys() === null) throw new HttpError(400, "Idempotency-Key is not supported here.");
+    return key;
   }
 
   #check(message: { readonly kind: string } | undefined): void {

@@ -3,6 +3,9 @@ import { type Checks, is, readCall } from "../../internal/options.js";
 import { addContractFields, type ContractFields } from "../storage/contract-fields.js";
 import { isSchemaName } from "../storage/schema-name.js";
 
+/** Characters of an idempotency key. */
+export const longestKey = 255;
+
 export interface CqrsOptions {
   /** True lets a command wait until projections have processed its events: read your own writes. Default false. */
   enableEventSync?: boolean;

@@ -3,7 +3,8 @@ import { nodeCrypto } from "../../internal/node-modules.js";
 import { ValueError } from "../../internal/value-error.js";
 import { deleteFinished } from "../storage/retention.js";
 import { installTables, type TableSet } from "../storage/tables.js";
-import { jsonText } from "../storage/texts.js";
+import { isStorable, jsonText } from "../storage/texts.js";
+import { longestKey } from "./config.js";
 import { IdempotencyError } from "./message.js";
 
 const tables: TableSet = {
@@ -56,13 +57,9 @@ export class IdempotencyKeys {
 
   /** Takes a key for the time of a command; a caller that died with it frees it after that. */
   async take(name: string, key: string, input: unknown, leaseMs: number): Promise<Taken> {
-    if (typeof key !== "string" || key === "" || key.length > 255 || key.includes("\0")) {
+    if (!isStorable(key) || key === "" || key.length > longestKey)
       throw new ValueError("an idempotency key is a string of 1 to 255 characters");
-    }
-    const fingerprint = nodeCrypto()
-      .createHash("sha256")
-      .update(jsonText(input, "the input of a command"))
-      .digest("base64url");
+    const fingerprint = nodeCrypto().createHash("sha256").update(inputText(input)).digest("base64url");
     const token = await this.#db.fetchval<number>(
       `insert into ${this.#table} as r (name, key, fingerprint, lease_until)
        values ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond')
@@ -119,5 +116,14 @@ export class IdempotencyKeys {
       key,
       token,
     ]);
+  }
+}
+
+/** The input as text. It is compared, not kept, so it may be any text. */
+function inputText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? "null";
+  } catch (cause) {
+    throw new ValueError("the input of a command with an idempotency key must be JSON", { cause });
   }
 }

@@ -3,12 +3,11 @@ export type { BusContext, BusMiddleware, CommandResult, ExecuteOptions, QueryRes
 export { CqrsConfig, type CqrsOptions } from "./config.js";
 export {
   type Command,
+  type CommandOptions,
   CommandTimeout,
   command,
   IdempotencyError,
   type MessageContext,
-  type MessageDeclaration,
-  type MessageOptions,
   type Query,
   type QueryOptions,
   query,

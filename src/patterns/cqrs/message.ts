@@ -30,8 +30,8 @@ export interface MessageContext {
   readonly attempt: number;
 }
 
-/** The options of a message whose handler is registered with the bus. */
-export interface MessageDeclaration<Schema, ResultSchema> {
+/** The options of a query. */
+export interface QueryOptions<Schema = unknown, Input = never, Result = unknown, ResultSchema = unknown> {
   /** Checks the input. */
   readonly schema?: Schema | undefined;
   /** The type of the result; it is documented in the API, and not checked. */
@@ -40,21 +40,16 @@ export interface MessageDeclaration<Schema, ResultSchema> {
   readonly timeoutMs?: number | undefined;
   /** Runs after the first one, in place of the config's `retries`. */
   readonly retries?: number | undefined;
+  /** Left out if it is registered with the bus. */
+  handler?(input: Input, context: MessageContext): Result | Promise<Result>;
 }
 
-interface Affecting {
+/** The options of a command. */
+export interface CommandOptions<Schema = unknown, Input = never, Result = unknown, ResultSchema = unknown>
+  extends QueryOptions<Schema, Input, Result, ResultSchema> {
   /** The projections that `enableEventSync` waits for. Default: all that this process keeps. */
   readonly affects?: readonly { readonly name: string; readonly tables: readonly string[] }[] | undefined;
 }
-
-export interface QueryOptions<Schema, Input, Result, ResultSchema = StandardSchema>
-  extends MessageDeclaration<Schema, ResultSchema> {
-  handler(input: Input, context: MessageContext): Result | Promise<Result>;
-}
-
-export interface MessageOptions<Schema, Input, Result, ResultSchema = StandardSchema>
-  extends QueryOptions<Schema, Input, Result, ResultSchema>,
-    Affecting {}
 
 /** A handler, whatever its input. */
 export type MessageHandler = (input: never, context: MessageContext) => unknown;
@@ -67,7 +62,7 @@ export interface Message<Kind extends "command" | "query", Given, Result, Schema
   readonly result: StandardSchema | undefined;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
-  readonly affects: MessageOptions<unknown, unknown, unknown>["affects"];
+  readonly affects: CommandOptions["affects"];
   /** Undefined if it is registered with the bus. */
   readonly handler: MessageHandler | undefined;
   /** The types of its input and result, for the compiler alone. */
@@ -80,74 +75,54 @@ export type Query<Given, Result, Schema = unknown> = Message<"query", Given, Res
 type InputOf<Schema, Input> = Schema extends StandardSchema ? SchemaOutput<Schema> : Input;
 type GivenOf<Schema, Input> = Schema extends StandardSchema ? SchemaInput<Schema> : Input;
 
-const checks: Checks<MessageOptions<unknown, unknown, unknown>> = {
-  schema: (value) => (isStandardSchema(value) ? undefined : "a schema"),
-  result: (value) => (isStandardSchema(value) ? undefined : "a schema"),
+type OptionsOf<Kind, Schema, Input, Result, ResultSchema> = Kind extends "command"
+  ? CommandOptions<Schema, Input, Result, ResultSchema>
+  : QueryOptions<Schema, Input, Result, ResultSchema>;
+
+/** Declares messages of one kind. The result has the type that the handler returns; without one, that of `result`. */
+type Declare<Kind extends "command" | "query"> = <
+  Schema extends StandardSchema | undefined = undefined,
+  ResultSchema extends StandardSchema | undefined = undefined,
+  Input = unknown,
+  Result = InputOf<ResultSchema, unknown>,
+>(
+  name: string,
+  options?: OptionsOf<Kind, Schema, InputOf<Schema, Input>, Result, ResultSchema>,
+) => Message<Kind, GivenOf<Schema, Input>, Awaited<Result>, Schema>;
+
+/** Declares a command: a request to change something. Without a handler, `app.commands.handler()` adds one. */
+export const command: Declare<"command"> = (name, options) => message("command", name, options);
+
+/** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
+export const query: Declare<"query"> = (name, options) => message("query", name, options);
+
+const isSchema = (value: unknown): string | undefined => (isStandardSchema(value) ? undefined : "a schema");
+
+const checks: Checks<CommandOptions> = {
+  schema: isSchema,
+  result: isSchema,
   timeoutMs: is.integer(1, 2_147_483_647),
   retries: is.integer(0, 1000),
   affects: is.list(is.object),
   handler: is.function,
 };
 
-/** Declares a command: a request to change something. Without a handler, `app.commands.handler()` adds one. */
-export function command<
-  Result,
-  Schema extends StandardSchema | undefined = undefined,
-  Input = unknown,
-  ResultSchema extends StandardSchema | undefined = undefined,
->(
-  name: string,
-  options: MessageOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
-): Command<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
-export function command<
-  Schema extends StandardSchema | undefined = undefined,
-  ResultSchema extends StandardSchema | undefined = undefined,
->(
-  name: string,
-  options?: MessageDeclaration<Schema, ResultSchema> & Affecting,
-): Command<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
-export function command(name: string, options: object = {}): Command<never, never> {
-  return message("command", name, options);
-}
-
-/** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
-export function query<
-  Result,
-  Schema extends StandardSchema | undefined = undefined,
-  Input = unknown,
-  ResultSchema extends StandardSchema | undefined = undefined,
->(
-  name: string,
-  options: QueryOptions<Schema, InputOf<Schema, Input>, Result, ResultSchema>,
-): Query<GivenOf<Schema, Input>, Awaited<Result>, Schema>;
-export function query<
-  Schema extends StandardSchema | undefined = undefined,
-  ResultSchema extends StandardSchema | undefined = undefined,
->(
-  name: string,
-  options?: MessageDeclaration<Schema, ResultSchema>,
-): Query<GivenOf<Schema, unknown>, InputOf<ResultSchema, unknown>, Schema>;
-export function query(name: string, options: object = {}): Query<never, never> {
-  return message("query", name, options);
-}
-
 function message<Kind extends "command" | "query", Given, Result, Schema>(
   kind: Kind,
   name: string,
-  options: object,
+  options: object = {},
 ): Message<Kind, Given, Result, Schema> {
   if (typeof name !== "string" || !/^[\w.:-]{1,100}$/.test(name)) {
     throw new ValueError(
       `the name of a ${kind} must have 1 to 100 letters, digits, dots, colons and hyphens, not ${show(name)}`,
     );
   }
-  const owner = `${kind} ${show(name)}`;
-  const given = readOptions<MessageOptions<unknown, unknown, unknown>>(owner, options, checks);
+  const given = readOptions<CommandOptions>(`${kind} ${show(name)}`, options, checks);
   return {
     kind,
     name,
     schema: given.schema as Schema,
-    result: given.result,
+    result: given.result as StandardSchema | undefined,
     timeoutMs: given.timeoutMs,
     retries: given.retries,
     affects: given.affects,

@@ -20,10 +20,10 @@ export class MessageMonitor {
 
   async measure<T>(run: Measured, work: () => Promise<T>): Promise<T> {
     const started = performance.now();
-    const attributes = { "messaging.message.kind": run.kind, "messaging.message.name": run.name };
+    const attributes = { "stoa.message.kind": run.kind, "stoa.message.name": run.name };
     const span = this.#tracer?.start(`${run.kind} ${run.name}`, attributes, { kind: "internal" });
     const settle = (error: unknown, outcome: string): void => {
-      if (run.attempt > 1) span?.set("stoa.attempts", run.attempt);
+      if (run.attempt > 1) span?.set("stoa.message.attempts", run.attempt);
       span?.end(error);
       this.#settled?.(run, (performance.now() - started) / 1000, outcome);
     };

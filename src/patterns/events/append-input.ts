@@ -25,10 +25,12 @@ export function readEvents(
   given: readonly GivenEvent[],
   shared: EventMetadata | undefined,
   upcasters: Upcasters,
+  trace: EventMetadata | null = null,
 ): EventToStore[] {
   if (given.length === 0) throw new ValueError("append takes at least one event");
   if (given.length > mostEvents) throw new ValueError(`append takes at most ${mostEvents} events, not ${given.length}`);
-  const inherited = currentCause();
+  const cause = currentCause();
+  const inherited = trace === null ? cause : { ...trace, ...cause };
   const ids = new Set<string>();
   return given.map((event, index) => {
     if (typeof event !== "object" || event === null) throw new ValueError(`event ${index} must be an object`);

@@ -1,5 +1,6 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
-import type { Tracer } from "../../internal/tracer.js";
+import type { HeaderReader, Span, Tracer } from "../../internal/tracer.js";
+import type { EventMetadata, RecordedEvent } from "./event.js";
 import type { RunnerProgress } from "./subscription-runner.js";
 
 /** Counts, times and traces the work of subscriptions and projections. */
@@ -20,27 +21,99 @@ export class EventMonitor {
     this.#meter?.conflicts.inc();
   }
 
-  /** Runs the work on a batch of events. */
-  async handle<T>(subscription: string, events: number, work: () => Promise<T>): Promise<T> {
-    if (events === 0) return work();
-    const name = labelOf(subscription);
-    const started = performance.now();
-    const attributes = { "messaging.destination.name": name, "messaging.batch.message_count": events };
-    const span = this.#tracer?.start(`process ${name}`, attributes, { kind: "consumer" });
-    const settle = (error: unknown, failed: boolean): void => {
-      span?.end(error);
-      this.#meter?.durations.labels({ subscription: name }).observe((performance.now() - started) / 1000);
-      if (failed) this.#meter?.failures.labels({ subscription: name }).inc();
-      else this.#meter?.handled.labels({ subscription: name }).inc(events);
+  /** Runs an append as a span. `work` gets the trace context that the events keep; null without telemetry. */
+  append<T>(category: string, count: number, work: (trace: EventMetadata | null) => Promise<T>): Promise<T> {
+    if (this.#tracer === null) return work(null);
+    const attributes = {
+      ...conventions,
+      "messaging.operation.name": "append",
+      "messaging.operation.type": "send",
+      "messaging.destination.name": category,
+      "messaging.batch.message_count": count === 1 ? undefined : count,
     };
+    const span = this.#tracer.start(`append ${category}`, attributes, { kind: "producer" });
+    const { traceparent, tracestate } = span.headers();
+    return within(span, () => work({ traceparent, tracestate }));
+  }
+
+  /** Runs the handler of one event as a span of the trace that has appended it. */
+  event<T>(subscription: string, event: RecordedEvent, work: () => Promise<T>): Promise<T> {
+    if (this.#tracer === null) return work();
+    const attributes = {
+      ...processing(subscription),
+      "messaging.destination.name": event.category,
+      "messaging.message.id": event.id,
+      "stoa.event.type": event.type,
+    };
+    const options = { kind: "consumer", from: contextOf(event) } as const;
+    return within(this.#tracer.start(`process ${subscription}`, attributes, options), work);
+  }
+
+  /**
+   * Runs work on a batch of events that are handled together, as a span: of the trace that has appended them if there is
+   * one for all, else with links to their traces.
+   */
+  batch<T>(subscription: string, events: readonly RecordedEvent[], work: () => Promise<T>): Promise<T> {
+    if (this.#tracer === null || events.length === 0) return work();
+    const name = labelOf(subscription);
+    const attributes = { ...processing(name), "messaging.batch.message_count": events.length };
+    const contexts = new Map(events.map((event) => [event.metadata["traceparent"], contextOf(event)]));
+    contexts.delete(undefined);
+    const all = [...contexts.values()].slice(0, mostLinks);
+    const origin = all.length === 1 ? { from: all[0] } : { links: all };
+    return within(this.#tracer.start(`process ${name}`, attributes, { kind: "consumer", ...origin }), work);
+  }
+
+  /** Counts and times the work on a batch of events. */
+  async measure<T>(subscription: string, events: number, work: () => Promise<T>): Promise<T> {
+    if (events === 0 || this.#meter === null) return work();
+    const subscriptions = { subscription: labelOf(subscription) };
+    const { durations, failures, handled } = this.#meter;
+    const started = performance.now();
     try {
-      const result = await (span === undefined ? work() : span.run(work));
-      settle(undefined, false);
+      const result = await work();
+      handled.labels(subscriptions).inc(events);
       return result;
     } catch (error) {
-      settle(error, true);
+      failures.labels(subscriptions).inc();
       throw error;
+    } finally {
+      durations.labels(subscriptions).observe((performance.now() - started) / 1000);
     }
+  }
+}
+
+/** Names of OpenTelemetry's conventions for messages. */
+const conventions = { "messaging.system": "stoa" } as const;
+
+/** The limit of OpenTelemetry for the links of a span. */
+const mostLinks = 128;
+
+function processing(subscription: string) {
+  return {
+    ...conventions,
+    "messaging.operation.name": "process",
+    "messaging.operation.type": "process",
+    "messaging.destination.subscription.name": subscription,
+  };
+}
+
+/** The trace context that an event was appended with. */
+function contextOf({ metadata }: RecordedEvent): HeaderReader {
+  return (name) => {
+    const value = metadata[name];
+    return typeof value === "string" ? value : undefined;
+  };
+}
+
+async function within<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await span.run(work);
+    span.end();
+    return result;
+  } catch (error) {
+    span.end(error);
+    throw error;
   }
 }
 

@@ -1,10 +1,15 @@
 import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { isStorable } from "../storage/texts.js";
 
 const longestName = 255;
 
+export function isName(name: unknown): name is string {
+  return isStorable(name) && name !== "" && name.length <= longestName;
+}
+
 export function checkName(what: string, name: unknown): asserts name is string {
-  if (typeof name !== "string" || name === "" || name.length > longestName || name.includes("\0")) {
+  if (!isName(name)) {
     throw new ValueError(`${what} must be a string of 1 to ${longestName} characters, not ${show(name)}`);
   }
 }

@@ -9,7 +9,7 @@ import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { Decider } from "./decider.js";
 import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
-import { categoryOf, type EventMap, type NewEvent, type RecordedEvent } from "./event.js";
+import { categoryOf, type EventMap, type EventMetadata, type NewEvent, type RecordedEvent } from "./event.js";
 import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
 import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
@@ -54,16 +54,24 @@ export class OpenedStore implements RepositorySource {
   /** Null where neither metrics nor spans are enabled. */
   monitor: EventMonitor | null = null;
 
-  async append(
+  async append(stream: string, events: readonly NewEvent[], options: AppendOptions): Promise<AppendResult> {
+    checkName("a stream", stream);
+    if (this.monitor === null) return this.#append(stream, events, options, null);
+    const { length } = events;
+    return this.monitor.append(categoryOf(stream), length, (trace) => this.#append(stream, events, options, trace));
+  }
+
+  async #append(
     stream: string,
     events: readonly NewEvent[],
     { expectedVersion = "any", metadata, tx }: AppendOptions,
+    trace: EventMetadata | null,
   ): Promise<AppendResult> {
-    checkName("a stream", stream);
     const ready = readEvents(
       this.personal === null ? events : await this.personal.seal(stream, events),
       metadata,
       this.upcasters,
+      trace,
     );
     const expected = expectedNumber(expectedVersion);
     const { outcome, version, position } = await this.#store(stream, expected, ready, tx);

@@ -88,7 +88,11 @@ export class EventWorkers {
       upcasters: this.upcasters,
       logger: this.logger,
       owner: this.#owner,
-      runner: (settings, process) => this.#runner(settings, process),
+      runner: (settings, process) =>
+        this.#runner(
+          settings,
+          (batch) => this.monitor?.batch(settings.name, batch.events, () => process(batch)) ?? process(batch),
+        ),
     });
     const subscription = this.#keep(`projection:${projection.name}`, manager);
     this.#projections.set(projection.name, manager);
@@ -150,7 +154,7 @@ export class EventWorkers {
     const watched = (batch: Batch): Promise<number | "end"> =>
       this.monitor === null
         ? process(batch)
-        : this.monitor.handle(settings.name, batch.events.length, () => process(batch));
+        : this.monitor.measure(settings.name, batch.events.length, () => process(batch));
     const runner = new SubscriptionRunner(whole, this.storage, this.upcasters, this.logger, watched);
     for (const one of this.#runners) if (one.ended) this.#runners.delete(one);
     this.#runners.add(runner);
@@ -166,7 +170,9 @@ export class EventWorkers {
       for (const event of events) {
         if (signal.aborted || !isHeld()) break;
         const { correlationId } = event.metadata;
-        await causedBy({ correlationId, causationId: event.id }, () => handler(event, context));
+        const run = async (): Promise<unknown> =>
+          causedBy({ correlationId, causationId: event.id }, () => handler(event, context));
+        await (this.monitor === null ? run() : this.monitor.event(name, event, run));
         done++;
       }
     } catch (error) {

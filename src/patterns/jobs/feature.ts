@@ -5,6 +5,7 @@ import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
+import { isText } from "../storage/texts.js";
 import { Background } from "./background.js";
 import type { Jobs } from "./jobs.js";
 import {
@@ -76,10 +77,10 @@ const stateOf = perHost(
 );
 
 const filterChecks: Checks<JobFilter> = {
-  name: is.text,
+  name: isText,
   status: is.oneOf("waiting", "done", "failed", "cancelled"),
   limit: is.integer(1, 1000),
-  before: is.text,
+  before: isText,
 };
 
 export const jobsFeature = feature<JobsFeature>({
@@ -138,12 +139,19 @@ function declareJob(host: Host, name: string, options: object, run: (value: neve
   state.declared.set(name, settings);
   return {
     name,
-    enqueue: async (value: unknown, given?: EnqueueOptions) => jobsOf(host).enqueue(settings, value, given),
+    enqueue: (value: unknown, given?: EnqueueOptions) => {
+      const { jobs } = state;
+      return jobs === null ? Promise.reject(notStarted()) : jobs.enqueue(settings, value, given);
+    },
   };
 }
 
 function jobsOf(host: Host): Jobs {
   const { jobs } = stateOf(host);
-  if (jobs === null) throw new Error("jobs can be used once an application with app.job() has started");
+  if (jobs === null) throw notStarted();
   return jobs;
+}
+
+function notStarted(): Error {
+  return new Error("jobs can be used once an application with app.job() has started");
 }

@@ -6,20 +6,21 @@ import { show } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
-import { attemptLazily } from "../storage/attempt.js";
+import { type AttemptOutcome, attempt } from "../storage/attempt.js";
 import { Doorbell } from "../storage/doorbell.js";
-import { LeasedWorker, type WorkSignals } from "../storage/leased-worker.js";
+import { LeasedWorker, type WorkEnd, type WorkSignals } from "../storage/leased-worker.js";
 import { deleteFinished } from "../storage/retention.js";
 import { installTables } from "../storage/tables.js";
 import { errorText, jsonText } from "../storage/texts.js";
 import { backoff, Wake } from "../storage/wake.js";
 import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
-import { type JobInfo, type JobRow, type JobStatus, JobStorage } from "./storage.js";
+import { type JobInfo, type JobRow, type JobStatus, JobStorage, type NewJob } from "./storage.js";
 import { jobTables } from "./tables.js";
 
 const drainGrace = 10_000;
 const sweepInterval = 600_000;
 const longestPause = 3_600_000;
+const noOptions: Partial<EnqueueOptions> = {};
 
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
@@ -38,7 +39,7 @@ export class Jobs {
     readonly tracer: Tracer | null,
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
-    this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs);
+    this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs, () => this.#doorbell.ring());
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
 
@@ -58,7 +59,7 @@ export class Jobs {
         claim: (limit) => this.storage.claim(job.name, limit),
         renew: (items) => this.storage.renew(items),
         nextDue: () => this.storage.nextDue(job.name),
-        run: (row, signals) => this.#run(job, row, signals),
+        run: (row, signals, end) => this.#run(job, row, signals, end),
       },
       this.logger,
     );
@@ -67,10 +68,23 @@ export class Jobs {
     if (job.schedule !== null) this.#tickers.push(this.#tick(job));
   }
 
-  async enqueue(job: JobSettings, given: unknown, options?: EnqueueOptions): Promise<string> {
-    const { key = null, delay = 0, priority = 0, tx = this.db.current } = readEnqueue(options);
-    const value = jsonText(await checked(job, given), `the value of the job ${show(job.name)}`);
-    return this.#insert({ name: job.name, key, value, delay, priority }, tx);
+  enqueue(job: JobSettings, given: unknown, options?: EnqueueOptions): Promise<string> {
+    try {
+      const settings = options === undefined ? noOptions : readEnqueue(options);
+      // Here and not after the check: that may leave the transaction around the caller.
+      const tx = settings.tx ?? this.db.current;
+      if (job.schema === undefined) return this.#enqueue(job, given, settings, tx);
+      return checked(job, given).then((value) => this.#enqueue(job, value, settings, tx));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #enqueue(job: JobSettings, given: unknown, options: Partial<EnqueueOptions>, tx: Queries): Promise<string> {
+    const { key = null, delay = 0, priority = 0 } = options;
+    const value = jsonText(given, `the value of the job ${job.name}`);
+    const added = { name: job.name, key, value, delay, priority };
+    return tx.kind === "database" ? this.storage.add(added) : this.#insert(added, tx);
   }
 
   get(id: string): Promise<JobInfo | null> {
@@ -104,19 +118,25 @@ export class Jobs {
     return this.#doorbell.close();
   }
 
-  async #insert(job: Parameters<JobStorage["insert"]>[0], tx: Queries): Promise<string> {
+  async #insert(job: NewJob, tx: Queries): Promise<string> {
     const { id, isNew } = await this.storage.insert(job, tx);
     if (isNew) this.#doorbell.ringAfter(tx);
     return id;
   }
 
-  async #run(job: JobSettings, row: JobRow, signals: WorkSignals): Promise<void> {
-    if (row.cancel) return this.#settle(row, "cancelled", null);
+  #run(job: JobSettings, row: JobRow, signals: WorkSignals, end: WorkEnd): void {
+    const failed = (error: unknown): void => end(true, error);
     // A job that ends its process each time is not run for ever.
-    if (row.attempts > job.retries + 1) return this.#settle(row, "failed", "the job did not end");
+    if (row.cancel || row.attempts > job.retries + 1) {
+      const [status, error] = row.cancel
+        ? (["cancelled", null] as const)
+        : (["failed", "the job did not end"] as const);
+      void this.#settle(row, status, error).then(end, failed);
+      return;
+    }
     const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
     const span = this.tracer?.start(`job ${job.name}`, attributes, { kind: "internal" }) ?? null;
-    const outcome = await attemptLazily(
+    attempt(
       (current) => {
         const progress = (value: unknown): Promise<void> =>
           this.storage.progress(row, jsonText(value, "the progress of a job"));
@@ -132,24 +152,46 @@ export class Jobs {
       },
       job.timeout,
       signals,
+      (outcome) => {
+        span?.end("error" in outcome ? outcome.error : undefined);
+        if (outcome.kind === "done") {
+          const finished = (held: boolean): void => {
+            if (!held) this.#tellReplaced(row);
+            end(false);
+          };
+          this.storage.finish(row, finished, failed);
+        } else if (outcome.kind === "lost") end(false);
+        else void this.#fail(job, row, outcome, signals).then(end, failed);
+      },
     );
-    span?.end("error" in outcome ? outcome.error : undefined);
-    if (outcome.kind === "lost") return;
-    if (outcome.kind === "done") return this.#settle(row, "done", null);
+  }
+
+  /** Ends a job whose attempt has failed, or gives it back for another one. True if it is due again. */
+  async #fail(
+    job: JobSettings,
+    row: JobRow,
+    { error }: Extract<AttemptOutcome, { error: unknown }>,
+    signals: WorkSignals,
+  ): Promise<boolean> {
     if (signals.cancelled.aborted) return this.#settle(row, "cancelled", null);
-    const error = errorText(outcome.error);
-    const fields = { job: job.name, id: row.id, attempt: row.attempts, error: outcome.error };
-    if (row.attempts > job.retries || outcome.error instanceof JobRefused) {
+    const text = errorText(error);
+    const fields = { job: job.name, id: row.id, attempt: row.attempts, error };
+    if (row.attempts > job.retries || error instanceof JobRefused) {
       this.logger.error("a job failed", fields);
-      return this.#settle(row, "failed", error);
+      return this.#settle(row, "failed", text);
     }
     this.logger.warn("a job failed and is tried again", fields);
     const retryAfter = backoff(row.attempts - 1, job.backoff, longestPause);
-    await this.storage.settle(row, { status: "waiting", error, retryAfter });
+    await this.storage.settle(row, { status: "waiting", error: text, retryAfter });
+    return true;
   }
 
-  async #settle(row: JobRow, status: JobStatus, error: string | null): Promise<void> {
-    if (await this.storage.settle(row, { status, error })) return;
+  async #settle(row: JobRow, status: JobStatus, error: string | null): Promise<false> {
+    if (!(await this.storage.settle(row, { status, error }))) this.#tellReplaced(row);
+    return false;
+  }
+
+  #tellReplaced(row: JobRow): void {
     this.logger.warn("a job is run by another worker now", { id: row.id });
   }
 

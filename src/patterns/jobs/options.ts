@@ -4,6 +4,7 @@ import { ValueError } from "../../internal/value-error.js";
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
 import { type AdminOptions, isAdminOptions } from "../admin/options.js";
 import { isSchemaName } from "../storage/schema-name.js";
+import { isText } from "../storage/texts.js";
 import { every, parseCron, type Schedule } from "./cron.js";
 
 /** Thrown by a job that must not be tried again. */
@@ -84,7 +85,7 @@ const jobsChecks: Checks<JobsOptions> = {
 
 const enqueueChecks: Checks<EnqueueOptions> = {
   delay: is.number(0, 1e15),
-  key: is.text,
+  key: isText,
   priority: is.integer(-32_768, 32_767),
   tx: is.object,
 };

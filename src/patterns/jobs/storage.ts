@@ -70,6 +70,7 @@ export class JobStorage {
   readonly table: string;
   readonly #schedules: string;
   readonly #added = new Batch<NewJob, string>((items) => this.#add(items));
+  readonly #done = new Batch<Leased, boolean>((items) => this.#finish(items));
   readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
 
   constructor(
@@ -77,15 +78,24 @@ export class JobStorage {
     schema: string,
     readonly owner: string,
     readonly leaseMs: number,
+    /** Called after jobs were added outside of a transaction. */
+    readonly onAdded: () => void = () => {},
   ) {
     this.table = `"${schema}".jobs`;
     this.#schedules = `"${schema}".job_schedules`;
   }
 
+  /** Adds a job outside of a transaction. Those without a key that are added at the same time share a statement. */
+  add(job: NewJob): Promise<string> {
+    if (job.key === null) return this.#added.add(job);
+    return this.insert(job, this.db).then(({ id, isNew }) => {
+      if (isNew) this.onAdded();
+      return id;
+    });
+  }
+
   /** Adds a job; if one with its key is not finished yet, returns that one. */
   async insert(job: NewJob, within: Queries): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    // Jobs without a key that are added at the same time share a statement.
-    if (job.key === null && within.kind === "database") return { id: await this.#added.add(job), isNew: true };
     for (;;) {
       const id = await within.fetchval<string>(
         `insert into ${this.table} (name, key, value, run_at, priority)
@@ -101,23 +111,26 @@ export class JobStorage {
     }
   }
 
+  /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
   async #add(items: readonly NewJob[]): Promise<string[]> {
-    const { rows } = await this.db.fetchArrays(
-      `with g as materialized (
-         select n, nextval(pg_get_serial_sequence('${this.table}', 'id')) as id, name, value, delay, priority
-         from unnest($1::text[], $2::jsonb[], $3::float8[], $4::smallint[]) with ordinality as g (name, value, delay, priority, n)),
+    const texts = items.map(
+      ({ name, value, delay, priority }) =>
+        `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}}`,
+    );
+    const ids = await this.db.fetchval<string>(
+      `with s as materialized (select pg_get_serial_sequence('${this.table}', 'id')::regclass as name),
+       g as materialized (
+         select nextval(s.name) as id, g.*
+         from s, rows from (jsonb_to_recordset($1::jsonb) as (name text, value jsonb, delay float8, priority smallint))
+           with ordinality as g (name, value, delay, priority, n)),
        i as (
          insert into ${this.table} (id, name, value, run_at, priority) overriding system value
-         select id, name, value, clock_timestamp() + delay * interval '1 millisecond', priority from g)
-       select id::text from g order by n`,
-      [
-        items.map(({ name }) => name),
-        items.map(({ value }) => value),
-        items.map(({ delay }) => delay),
-        items.map(({ priority }) => priority),
-      ],
+         select id, name, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority from g)
+       select string_agg(id::text, ',' order by n) from g`,
+      [`[${texts.join(",")}]`],
     );
-    return rows.map(([id]) => id as string);
+    this.onAdded();
+    return ids!.split(",");
   }
 
   claim(name: string, limit: number): Promise<JobRow[]> {
@@ -159,6 +172,30 @@ export class JobStorage {
   /** Ends a job, or gives it back for another attempt; false if another worker has it. */
   settle({ id, token }: Leased, outcome: JobOutcome): Promise<boolean> {
     return this.#settled.add({ id, token, ...outcome });
+  }
+
+  /** Ends a job that is done. The callbacks get false if another worker has it, or the error. */
+  finish(job: Leased, resolve: (held: boolean) => void, reject: (error: unknown) => void): void {
+    this.#done.push(job, resolve, reject);
+  }
+
+  /** The same for several jobs: texts of numbers for the reason above, and no result if all of them were changed. */
+  async #finish(items: readonly Leased[]): Promise<boolean[]> {
+    const others = await this.db.fetchval<string>(
+      `with s as materialized (
+         select * from unnest(string_to_array($1, ',')::bigint[], string_to_array($2, ',')::bigint[]) as s (id, token)),
+       l as (
+         select j.id from ${this.table} j, s where j.id = s.id and j.token = s.token order by j.id for update of j),
+       u as (
+         update ${this.table} j set status = 'done', error = null, owner = null, lease_until = '-infinity',
+           finished_at = clock_timestamp()
+         from l where j.id = l.id returning j.id, j.token)
+       select case when count(*) <> $3 then coalesce(string_agg(token || ' ' || id, ','), '') end from u`,
+      [items.map(({ id }) => id).join(), items.map(({ token }) => token).join(), items.length],
+    );
+    if (others === null) return items.map(() => true);
+    const changed = new Set(others.split(","));
+    return items.map(({ id, token }) => changed.has(`${token} ${id}`));
   }
 
   async #settle(items: readonly (Leased & JobOutcome)[]): Promise<boolean[]> {

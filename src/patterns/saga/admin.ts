@@ -3,7 +3,7 @@ import { type Checks, is, readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { boundedTransaction } from "../storage/bounded-transaction.js";
-import { jsonText } from "../storage/texts.js";
+import { isStorable, isText, jsonText } from "../storage/texts.js";
 import type { DefinedSaga, SagaDefinition } from "./definition.js";
 import type { SagaStatus, StoredStatus } from "./row.js";
 import type { SagaStorage, StartOptions } from "./storage.js";
@@ -44,8 +44,8 @@ export interface SagaFilter {
   readonly name?: string | undefined;
   /** Default 100, at most 1000. */
   readonly limit?: number | undefined;
-  /** Only sagas that were created before this. */
-  readonly before?: Date | undefined;
+  /** Only sagas that were created before this time, or before the execution with this id. */
+  readonly before?: Date | string | undefined;
 }
 
 /** Counts of executions. */
@@ -67,9 +67,9 @@ const statuses = ["running", "waiting", "compensating", "completed", "compensate
 
 const filterChecks: Checks<SagaFilter> = {
   status: is.oneOf(...statuses),
-  name: is.text,
+  name: isText,
   limit: is.integer(1, 1000),
-  before: is.object,
+  before: (value) => (value instanceof Date || isText(value) === undefined ? undefined : "a Date or the id of a saga"),
 };
 
 const statusColumn = "case when status = 'running' and waiting_for is not null then 'waiting' else status end";
@@ -117,9 +117,10 @@ export class SagaAdmin {
   ): Promise<boolean> {
     const { name, schema } = typeof signal === "string" ? readSignal(signal) : signal;
     const { key, tx = this.#around.db.current } = readOptions<SignalOptions>("signal()", options, {
-      key: is.text,
+      key: isText,
       tx: is.object,
     });
+    if (!isStorable(id)) throw noSaga(id);
     let given: unknown = value;
     if (schema) {
       const result = await schema["~standard"].validate(value);
@@ -133,12 +134,13 @@ export class SagaAdmin {
       tx,
     );
     if (kept) this.#around.ringAfter(tx);
-    else if ((await this.get(id)) === null) throw new ValueError(`there is no saga with the id ${show(id)}`);
+    else if ((await this.get(id)) === null) throw noSaga(id);
     return kept;
   }
 
   /** An execution; null if there is none with this id. */
-  get(id: string): Promise<SagaInfo | null> {
+  async get(id: string): Promise<SagaInfo | null> {
+    if (!isStorable(id)) return null;
     const { db, storage } = this.#around;
     return db.fetchrow<SagaInfo>(`select ${columns} from ${storage.sagas} where id = $1`, [id]);
   }
@@ -147,17 +149,33 @@ export class SagaAdmin {
   async list(filter: SagaFilter = {}): Promise<SagaInfo[]> {
     const given = readOptions<SagaFilter>("sagas.list()", filter, filterChecks);
     const { db, storage } = this.#around;
+    const params: unknown[] = [];
+    const $ = (value: unknown): string => `$${params.push(value)}`;
+    const where = ["true"];
+    if (given.status !== undefined) where.push(`${statusColumn} = ${$(given.status)}`);
+    if (given.name !== undefined) where.push(`name = ${$(given.name)}`);
+    if (given.before instanceof Date) where.push(`created_at < ${$(given.before)}`);
+    else if (given.before !== undefined) {
+      where.push(`(created_at, id) < (${$(await this.#createdAt(given.before))}::timestamptz, ${$(given.before)})`);
+    }
     return db.fetch<SagaInfo>(
-      `select ${columns} from ${storage.sagas}
-       where ($1::text is null or ${statusColumn} = $1) and ($2::text is null or name = $2)
-         and ($3::timestamptz is null or created_at < $3)
-       order by created_at desc limit $4`,
-      [given.status ?? null, given.name ?? null, given.before ?? null, given.limit ?? 100],
+      `select ${columns} from ${storage.sagas} where ${where.join(" and ")}
+       order by created_at desc, id desc limit ${$(given.limit ?? 100)}`,
+      params,
     );
   }
 
+  /** As text: a `Date` has no microseconds, and two executions can be created in one millisecond. */
+  async #createdAt(id: string): Promise<string> {
+    const { db, storage } = this.#around;
+    const time = await db.fetchval<string>(`select created_at::text from ${storage.sagas} where id = $1`, [id]);
+    if (time === null) throw noSaga(id);
+    return time;
+  }
+
   /** The executions that this one began as its children. */
-  children(id: string): Promise<SagaInfo[]> {
+  async children(id: string): Promise<SagaInfo[]> {
+    if (!isStorable(id)) return [];
     const { db, storage } = this.#around;
     return db.fetch<SagaInfo>(
       `select ${columns} from ${storage.sagas} where parent_id = $1 order by created_at limit 1000`,
@@ -166,7 +184,8 @@ export class SagaAdmin {
   }
 
   /** Every transition of an execution, in order. */
-  log(id: string): Promise<SagaLogLine[]> {
+  async log(id: string): Promise<SagaLogLine[]> {
+    if (!isStorable(id)) return [];
     const { db, storage } = this.#around;
     return db.fetch<SagaLogLine>(
       `select event, step, attempt, error, at from ${storage.log} where saga_id = $1 order by number`,
@@ -210,13 +229,14 @@ export class SagaAdmin {
   async #update(id: string, event: string, status: StoredStatus, set: string, where?: string): Promise<void> {
     if (await this.#try(id, event, status, set, where)) return;
     const found = await this.get(id);
-    if (found === null) throw new ValueError(`there is no saga with the id ${show(id)}`);
+    if (found === null) throw noSaga(id);
     const reason = found.status === status ? `parked: ${found.error}` : `${found.status}, not ${status}`;
     throw new ValueError(`the saga ${show(id)} is ${reason}`);
   }
 
   async #try(id: string, event: string, status: StoredStatus, set: string, where = "true"): Promise<boolean> {
     if (typeof id !== "string") throw new ValueError(`the id of a saga is a string, not ${show(id)}`);
+    if (!isStorable(id)) throw noSaga(id);
     const { db, storage, waits } = this.#around;
     const done = await boundedTransaction(db, async (tx) => {
       await waits.lockChild(tx, id);
@@ -234,4 +254,8 @@ export class SagaAdmin {
     if (done) this.#around.ring();
     return done;
   }
+}
+
+function noSaga(id: unknown): ValueError {
+  return new ValueError(`there is no saga with the id ${show(id)}`);
 }

@@ -2,7 +2,6 @@ import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { livePanels } from "../../batteries/live/panels.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import type { Host } from "../../feature/host.js";
-import { ValueError } from "../../internal/value-error.js";
 import { addAdmin } from "../admin/add-admin.js";
 import { type AdminSettings, readAdminOptions } from "../admin/options.js";
 import type { SagaConfig } from "./config.js";
@@ -79,15 +78,8 @@ function addPages(host: Host, options: AdminSettings, sagasOf: () => Sagas): voi
     kind: "sagas",
     enabledBy: "enableSaga",
     async list({ status, name, before, limit }) {
-      const since = before === undefined ? undefined : new Date(before);
-      if (since !== undefined && Number.isNaN(since.getTime())) throw new ValueError("'before' must be a date");
-      const items = await sagasOf().admin.list({
-        status: status as SagaStatus | undefined,
-        name,
-        before: since,
-        limit,
-      });
-      return { items, next: items.length < limit ? null : items.at(-1)!.createdAt.toISOString() };
+      const items = await sagasOf().admin.list({ status: status as SagaStatus | undefined, name, before, limit });
+      return { items, next: items.length < limit ? null : items.at(-1)!.id };
     },
     async detail(id) {
       const { admin, definitions } = sagasOf();

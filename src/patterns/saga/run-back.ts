@@ -1,4 +1,4 @@
-import { attemptLazily } from "../storage/attempt.js";
+import { attempted } from "../storage/attempt.js";
 import { errorText } from "../storage/texts.js";
 import { backoff } from "../storage/wake.js";
 import type { SagaNode } from "./definition.js";
@@ -29,7 +29,7 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
   const log = { logStep: step.name, logAttempt: number };
   await execution.change({ event: "compensation started", attempt: number, ...log });
   const span = execution.span(step.name, number, "compensate");
-  const outcome = await attemptLazily(
+  const outcome = await attempted(
     (current) => {
       const result = row.results[step.name] as never;
       const context = Object.assign(execution.stepContext(step, number, current, "compensate"), { result });

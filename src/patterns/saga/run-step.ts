@@ -1,4 +1,4 @@
-import { type AttemptOutcome, attemptLazily } from "../storage/attempt.js";
+import { type AttemptOutcome, attempted } from "../storage/attempt.js";
 import { errorText } from "../storage/texts.js";
 import { backoff } from "../storage/wake.js";
 import type { SagaNode } from "./definition.js";
@@ -61,7 +61,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
 /** Runs the action once, in a span of its own. */
 export async function runAction(execution: Execution, step: Step, number: number): Promise<AttemptOutcome> {
   const span = execution.span(step.name, number, "action");
-  const outcome = await attemptLazily(
+  const outcome = await attempted(
     (current) => {
       const run = (): unknown => step.action(execution.stepContext(step, number, current, "action"));
       return span === null ? run() : span.run(run);

@@ -9,7 +9,7 @@ import { ValueError } from "../../internal/value-error.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { LeasedWorker } from "../storage/leased-worker.js";
 import { installTables } from "../storage/tables.js";
-import { jsonText } from "../storage/texts.js";
+import { isStorable, jsonText } from "../storage/texts.js";
 import { SagaAdmin } from "./admin.js";
 import type { SagaConfig } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
@@ -91,7 +91,11 @@ export class Sagas {
         claim: async (limit) => (this.#definitions.size === 0 ? [] : this.storage.claim(this.definitions, limit)),
         renew: (items) => this.storage.renew(items),
         nextDue: async () => (this.#definitions.size === 0 ? null : this.storage.nextDue(this.definitions)),
-        run: (row, signals) => drive(this.#definitions.get(`${row.name} ${row.version}`)!, row, parts, signals),
+        run: (row, signals, end) =>
+          void drive(this.#definitions.get(`${row.name} ${row.version}`)!, row, parts, signals).then(
+            () => end(true),
+            (error: unknown) => end(true, error ?? new Error("a saga failed without an error")),
+          ),
       },
       this.logger,
     );
@@ -107,7 +111,7 @@ export class Sagas {
 
   async start(definition: SagaDefinition, given: unknown, options: StartOptions = {}): Promise<string> {
     const { id = nodeCrypto().randomUUID(), tx = this.db.current } = options;
-    if (typeof id !== "string" || id === "" || id.length > 200 || id.includes("\0")) {
+    if (!isStorable(id) || id === "" || id.length > 200) {
       throw new ValueError(`the id of a saga must be a string of 1 to 200 characters, not ${show(id)}`);
     }
     if (this.#definitions.get(`${definition?.name} ${definition?.version}`) !== definition) {

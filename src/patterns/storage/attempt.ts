@@ -1,3 +1,6 @@
+import { asPromise, isPromise } from "../../internal/is-promise.js";
+import type { FlagReader } from "./flag.js";
+
 /** The outcome of one attempt of a step or a job. */
 export type AttemptOutcome =
   | { readonly kind: "done"; readonly result: unknown }
@@ -34,51 +37,72 @@ export class AttemptSignal {
 /** The largest delay of a timer of Node. */
 const longestDelay = 2_147_483_647;
 
-/** Runs a function as `attemptLazily` does, with a signal that is there from the start. */
-export function attempt(
-  run: (signal: AbortSignal) => unknown,
-  milliseconds: number,
-  signals: AttemptSignals,
-): Promise<AttemptOutcome> {
-  return attemptLazily((current) => run(current.signal), milliseconds, signals);
-}
-
 interface AttemptSignals {
-  readonly lost: AbortSignal;
-  readonly cancelled?: AbortSignal | undefined;
+  readonly lost: FlagReader;
+  readonly cancelled?: FlagReader | undefined;
 }
 
 /**
- * Runs a function until it ends, its time is over or a signal is aborted. A late result is discarded. The time is measured by
- * a clock of the process that only moves forward.
+ * Runs a function until it ends, its time is over or a signal is aborted; `settle` is called once with the outcome. A late
+ * result is discarded. The time is measured by a clock of the process that only moves forward.
  */
-export function attemptLazily(
+export function attempt(
   run: (attempt: AttemptSignal) => unknown,
   milliseconds: number,
   { lost, cancelled }: AttemptSignals,
-): Promise<AttemptOutcome> {
+  settle: (outcome: AttemptOutcome) => void,
+): void {
   const controller = new AttemptSignal();
-  return new Promise((resolve) => {
-    const end = (outcome: AttemptOutcome): void => {
-      clearTimeout(timer);
-      lost.removeEventListener("abort", onLost);
-      cancelled?.removeEventListener("abort", onCancelled);
-      if (outcome.kind !== "done" && outcome.kind !== "failed") controller.abort();
-      resolve(outcome);
-    };
-    const onLost = (): void => end({ kind: "lost" });
-    const onCancelled = (): void => end({ kind: "unknown", error: new WorkTimeout("its end was asked for") });
-    const onTime = (): void => end({ kind: "unknown", error: new WorkTimeout("its time is over") });
-    const timer = milliseconds <= longestDelay ? setTimeout(onTime, Math.max(milliseconds, 0)) : undefined;
-    lost.addEventListener("abort", onLost);
-    cancelled?.addEventListener("abort", onCancelled);
-    if (lost.aborted) return onLost();
-    if (cancelled?.aborted) return onCancelled();
-    Promise.resolve()
-      .then(() => run(controller))
-      .then(
-        (result) => end({ kind: "done", result }),
-        (error: unknown) => end({ kind: "failed", error }),
-      );
-  });
+  const result = lost.aborted || cancelled?.aborted ? null : begin(run, controller);
+  if (result === null) {
+    settle(lost.aborted ? { kind: "lost" } : cancelledOutcome());
+    return;
+  }
+  if (!isPromise(result)) {
+    settle(result);
+    return;
+  }
+  let settled = false;
+  const end = (outcome: AttemptOutcome): void => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(timer);
+    lost.removeEventListener("abort", onLost);
+    cancelled?.removeEventListener("abort", onCancelled);
+    if (outcome.kind !== "done" && outcome.kind !== "failed") controller.abort();
+    settle(outcome);
+  };
+  const onLost = (): void => end({ kind: "lost" });
+  const onCancelled = (): void => end(cancelledOutcome());
+  const onTime = (): void => end({ kind: "unknown", error: new WorkTimeout("its time is over") });
+  const timer = milliseconds <= longestDelay ? setTimeout(onTime, Math.max(milliseconds, 0)) : undefined;
+  lost.addEventListener("abort", onLost);
+  cancelled?.addEventListener("abort", onCancelled);
+  asPromise(result).then(
+    (value) => end({ kind: "done", result: value }),
+    (error: unknown) => end({ kind: "failed", error }),
+  );
+}
+
+/** The same as a promise. */
+export function attempted(
+  run: (attempt: AttemptSignal) => unknown,
+  milliseconds: number,
+  signals: AttemptSignals,
+): Promise<AttemptOutcome> {
+  return new Promise((resolve) => attempt(run, milliseconds, signals, resolve));
+}
+
+/** Calls a function; a promise if it returns one, else the outcome. */
+function begin(run: (attempt: AttemptSignal) => unknown, controller: AttemptSignal): Promise<unknown> | AttemptOutcome {
+  try {
+    const result = run(controller);
+    return isPromise(result) ? result : { kind: "done", result };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+function cancelledOutcome(): AttemptOutcome {
+  return { kind: "unknown", error: new WorkTimeout("its end was asked for") };
 }

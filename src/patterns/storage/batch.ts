@@ -24,12 +24,15 @@ export class Batch<Item, Result> {
   }
 
   add(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#entries.push({ item, resolve, reject });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => void this.#run());
-    });
+    return new Promise((resolve, reject) => this.push(item, resolve, reject));
+  }
+
+  /** The same without a promise. */
+  push(item: Item, resolve: (result: Result) => void, reject: (error: unknown) => void): void {
+    this.#entries.push({ item, resolve, reject });
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => void this.#run());
   }
 
   async #run(): Promise<void> {

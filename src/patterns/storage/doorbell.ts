@@ -1,5 +1,6 @@
 import type { Database, Queries, Subscription, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
+import { nodeCrypto } from "../../internal/node-modules.js";
 
 /**
  * Milliseconds between two notifications: one for each of a thousand appends would cost as much as the appends. The pause
@@ -21,6 +22,8 @@ export class Doorbell {
   readonly #channel: string;
   readonly #logger: Logger;
   readonly #listeners = new Set<() => void>();
+  /** Identifies the notifications of this process, whose listeners are told at once. */
+  readonly #sender = nodeCrypto().randomUUID();
   #subscription: Subscription | null = null;
   #sending: Promise<void> | null = null;
   #sent: Promise<void> = Promise.resolve();
@@ -36,7 +39,9 @@ export class Doorbell {
 
   async open(): Promise<void> {
     try {
-      this.#subscription = await this.#db.listen(this.#channel, () => this.#tell());
+      this.#subscription = await this.#db.listen(this.#channel, (sender) => {
+        if (sender !== this.#sender) this.#tell();
+      });
     } catch (error) {
       // Behind a pooler in transaction mode there is no session that could listen.
       this.#logger.info("notifications of the database are not available; workers look for work at intervals", {
@@ -85,7 +90,7 @@ export class Doorbell {
 
   async #send(): Promise<void> {
     try {
-      await this.#db.execute("select pg_notify($1, '')", [this.#channel]);
+      await this.#db.execute("select pg_notify($1, $2)", [this.#channel, this.#sender]);
     } catch (error) {
       this.#logger.debug("a notification was not sent", { channel: this.#channel, error });
     }

@@ -1,5 +1,13 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../internal/logger.js";
+import { Flag, type FlagReader } from "./flag.js";
 import { backoff, Wake } from "./wake.js";
+
+/**
+ * Milliseconds between two claims while work arrives or ends piece by piece: the pieces are claimed together. The first
+ * claim after a quiet time does not wait.
+ */
+const gatherMs = 5;
 
 /** Work that one process at a time may do. Each claim has a higher token than the one before. */
 export interface Leased {
@@ -17,17 +25,23 @@ export interface WorkSource<Item extends Leased> {
   renew(items: readonly Leased[]): Promise<Renewals>;
   /** Milliseconds until the next item is due; null if there is none. */
   nextDue(): Promise<number | null>;
-  /** Does the work. It must check its token with every write. Its failure is logged and the lease left to end. */
-  run(item: Item, signals: WorkSignals): Promise<void>;
+  /** Does the work, and calls `end` once. It must check its token with every write. */
+  run(item: Item, signals: WorkSignals, end: WorkEnd): void;
 }
+
+/**
+ * Ends the work on an item. `again` is true if the item may be due again. An error is logged and the lease left to end. A
+ * function and not a promise: a small job costs as much as a few promises.
+ */
+export type WorkEnd = (again: boolean, error?: unknown) => void;
 
 export interface WorkSignals {
   /** Aborted when the claim was lost: stop, and write nothing. */
-  readonly lost: AbortSignal;
+  readonly lost: FlagReader;
   /** Aborted when somebody has asked for the end of this work. */
-  readonly cancelled: AbortSignal;
+  readonly cancelled: FlagReader;
   /** Aborted when the process ends: finish the present step. */
-  readonly draining: AbortSignal;
+  readonly draining: FlagReader;
 }
 
 export interface WorkerSettings {
@@ -39,18 +53,21 @@ export interface WorkerSettings {
 
 interface Running {
   readonly item: Leased;
-  readonly lost: AbortController;
-  readonly cancelled: AbortController;
+  readonly lost: Flag;
+  readonly cancelled: Flag;
+  readonly draining: Flag;
   /** By the clock of this process, which only moves forward. */
   heldUntil: number;
-  done: Promise<void>;
 }
 
 /** Claims work as long as there is room, renews the leases, and drains at the end. */
 export class LeasedWorker<Item extends Leased> {
   readonly #running = new Map<string, Running>();
   readonly #wake = new Wake();
-  readonly #draining = new AbortController();
+  readonly #draining = new Flag();
+  /** True if the last claim has left nothing that is due. */
+  #hasAll = false;
+  #whenIdle: (() => void) | null = null;
   readonly #loop: Promise<void>;
   readonly #heartbeat: NodeJS.Timeout;
   #renewing: Promise<void> | null = null;
@@ -77,7 +94,10 @@ export class LeasedWorker<Item extends Leased> {
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(true), graceMs);
     });
-    const all = Promise.all([...this.#running.values()].map(({ done }) => done)).then(() => false);
+    const all = new Promise<boolean>((resolve) => {
+      if (this.#running.size === 0) resolve(false);
+      else this.#whenIdle = () => resolve(false);
+    });
     if (await Promise.race([all, late])) {
       this.logger.warn(`${this.settings.name} did not end within ${graceMs} ms; others go on with them`);
       for (const { lost } of this.#running.values()) lost.abort();
@@ -89,12 +109,20 @@ export class LeasedWorker<Item extends Leased> {
 
   async #run(): Promise<void> {
     const { concurrency, pollMs } = this.settings;
-    for (let failures = 0; !this.#draining.signal.aborted; ) {
+    let claimedAt = -Infinity;
+    for (let failures = 0; !this.#draining.aborted; ) {
       try {
+        const isFew = this.#hasAll || (concurrency - this.#running.size) * 2 < concurrency;
+        const early = isFew ? claimedAt + gatherMs - performance.now() : 0;
+        if (early > 0) await delay(early);
+        if (this.#draining.aborted) return;
         const free = concurrency - this.#running.size;
-        const before = performance.now();
+        // Everything that has woken the loop until now is seen by this claim.
+        this.#wake.reset();
+        claimedAt = performance.now();
         const items = free > 0 ? await this.source.claim(free) : [];
-        for (const item of items) this.#start(item, before);
+        this.#hasAll = items.length < free;
+        for (const item of items) this.#start(item, claimedAt);
         failures = 0;
         if (free > 0 && items.length === free) continue;
         const due = this.#running.size < concurrency ? await this.source.nextDue() : null;
@@ -107,21 +135,29 @@ export class LeasedWorker<Item extends Leased> {
   }
 
   #start(item: Item, claimedAt: number): void {
-    const lost = new AbortController();
-    const cancelled = new AbortController();
-    const signals = { lost: lost.signal, cancelled: cancelled.signal, draining: this.#draining.signal };
     const heldUntil = claimedAt + this.settings.leaseMs;
-    const running: Running = { item, lost, cancelled, heldUntil, done: Promise.resolve() };
+    const running: Running = {
+      item,
+      lost: new Flag(),
+      cancelled: new Flag(),
+      draining: this.#draining,
+      heldUntil,
+    };
     // Two claims of one item can overlap in a process that was paused: the older one is over.
     this.#running.get(item.id)?.lost.abort();
     this.#running.set(item.id, running);
-    running.done = this.source
-      .run(item, signals)
-      .catch((error: unknown) => this.logger.error(`${this.settings.name}: an item failed`, { id: item.id, error }))
-      .finally(() => {
-        if (this.#running.get(item.id) === running) this.#running.delete(item.id);
-        this.#wake.wake();
-      });
+    const end: WorkEnd = (again, error) => {
+      if (error !== undefined) this.logger.error(`${this.settings.name}: an item failed`, { id: item.id, error });
+      if (this.#running.get(item.id) === running) this.#running.delete(item.id);
+      if (this.#running.size === 0) this.#whenIdle?.();
+      // With nothing else due there is nothing to claim.
+      if (again || !this.#hasAll) this.#wake.wake();
+    };
+    try {
+      this.source.run(item, running, end);
+    } catch (error) {
+      end(true, error);
+    }
   }
 
   async #renew(): Promise<void> {

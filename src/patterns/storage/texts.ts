@@ -3,6 +3,16 @@ import { ValueError } from "../../internal/value-error.js";
 /** Characters of an error that are kept. */
 const longestError = 2000;
 
+/** True for text that PostgreSQL can keep: without U+0000 and without half of a surrogate pair. */
+export function isStorable(value: unknown): value is string {
+  return typeof value === "string" && !value.includes("\0") && value.isWellFormed();
+}
+
+/** Checks an option that is compared with a column. */
+export function isText(value: unknown): string | undefined {
+  return isStorable(value) && value !== "" ? undefined : "a string of at least 1 character, without U+0000";
+}
+
 /** An error as a table keeps it. */
 export function errorText(error: unknown): string {
   let text: string;

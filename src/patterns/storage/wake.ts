@@ -11,6 +11,11 @@ export class Wake {
     this.#release?.();
   };
 
+  /** Forgets the calls of `wake` until now. */
+  reset(): void {
+    this.#woken = false;
+  }
+
   async wait(milliseconds: number): Promise<void> {
     if (!this.#woken) {
       await new Promise<void>((resolve) => {

@@ -1,11 +1,13 @@
 import { livePanels } from "../../../batteries/live/panels.js";
 import { checkHost, checkOrigin, checkSite } from "../../../batteries/live/visitor.js";
+import { HttpError } from "../../../errors/http-error.js";
 import type { Host } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
 import { Response } from "../../../http/response.js";
 import { nodeCrypto } from "../../../internal/node-modules.js";
 import { joinPaths } from "../../../routing/pattern.js";
 import type { EventStore } from "../event-store.js";
+import { isName } from "../names.js";
 import { inspect, subscriptionRows, type View } from "./inspect.js";
 import { pageHtml } from "./markup.js";
 import { eventPageStyle } from "./style.js";
@@ -69,9 +71,12 @@ function viewOf(request: Request): View {
   const { query } = request;
   const stream = query.get("stream");
   const correlation = query.get("correlation");
-  if (stream !== undefined && stream !== "") {
-    return { kind: "stream", stream: stream.slice(0, 255), archived: query.get("archived") === "1" };
-  }
-  if (correlation !== undefined && correlation !== "") return { kind: "chain", correlation: correlation.slice(0, 255) };
+  if (stream) return { kind: "stream", stream: named(stream), archived: query.get("archived") === "1" };
+  if (correlation) return { kind: "chain", correlation: named(correlation) };
   return { kind: "all" };
+}
+
+function named(text: string): string {
+  if (!isName(text)) throw new HttpError(400, "No stream can have this name.");
+  return text;
 }
