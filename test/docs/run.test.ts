@@ -28,6 +28,7 @@ beforeAll(async () => {
   process.chdir(folder);
   vi.stubEnv("JWT_SECRET", "a secret of at least 32 bytes: 0123456789");
   vi.stubEnv("BILLING_KEY", "key-1");
+  vi.stubEnv("CSRF_SECRET", "a secret of at least 32 bytes: 0123456789");
   vi.stubEnv("DATABASE_URL", "pglite:");
   // No port is opened: the application is started below.
   const server = { address: { host: "127.0.0.1", port: 1 }, url: "http://127.0.0.1:1", close: async () => {} };
@@ -65,6 +66,7 @@ function runnable(code: string): string {
     .replace(/postgres:\/\/[^"]+/g, "pglite:")
     .replace(/redis:\/\/127\.0\.0\.1:6379/g, redis!)
     .replace(/enableMessaging\(\)/g, "enableMemoryBroker()")
+    .replace(/enableKvstore\(\)/g, `enableKvstore({ url: "${redis}" })`)
     .replace('import { test } from "node:test";', "export const tests: (() => unknown)[] = [];")
     .replace(/^test\(".*", (?=async)/gm, "tests.push(");
   return /^const app = new App\(\)/m.test(replaced) ? `${replaced}\nexport { app };` : replaced;
