@@ -178,7 +178,7 @@ export { EventSourcingConfig, type EventSourcingOptions } from "./patterns/event
 export { SagaConfig, type SagaOptions } from "./patterns/saga/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "./pipeline/middleware.js";
 export { Blueprint } from "./route/blueprint.js";
-export type { Handler } from "./route/handler.js";
+export type { Handler, SocketHandler } from "./route/handler.js";
 export type { BlueprintOptions, RouteOptions, WebSocketRouteOptions } from "./route/options.js";
 export type { PathParams } from "./routing/params.js";
 export type { Http2Options } from "./server/http2/fields.js";

@@ -18,9 +18,11 @@ import type { RequestSource } from "./source.js";
 
 /** Values that middleware passes on to later middleware and the handler. Merge into this interface to declare more keys. */
 export interface RequestContext {
-  jwt_claims?: Readonly<Record<string, unknown>>;
+  /** The name of the user, set by `BasicAuth`. */
   user?: string;
+  /** The name of the key's holder, set by `ApiKeyAuth`. */
   api_key_name?: string;
+  /** The id of the request, set by `enableRequestId()`. */
   request_id?: string;
   [key: string]: unknown;
 }

@@ -16,14 +16,17 @@ export type InjectedBy<Options> = {
 
 type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
 
-/** The handler of an HTTP route. */
-export type Handler<Path extends string, Options> = (
+/**
+ * The handler of an HTTP route, for handlers that stand apart from it: `const show: Handler<"/books/{id}"> = (request) => ...`.
+ * `Options` is the type of the route's options, where schemas or dependencies are injected.
+ */
+export type Handler<Path extends string = string, Options = unknown> = (
   request: Request<PathParams<Path>>,
   injected: InjectedBy<Options>,
 ) => ResultOf<Options>;
 
 /** The handler of a WebSocket route. */
-export type SocketHandler<Path extends string, Options> = (
+export type SocketHandler<Path extends string = string, Options = unknown> = (
   socket: WebSocket<PathParams<Path>>,
   injected: InjectedBy<Options>,
 ) => unknown;

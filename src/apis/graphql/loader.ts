@@ -5,9 +5,9 @@ import { ValueError } from "../../internal/value-error.js";
 export type Batch<Key, Value, Context> = (
   keys: readonly Key[],
   context: Context,
-) => BatchResult<Key, Value> | PromiseLike<BatchResult<Key, Value>>;
+) => BatchResult<Value> | PromiseLike<BatchResult<Value>>;
 
-export type BatchResult<Key, Value> = readonly (Value | Error | null | undefined)[] | ReadonlyMap<Key, Value>;
+export type BatchResult<Value> = readonly (Value | Error | null | undefined)[] | ReadonlyMap<unknown, Value>;
 
 export interface LoaderOptions {
   /** Keys in one batch. Default 1000. */

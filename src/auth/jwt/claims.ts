@@ -1,6 +1,16 @@
 import type { JwtConfig } from "./config.js";
 
-/** The claims of a token. The registered names (RFC 7519 section 4.1) are typed; the issuer may add others. */
+declare module "../../http/request.js" {
+  interface RequestContext {
+    /** The claims of the token, set by `JwtAuth`. */
+    jwt_claims?: JwtClaims;
+  }
+}
+
+/**
+ * The claims of a token. The registered names (RFC 7519 section 4.1) are typed; the issuer may add others. Merge into this
+ * interface to declare them.
+ */
 export interface JwtClaims {
   readonly sub?: string;
   readonly iss?: string;
