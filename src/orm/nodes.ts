@@ -119,6 +119,8 @@ export interface Query {
   readonly deleted: "hidden" | "shown" | "only";
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
+  /** The relation that the query reads, if it reads one: the log of queries names it. */
+  readonly via: RelationMeta | null;
   /** True if a regular expression of a client is among the conditions: only PostgreSQL can check if it is valid. */
   readonly clientPattern: boolean;
 }
@@ -143,11 +145,12 @@ export function rootQuery(meta: ModelMeta): Query {
     strict: false,
     deleted: "hidden",
     empty: false,
+    via: null,
     clientPattern: false,
   };
 }
 
 /** All rows at the other end of a relation. A to-one relation includes a row that was deleted softly. */
 export function relatedQuery(relation: RelationMeta): Query {
-  return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden" };
+  return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden", via: relation };
 }

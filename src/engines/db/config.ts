@@ -2,6 +2,7 @@ import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/n
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { isQueryLog, type QueryLogOptions, readQueryLog } from "./log/options.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
 import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
@@ -52,6 +53,11 @@ export interface DatabaseOptions {
    * given, 0 for never. A database that has moved is found again by then.
    */
   maxLifetime?: number;
+  /**
+   * Logs every statement with its duration, its rows and its request, slow ones as warnings; false unless given. An object
+   * has the options.
+   */
+  logQueries?: boolean | EitherSpelling<QueryLogOptions>;
   /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
   preparedStatements?: boolean;
 }
@@ -83,6 +89,7 @@ const checks: Checks<DatabaseOptions> = {
   statementTimeout: milliseconds,
   idleTimeout: milliseconds,
   maxLifetime: milliseconds,
+  logQueries: isQueryLog,
   preparedStatements: is.boolean,
 };
 
@@ -99,6 +106,7 @@ const defaults = {
   statementTimeout: 30_000,
   idleTimeout: 60_000,
   maxLifetime: 1_800_000,
+  logQueries: false,
   preparedStatements: true,
 } as const satisfies Partial<DatabaseOptions>;
 
@@ -137,6 +145,7 @@ export class DatabaseConfig {
     const merged = { ...defaults, ...environment(parsed.engine), ...fromUrl, ...options };
     this.hosts = hostsOf(merged, options, parsed);
     Object.assign(this, merged, this.hosts[0]);
+    readQueryLog(merged.logQueries);
     for (const secret of ["url", "password"] as const) {
       Object.defineProperty(this, secret, { value: this[secret], enumerable: false });
     }

@@ -1,3 +1,5 @@
+import { livePageOf } from "../../batteries/live/feature.js";
+import { livePanels } from "../../batteries/live/panels.js";
 import { feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
@@ -10,6 +12,7 @@ import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
 import type { TransactionOutbox } from "./job-queries.js";
 import { LazyDatabase } from "./lazy-database.js";
+import { readQueryLog } from "./log/options.js";
 
 export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
@@ -54,7 +57,8 @@ const postgres = engine<DatabaseConfig, LazyDatabase>({
     await db.measure(statementMeter(meter));
   },
   trace: (db, tracer) => db.trace(tracer),
-  prepare(_db, config, host) {
+  async prepare(db, config, host) {
+    await watchQueries(db, config, host);
     if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
       host.logger.warn("the embedded database is in the memory of each worker: they do not share its data");
     }
@@ -95,6 +99,24 @@ export function databaseOf(host: Host, needs: string): Database {
 /** Lets transactions of the application publish messages: `tx.publish()`. */
 export function attachOutbox(host: Host, outbox: TransactionOutbox): Promise<void> {
   return postgres.of(host, "enableOutbox()").attachOutbox(outbox);
+}
+
+/** Records statements where the log of queries is enabled, and for the live page. */
+async function watchQueries(db: LazyDatabase, config: DatabaseConfig, host: Host): Promise<void> {
+  const settings = readQueryLog(config.logQueries);
+  const development = host.env === "development";
+  const live = development && livePageOf(host) !== null;
+  if (settings === null && !live) return;
+  const [{ requestWork }, { openQueryLog }, { QueryStatistics }, { queriesPanel }] = await Promise.all([
+    import("./request-work.js"),
+    import("./log/open-log.js"),
+    import("./log/statistics.js"),
+    import("./log/panel.js"),
+  ]);
+  host.use(requestWork());
+  const statistics = live ? new QueryStatistics() : null;
+  if (statistics !== null) livePanels(host).add("statements", () => queriesPanel(statistics));
+  await db.observe((database) => openQueryLog(database, { settings, development, audience: statistics }));
 }
 
 /** The view of the database that a request keeps. */

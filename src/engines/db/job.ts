@@ -32,6 +32,12 @@ export interface QueryMeter {
   settled(seconds: number, error: unknown): void;
 }
 
+/** Records a statement until its end: the log of queries. */
+export interface JobRecorder {
+  /** Gets its error, or null. */
+  settled(error: unknown): void;
+}
+
 export const noColumns: Columns = { names: [], types: [], readers: [], unsafe: false };
 
 /** The connection that runs a job. */
@@ -63,6 +69,8 @@ export class Job {
   withdraw: ((job: Job) => void) | null = null;
   /** When it began to wait for a connection. */
   waitingSince = 0;
+  /** Milliseconds that it waited for a connection. */
+  waitedMs = 0;
   /** Removes the listener of the signal and the timer. */
   unwatch: (() => void) | null = null;
   /** Counted by its connection as slow. */
@@ -77,6 +85,7 @@ export class Job {
   #sinkBegun = false;
   #meter: QueryMeter | null = null;
   #span: Span | null = null;
+  #recorder: JobRecorder | null = null;
   #startedAt = 0;
   #rows: unknown[] = [];
   #command = "";
@@ -105,6 +114,21 @@ export class Job {
   /** Records the job as a span. */
   trace(tracer: StatementTracer): void {
     this.#span = tracer.start(this.info);
+  }
+
+  /** Records the job in a log. */
+  record(recorder: JobRecorder): void {
+    this.#recorder = recorder;
+  }
+
+  /** True if the command tag of the server is wanted: it has the number of rows. */
+  get wantsTag(): boolean {
+    return this.kind === "execute" || this.#recorder !== null;
+  }
+
+  /** The number of rows that the server reported at the end. */
+  get rowCount(): number {
+    return executed(this.#command).rowCount;
   }
 
   /** Checks the parameters by the types that are known; false when that failed and the job is over. */
@@ -183,6 +207,7 @@ export class Job {
     this.settled = true;
     this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
     if (this.#span !== null) endSpan(this.#span, error);
+    this.#recorder?.settled(error);
     this.withdraw = null;
     this.unwatch?.();
     this.unwatch = null;

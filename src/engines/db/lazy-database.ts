@@ -67,6 +67,11 @@ export class LazyDatabase extends BaseQueries implements Database {
     return this.#call(async (database) => database.trace(tracer));
   }
 
+  /** Records the statements from now on. */
+  observe(open: (database: PoolDatabase) => void): Promise<void> {
+    return this.#call(async (database) => open(database));
+  }
+
   /** Lets transactions publish messages from now on. */
   attachOutbox(outbox: TransactionOutbox): Promise<void> {
     return this.#call(async (database) => database.attachOutbox(outbox));

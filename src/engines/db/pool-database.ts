@@ -23,6 +23,7 @@ import { OperationalError, ProgrammingError } from "./errors.js";
 import type { Job, QueryMeter } from "./job.js";
 import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
+import type { QueryLog } from "./log/query-log.js";
 import { Pool } from "./pool.js";
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
@@ -70,12 +71,17 @@ export class PoolDatabase extends JobQueries implements Database {
         pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
         tracer: null,
+        log: null,
         outbox: null,
       },
       listeners: new Listeners(logger),
       running: null,
     };
     return new PoolDatabase(core, undefined);
+  }
+
+  get logger(): Logger | undefined {
+    return this.#core.logger;
   }
 
   /** Connects; waits up to `connectTimeout` for a database that is just starting. */
@@ -169,6 +175,17 @@ export class PoolDatabase extends JobQueries implements Database {
     this.#core.defaults.tracer = new StatementTracer(tracer, this.#core.config);
   }
 
+  /** Records every statement from now on in a log, except those of the framework itself. */
+  observe(log: QueryLog): void {
+    this.#core.defaults.log = log;
+  }
+
+  /** The same database for work of the framework that is neither measured nor logged. */
+  unobserved(): PoolDatabase {
+    const defaults = { ...this.#core.defaults, meter: null, tracer: null, log: null };
+    return new PoolDatabase({ ...this.#core, defaults }, undefined);
+  }
+
   /** Lets transactions publish messages from now on. */
   attachOutbox(outbox: TransactionOutbox): void {
     this.#core.defaults.outbox = outbox;
@@ -180,6 +197,7 @@ export class PoolDatabase extends JobQueries implements Database {
 
   async close(): Promise<void> {
     const running = this.#core.running;
+    this.#core.defaults.log?.close();
     if (running === null) return;
     clearInterval(running.timer);
     this.#core.listeners.clear();

@@ -248,7 +248,7 @@ export class PgConnection implements Connection, JobCarrier {
       job.row(wireRow);
     } else if (type === messageType.commandComplete) {
       // Its text ends with a zero.
-      job.complete(job.kind === "execute" ? bytes.toString("latin1", start, end - 1) : "");
+      job.complete(job.wantsTag ? bytes.toString("latin1", start, end - 1) : "");
     }
     return true;
   }
