@@ -1,6 +1,6 @@
 /** A query as immutable data. Querysets and expressions create it; the compiler reads it. */
 
-import type { Queries } from "../engines/db/database.js";
+import type { DatabasePlace, Queries } from "../engines/db/database.js";
 import type { SqlFragment } from "../engines/db/sql.js";
 import type { ColumnType, ModelMeta, RelationMeta } from "./meta.js";
 
@@ -97,6 +97,8 @@ export interface Query {
   readonly meta: ModelMeta;
   /** The connection that runs the query; null for the database that the models are bound to. */
   readonly db: Queries | null;
+  /** The servers to read from; null for those that the database chooses. */
+  readonly place: DatabasePlace | null;
   readonly where: readonly ConditionNode[];
   readonly orderBy: readonly OrderNode[] | null;
   readonly reversed: boolean;
@@ -129,6 +131,7 @@ export function rootQuery(meta: ModelMeta): Query {
   return {
     meta,
     db: null,
+    place: null,
     where: [],
     orderBy: null,
     reversed: false,

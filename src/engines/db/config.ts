@@ -1,4 +1,4 @@
-import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
+import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -58,6 +58,13 @@ export interface DatabaseOptions {
    * has the options.
    */
   logQueries?: boolean | EitherSpelling<QueryLogOptions>;
+  /**
+   * URLs of servers that follow this one. Reads of requests outside of transactions go to them until the request writes.
+   * Other fields and missing parts of a URL are those of this server.
+   */
+  replicas?: readonly string[];
+  /** Milliseconds that a replica may be behind, measured to about a second; 0 for no limit, unless given. */
+  maxReplicaLag?: number;
   /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
   preparedStatements?: boolean;
 }
@@ -90,6 +97,9 @@ const checks: Checks<DatabaseOptions> = {
   idleTimeout: milliseconds,
   maxLifetime: milliseconds,
   logQueries: isQueryLog,
+  // Checked separately, as they may have passwords in them.
+  replicas: is.anything,
+  maxReplicaLag: milliseconds,
   preparedStatements: is.boolean,
 };
 
@@ -107,6 +117,8 @@ const defaults = {
   idleTimeout: 60_000,
   maxLifetime: 1_800_000,
   logQueries: false,
+  replicas: [],
+  maxReplicaLag: 0,
   preparedStatements: true,
 } as const satisfies Partial<DatabaseOptions>;
 
@@ -124,6 +136,8 @@ export class DatabaseConfig {
   readonly folder: string | null;
   /** The servers in the order in which they are tried; usually one. */
   readonly hosts: readonly Host[];
+  /** The replicas, each with all of its options. */
+  readonly replicaConfigs: readonly DatabaseConfig[];
 
   constructor(
     ...given:
@@ -146,7 +160,8 @@ export class DatabaseConfig {
     this.hosts = hostsOf(merged, options, parsed);
     Object.assign(this, merged, this.hosts[0]);
     readQueryLog(merged.logQueries);
-    for (const secret of ["url", "password"] as const) {
+    this.replicaConfigs = replicaConfigs(merged, parsed.engine);
+    for (const secret of ["url", "password", "replicas", "replicaConfigs"] as const) {
       Object.defineProperty(this, secret, { value: this[secret], enumerable: false });
     }
   }
@@ -179,6 +194,25 @@ for (const name of Object.keys(checks) as (keyof DatabaseOptions)[]) {
     get(this: DatabaseConfig) {
       return this[name];
     },
+  });
+}
+
+/** The configuration of each replica: its URL, and for all else that of the primary. */
+function replicaConfigs(
+  { replicas, ...primary }: Partial<DatabaseOptions>,
+  engine: DatabaseConfig["engine"],
+): readonly DatabaseConfig[] {
+  if (!Array.isArray(replicas) || replicas.some((url) => typeof url !== "string"))
+    throw new ValueError("option 'replicas' in DatabaseConfig must be a list of URLs");
+  if (replicas.length > 0 && engine === "pglite")
+    throw new ValueError("option 'replicas' in DatabaseConfig is for servers: an embedded database has none");
+  return replicas.map((url: string) => {
+    const parsed = parseDatabaseUrl(url);
+    if (parsed.engine === "pglite") throw new ValueError("a replica cannot be an embedded database");
+    const own = new Set(["url", "host", "port", "targetSessionAttrs", "logQueries", "maxReplicaLag"]);
+    for (const name of Object.keys(parsed.options)) own.add(camelCase(name));
+    const inherited = Object.entries(primary).filter(([name]) => !own.has(name));
+    return new DatabaseConfig({ ...Object.fromEntries(inherited), url });
   });
 }
 

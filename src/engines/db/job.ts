@@ -79,6 +79,8 @@ export class Job {
   cancelled = false;
   /** Its transaction is read only at the caller's wish. */
   readOnly = false;
+  /** Set while a replica runs it: gets its error and returns true if the job was sent to the primary instead. */
+  reroute: ((error: unknown) => boolean) | null = null;
   columns: Columns = noColumns;
   /** Takes the rows of a job of the kind `sink`. */
   sink: RowSink | null = null;
@@ -180,6 +182,15 @@ export class Job {
     this.retries++;
   }
 
+  /** Makes it like new, to be sent to another server. */
+  startOver(): void {
+    this.restart();
+    this.retries = 0;
+    this.heavy = false;
+    this.carrier = null;
+    this.columns = noColumns;
+  }
+
   succeed(): void {
     if (this.settled) return;
     if (this.#decodeError !== undefined) {
@@ -192,12 +203,16 @@ export class Job {
 
   fail(error: unknown): void {
     if (this.settled) return;
+    const { reroute } = this;
+    this.reroute = null;
+    if (reroute?.(error)) return;
     this.#settle(error);
     this.#reject(error);
   }
 
   /** Rejects the call at once, and stops the statement: in the line, or on the server. */
   abandon(error: OperationalError): void {
+    this.reroute = null;
     this.withdraw?.(this);
     this.fail(error);
     this.carrier?.cancel(this);

@@ -9,6 +9,8 @@ export class RequestWork {
   primaryOnly = false;
   /** The replica of the reads so far: another one could be behind it. */
   replica: object | null = null;
+  /** The place in the log of the primary that its reads must have reached; null for none. */
+  position: bigint | null = null;
   /** The state of the log of queries for this request; null before its first statement. */
   tally: object | null = null;
 

@@ -48,7 +48,13 @@ export async function loadRelations(
   for (const node of nodes) {
     const relation = query.meta.relations.get(node.relation)!;
     const wanted = withNested(node.query ?? { ...relatedQuery(relation), strict: query.strict }, node.nested);
-    await loadRelation(instances, relation, { ...wanted, db: wanted.db ?? query.db }, node.as ?? relation.name, true);
+    await loadRelation(
+      instances,
+      relation,
+      { ...wanted, db: wanted.db ?? query.db, place: wanted.place ?? query.place },
+      node.as ?? relation.name,
+      true,
+    );
   }
 }
 
