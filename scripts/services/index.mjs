@@ -23,6 +23,7 @@ import prometheus from "./prometheus.mjs";
 import promtool from "./promtool.mjs";
 import rabbitmq from "./rabbitmq.mjs";
 import redis from "./redis.mjs";
+import replica from "./replica.mjs";
 import rotel from "./rotel.mjs";
 
 /** @type {Service[]} */
@@ -32,6 +33,7 @@ export const services = [
   otlp,
   postgres,
   pgbouncer,
+  replica,
   prometheus,
   promtool,
   redis,

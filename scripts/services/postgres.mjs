@@ -13,6 +13,7 @@ hostssl   all plain_only all reject
 hostnossl all tls_only   all reject
 host      all password   all scram-sha-256
 host      all all        127.0.0.1/32 trust
+host      replication all 127.0.0.1/32 trust
 host      all all        ::1/128 trust
 local     all all        trust
 `;
@@ -66,7 +67,7 @@ export default {
 };
 
 /** The folder of the newest version that is installed. */
-async function findPrograms() {
+export async function findPrograms() {
   const versions = await readdir(installed).catch(() => []);
   const newest = versions.filter((name) => /^\d+$/.test(name)).sort((a, b) => Number(b) - Number(a))[0];
   return newest && join(installed, newest, "bin");
@@ -97,7 +98,7 @@ async function makeCertificate(as, data) {
   return true;
 }
 
-async function execute(as, command) {
+export async function execute(as, command) {
   const [program, ...args] = [...as, ...command];
   const { code, output } = await run(program, args, { timeout: 120_000 });
   if (code !== 0) throw new Error(`${command[0]} failed: ${output.trim().split("\n").at(-1)}`);

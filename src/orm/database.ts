@@ -23,6 +23,6 @@ export function connectionFor(given: Queries | null): Queries {
   return isDatabase(queries) ? queries.current : queries;
 }
 
-function isDatabase(queries: Queries): queries is Database {
+export function isDatabase(queries: Queries): queries is Database {
   return queries.kind === "database";
 }

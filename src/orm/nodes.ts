@@ -1,6 +1,6 @@
 /** A query as immutable data. Querysets and expressions create it; the compiler reads it. */
 
-import type { Queries } from "../engines/db/database.js";
+import type { DatabasePlace, Queries } from "../engines/db/database.js";
 import type { SqlFragment } from "../engines/db/sql.js";
 import type { ColumnType, ModelMeta, RelationMeta } from "./meta.js";
 
@@ -97,6 +97,8 @@ export interface Query {
   readonly meta: ModelMeta;
   /** The connection that runs the query; null for the database that the models are bound to. */
   readonly db: Queries | null;
+  /** The servers to read from; null for those that the database chooses. */
+  readonly place: DatabasePlace | null;
   readonly where: readonly ConditionNode[];
   readonly orderBy: readonly OrderNode[] | null;
   readonly reversed: boolean;
@@ -119,6 +121,8 @@ export interface Query {
   readonly deleted: "hidden" | "shown" | "only";
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
+  /** The relation that the query reads, if it reads one: the log of queries names it. */
+  readonly via: RelationMeta | null;
   /** True if a regular expression of a client is among the conditions: only PostgreSQL can check if it is valid. */
   readonly clientPattern: boolean;
 }
@@ -127,6 +131,7 @@ export function rootQuery(meta: ModelMeta): Query {
   return {
     meta,
     db: null,
+    place: null,
     where: [],
     orderBy: null,
     reversed: false,
@@ -143,11 +148,12 @@ export function rootQuery(meta: ModelMeta): Query {
     strict: false,
     deleted: "hidden",
     empty: false,
+    via: null,
     clientPattern: false,
   };
 }
 
 /** All rows at the other end of a relation. A to-one relation includes a row that was deleted softly. */
 export function relatedQuery(relation: RelationMeta): Query {
-  return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden" };
+  return { ...rootQuery(relation.target), deleted: relation.single ? "shown" : "hidden", via: relation };
 }

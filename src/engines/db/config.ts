@@ -1,7 +1,8 @@
-import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
+import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
+import { isQueryLog, type QueryLogOptions, readQueryLog } from "./log/options.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
 import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
@@ -52,6 +53,18 @@ export interface DatabaseOptions {
    * given, 0 for never. A database that has moved is found again by then.
    */
   maxLifetime?: number;
+  /**
+   * Logs every statement with its duration, its rows and its request, slow ones as warnings; false unless given. An object
+   * has the options.
+   */
+  logQueries?: boolean | EitherSpelling<QueryLogOptions>;
+  /**
+   * URLs of servers that follow this one. Reads of requests outside of transactions go to them until the request writes.
+   * Other fields and missing parts of a URL are those of this server.
+   */
+  replicas?: readonly string[];
+  /** Milliseconds that a replica may be behind, measured to about a second; 0 for no limit, unless given. */
+  maxReplicaLag?: number;
   /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
   preparedStatements?: boolean;
 }
@@ -83,6 +96,10 @@ const checks: Checks<DatabaseOptions> = {
   statementTimeout: milliseconds,
   idleTimeout: milliseconds,
   maxLifetime: milliseconds,
+  logQueries: isQueryLog,
+  // Checked separately, as they may have passwords in them.
+  replicas: is.anything,
+  maxReplicaLag: milliseconds,
   preparedStatements: is.boolean,
 };
 
@@ -99,6 +116,9 @@ const defaults = {
   statementTimeout: 30_000,
   idleTimeout: 60_000,
   maxLifetime: 1_800_000,
+  logQueries: false,
+  replicas: [],
+  maxReplicaLag: 0,
   preparedStatements: true,
 } as const satisfies Partial<DatabaseOptions>;
 
@@ -116,6 +136,8 @@ export class DatabaseConfig {
   readonly folder: string | null;
   /** The servers in the order in which they are tried; usually one. */
   readonly hosts: readonly Host[];
+  /** The replicas, each with all of its options. */
+  readonly replicaConfigs: readonly DatabaseConfig[];
 
   constructor(
     ...given:
@@ -137,7 +159,9 @@ export class DatabaseConfig {
     const merged = { ...defaults, ...environment(parsed.engine), ...fromUrl, ...options };
     this.hosts = hostsOf(merged, options, parsed);
     Object.assign(this, merged, this.hosts[0]);
-    for (const secret of ["url", "password"] as const) {
+    readQueryLog(merged.logQueries);
+    this.replicaConfigs = replicaConfigs(merged, parsed.engine);
+    for (const secret of ["url", "password", "replicas", "replicaConfigs"] as const) {
       Object.defineProperty(this, secret, { value: this[secret], enumerable: false });
     }
   }
@@ -170,6 +194,25 @@ for (const name of Object.keys(checks) as (keyof DatabaseOptions)[]) {
     get(this: DatabaseConfig) {
       return this[name];
     },
+  });
+}
+
+/** The configuration of each replica: its URL, and for all else that of the primary. */
+function replicaConfigs(
+  { replicas, ...primary }: Partial<DatabaseOptions>,
+  engine: DatabaseConfig["engine"],
+): readonly DatabaseConfig[] {
+  if (!Array.isArray(replicas) || replicas.some((url) => typeof url !== "string"))
+    throw new ValueError("option 'replicas' in DatabaseConfig must be a list of URLs");
+  if (replicas.length > 0 && engine === "pglite")
+    throw new ValueError("option 'replicas' in DatabaseConfig is for servers: an embedded database has none");
+  return replicas.map((url: string) => {
+    const parsed = parseDatabaseUrl(url);
+    if (parsed.engine === "pglite") throw new ValueError("a replica cannot be an embedded database");
+    const own = new Set(["url", "host", "port", "targetSessionAttrs", "logQueries", "maxReplicaLag"]);
+    for (const name of Object.keys(parsed.options)) own.add(camelCase(name));
+    const inherited = Object.entries(primary).filter(([name]) => !own.has(name));
+    return new DatabaseConfig({ ...Object.fromEntries(inherited), url });
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ReplicaStats } from "./replicas/stats.js";
 import type { SqlFragment, SqlHelpers } from "./sql.js";
 import type { RowSink } from "./wire-row.js";
 
@@ -165,6 +166,9 @@ export interface SessionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The servers that calls go to: the primary alone, or replicas for reads. */
+export type DatabasePlace = "primary" | "replica";
+
 export interface DatabaseStats {
   /** Connections that are open. */
   readonly total: number;
@@ -173,6 +177,8 @@ export interface DatabaseStats {
   readonly inUse: number;
   /** Calls that wait for a connection. */
   readonly waiting: number;
+  /** The replicas, if there are any. */
+  readonly replicas?: readonly ReplicaStats[];
 }
 
 export interface Database extends Queries {
@@ -191,6 +197,24 @@ export interface Database extends Queries {
 
   /** The same database whose calls are cancelled with the signal. */
   withSignal(signal: AbortSignal): Database;
+
+  /** The same database without its replicas: reads see all changes that were committed before. */
+  readonly primary: Database;
+
+  /** The same database whose reads go to a replica, also after a write and outside of requests. They may be out of date. */
+  readonly replica: Database;
+
+  /**
+   * The place of the primary in its log: a server that has reached it has all changes that were committed before. For
+   * `readAfter` in a later request.
+   */
+  writePosition(): Promise<string>;
+
+  /**
+   * Lets reads of the current request use only replicas that have reached a place in the log, otherwise the primary. A
+   * text that is not from `writePosition` means the primary; undefined and null have no effect.
+   */
+  readAfter(position: string | null | undefined): void;
 
   /** One round trip; fails with `OperationalError` if the database does not respond. */
   ping(): Promise<void>;

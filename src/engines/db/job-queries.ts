@@ -1,5 +1,6 @@
 import type { DatabaseEngine, Queries, QueryOptions, Statement } from "./database.js";
 import { Job, type QueryMeter, type ResultKind } from "./job.js";
+import type { QueryLog } from "./log/query-log.js";
 import { BaseQueries, readStatement } from "./queries.js";
 import { assertAllowed, longestKept, type Statements } from "./statements.js";
 import type { StatementTracer } from "./trace.js";
@@ -17,6 +18,8 @@ export interface QueryDefaults {
   meter: QueryMeter | null;
   /** Records every statement as a span, if something exports them. */
   tracer: StatementTracer | null;
+  /** Records every statement, if somebody reads the log of queries. */
+  log: QueryLog | null;
   /** Stores messages with a transaction, if the outbox is enabled. */
   outbox: TransactionOutbox | null;
 }
@@ -77,6 +80,7 @@ export abstract class JobQueries extends BaseQueries {
     const signal = options.signal ?? this.signal;
     if (this.defaults.meter !== null) job.measure(this.defaults.meter);
     if (this.defaults.tracer !== null) job.trace(this.defaults.tracer);
+    if (this.defaults.log !== null) this.defaults.log.record(job);
     if (signal !== undefined || options.timeout !== undefined) watchJob(job, signal, options.timeout);
     if (job.settled) return;
     try {

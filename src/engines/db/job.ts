@@ -32,6 +32,12 @@ export interface QueryMeter {
   settled(seconds: number, error: unknown): void;
 }
 
+/** Records a statement until its end: the log of queries. */
+export interface JobRecorder {
+  /** Gets its error, or null. */
+  settled(error: unknown): void;
+}
+
 export const noColumns: Columns = { names: [], types: [], readers: [], unsafe: false };
 
 /** The connection that runs a job. */
@@ -63,6 +69,8 @@ export class Job {
   withdraw: ((job: Job) => void) | null = null;
   /** When it began to wait for a connection. */
   waitingSince = 0;
+  /** Milliseconds that it waited for a connection. */
+  waitedMs = 0;
   /** Removes the listener of the signal and the timer. */
   unwatch: (() => void) | null = null;
   /** Counted by its connection as slow. */
@@ -71,12 +79,15 @@ export class Job {
   cancelled = false;
   /** Its transaction is read only at the caller's wish. */
   readOnly = false;
+  /** Set while a replica runs it: gets its error and returns true if the job was sent to the primary instead. */
+  reroute: ((error: unknown) => boolean) | null = null;
   columns: Columns = noColumns;
   /** Takes the rows of a job of the kind `sink`. */
   sink: RowSink | null = null;
   #sinkBegun = false;
   #meter: QueryMeter | null = null;
   #span: Span | null = null;
+  #recorder: JobRecorder | null = null;
   #startedAt = 0;
   #rows: unknown[] = [];
   #command = "";
@@ -105,6 +116,21 @@ export class Job {
   /** Records the job as a span. */
   trace(tracer: StatementTracer): void {
     this.#span = tracer.start(this.info);
+  }
+
+  /** Records the job in a log. */
+  record(recorder: JobRecorder): void {
+    this.#recorder = recorder;
+  }
+
+  /** True if the command tag of the server is wanted: it has the number of rows. */
+  get wantsTag(): boolean {
+    return this.kind === "execute" || this.#recorder !== null;
+  }
+
+  /** The number of rows that the server reported at the end. */
+  get rowCount(): number {
+    return executed(this.#command).rowCount;
   }
 
   /** Checks the parameters by the types that are known; false when that failed and the job is over. */
@@ -156,6 +182,15 @@ export class Job {
     this.retries++;
   }
 
+  /** Makes it like new, to be sent to another server. */
+  startOver(): void {
+    this.restart();
+    this.retries = 0;
+    this.heavy = false;
+    this.carrier = null;
+    this.columns = noColumns;
+  }
+
   succeed(): void {
     if (this.settled) return;
     if (this.#decodeError !== undefined) {
@@ -168,12 +203,16 @@ export class Job {
 
   fail(error: unknown): void {
     if (this.settled) return;
+    const { reroute } = this;
+    this.reroute = null;
+    if (reroute?.(error)) return;
     this.#settle(error);
     this.#reject(error);
   }
 
   /** Rejects the call at once, and stops the statement: in the line, or on the server. */
   abandon(error: OperationalError): void {
+    this.reroute = null;
     this.withdraw?.(this);
     this.fail(error);
     this.carrier?.cancel(this);
@@ -183,6 +222,7 @@ export class Job {
     this.settled = true;
     this.#meter?.settled((performance.now() - this.#startedAt) / 1000, error);
     if (this.#span !== null) endSpan(this.#span, error);
+    this.#recorder?.settled(error);
     this.withdraw = null;
     this.unwatch?.();
     this.unwatch = null;

@@ -5,6 +5,7 @@ import type { CursorHome } from "./cursor.js";
 import type {
   Database,
   DatabaseEngine,
+  DatabasePlace,
   DatabaseStats,
   NotificationHandler,
   Queries,
@@ -25,6 +26,7 @@ import type { RowSink } from "./wire-row.js";
 /** The state that the views of one database share. */
 interface Source {
   readonly engine: DatabaseEngine;
+  readonly replicated: boolean;
   /** Null until it has been loaded. */
   database: PoolDatabase | null;
   load(): Promise<PoolDatabase>;
@@ -39,9 +41,12 @@ export class LazyDatabase extends BaseQueries implements Database {
   readonly #source: Source;
   #view: PoolDatabase | null = null;
 
-  private constructor(source: Source, signal: AbortSignal | undefined) {
+  readonly #place: DatabasePlace | null;
+
+  private constructor(source: Source, signal: AbortSignal | undefined, place: DatabasePlace | null = null) {
     super(signal);
     this.#source = source;
+    this.#place = place;
   }
 
   static create(config: DatabaseConfig, logger?: Logger): LazyDatabase {
@@ -65,6 +70,11 @@ export class LazyDatabase extends BaseQueries implements Database {
   /** Records every statement from now on as a span, except those of the framework itself. */
   trace(tracer: Tracer): Promise<void> {
     return this.#call(async (database) => database.trace(tracer));
+  }
+
+  /** Records the statements from now on. */
+  observe(open: (database: PoolDatabase) => void): Promise<void> {
+    return this.#call(async (database) => open(database));
   }
 
   /** Lets transactions publish messages from now on. */
@@ -113,7 +123,28 @@ export class LazyDatabase extends BaseQueries implements Database {
   }
 
   withSignal(signal: AbortSignal): Database {
-    return this.#source.database?.withSignal(signal) ?? new LazyDatabase(this.#source, signal);
+    return this.#loaded()?.withSignal(signal) ?? new LazyDatabase(this.#source, signal, this.#place);
+  }
+
+  /** True if it has replicas. */
+  get replicated(): boolean {
+    return this.#source.replicated;
+  }
+
+  get primary(): LazyDatabase {
+    return new LazyDatabase(this.#source, this.signal, "primary");
+  }
+
+  get replica(): LazyDatabase {
+    return new LazyDatabase(this.#source, this.signal, "replica");
+  }
+
+  writePosition(): Promise<string> {
+    return this.#call((database) => database.writePosition());
+  }
+
+  readAfter(position: string | null | undefined): void {
+    this.#loaded()?.readAfter(position);
   }
 
   ping(): Promise<void> {
@@ -136,7 +167,9 @@ export class LazyDatabase extends BaseQueries implements Database {
   /** The database whose calls are cancelled with the signal of this view. */
   #loaded(): PoolDatabase | null {
     if (this.#view === null && this.#source.database !== null) {
-      this.#view = this.signal === undefined ? this.#source.database : this.#source.database.withSignal(this.signal);
+      const { database } = this.#source;
+      const placed = this.#place === null ? database : database.placed(this.#place);
+      this.#view = this.signal === undefined ? placed : placed.withSignal(this.signal);
     }
     return this.#view;
   }
@@ -146,6 +179,7 @@ function sourceOf(config: DatabaseConfig, logger: Logger | undefined): Source {
   let loading: Promise<PoolDatabase> | null = null;
   const source: Source = {
     engine: config.engine,
+    replicated: config.replicaConfigs.length > 0,
     database: null,
     load: () => (loading ??= load()),
   };

@@ -2,6 +2,7 @@ import type { Logger } from "../../internal/logger.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { DatabaseConfig, type DatabaseOptions } from "./config.js";
 import type { Database } from "./database.js";
+import { readQueryLog } from "./log/options.js";
 
 /** Connects to a database without an application: for scripts, migrations and tests. */
 export async function openDatabase(
@@ -11,6 +12,11 @@ export async function openDatabase(
   const checked = DatabaseConfig.from(config);
   const { PoolDatabase } = await import("./pool-database.js");
   const database = PoolDatabase.create(checked, options.logger);
+  const settings = readQueryLog(checked.logQueries);
+  if (settings !== null) {
+    const { openQueryLog } = await import("./log/open-log.js");
+    openQueryLog(database, { settings, development: process.env["NODE_ENV"] !== "production", audience: null });
+  }
   await database.open();
   return database;
 }

@@ -8,6 +8,7 @@ import type { DatabaseConfig } from "./config.js";
 import type { CursorHome } from "./cursor.js";
 import type {
   Database,
+  DatabasePlace,
   DatabaseStats,
   NotificationHandler,
   Queries,
@@ -23,7 +24,11 @@ import { OperationalError, ProgrammingError } from "./errors.js";
 import type { Job, QueryMeter } from "./job.js";
 import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
+import type { QueryLog } from "./log/query-log.js";
 import { Pool } from "./pool.js";
+import { readPosition } from "./replicas/position.js";
+import type { Replicas } from "./replicas/replicas.js";
+import { currentWork, type RequestWork } from "./request-work.js";
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
 import { StatementTracer } from "./trace.js";
@@ -46,6 +51,7 @@ interface Core {
   readonly logger: Logger | undefined;
   readonly defaults: QueryDefaults;
   readonly listeners: Listeners;
+  replicas: Replicas | null;
   running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
 }
 
@@ -53,10 +59,12 @@ interface Core {
 export class PoolDatabase extends JobQueries implements Database {
   readonly kind = "database";
   readonly #core: Core;
+  readonly #place: DatabasePlace | null;
 
-  private constructor(core: Core, signal: AbortSignal | undefined) {
+  private constructor(core: Core, signal: AbortSignal | undefined, place: DatabasePlace | null = null) {
     super(core.defaults, signal);
     this.#core = core;
+    this.#place = place;
   }
 
   static create(config: DatabaseConfig, logger?: Logger): PoolDatabase {
@@ -70,12 +78,18 @@ export class PoolDatabase extends JobQueries implements Database {
         pooled: config.engine === "postgres" && !config.preparedStatements,
         meter: null,
         tracer: null,
+        log: null,
         outbox: null,
       },
       listeners: new Listeners(logger),
+      replicas: null,
       running: null,
     };
     return new PoolDatabase(core, undefined);
+  }
+
+  get logger(): Logger | undefined {
+    return this.#core.logger;
   }
 
   /** Connects; waits up to `connectTimeout` for a database that is just starting. */
@@ -101,12 +115,18 @@ export class PoolDatabase extends JobQueries implements Database {
       if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
       pool.retireOld(performance.now());
       engine.watch(pool);
+      this.#core.replicas?.tick();
     }, watchInterval).unref();
     listeners.attach(engine, pool);
     this.#core.running = { engine, pool, timer };
+    if (config.replicaConfigs.length === 0) return;
+    const { Replicas } = await import("./replicas/replicas.js");
+    const primary = this.unobserved();
+    this.#core.replicas = await Replicas.open(config, logger, () => primary.writePosition());
   }
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
+    if (options?.readOnly !== true) this.#wrote();
     return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
   }
 
@@ -119,6 +139,7 @@ export class PoolDatabase extends JobQueries implements Database {
     const given = readOptions<SessionOptions>("session()", options, sessionChecks);
     const signal = given.signal ?? this.signal;
     if (signal?.aborted) throw cancelledError(signal.reason);
+    this.#wrote();
     const pool = this.#pool();
     const connection = await pool.acquire(signal);
     const session = new SessionScope(this.#core, connection, this.defaults, signal);
@@ -152,7 +173,32 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   withSignal(signal: AbortSignal): PoolDatabase {
-    return new PoolDatabase(this.#core, signal);
+    return new PoolDatabase(this.#core, signal, this.#place);
+  }
+
+  /** The same database whose calls go to certain servers. */
+  placed(place: DatabasePlace): PoolDatabase {
+    return new PoolDatabase(this.#core, this.signal, place);
+  }
+
+  get primary(): PoolDatabase {
+    return this.placed("primary");
+  }
+
+  get replica(): PoolDatabase {
+    return this.placed("replica");
+  }
+
+  async writePosition(): Promise<string> {
+    return (await this.primary.fetchText("select pg_catalog.pg_current_wal_lsn()::text")) ?? "";
+  }
+
+  readAfter(position: string | null | undefined): void {
+    const work = this.#core.replicas === null ? null : currentWork();
+    if (work === null || position === null || position === undefined) return;
+    const read = readPosition(position);
+    if (read === null) work.primaryOnly = true;
+    else if (work.position === null || work.position < read) work.position = read;
   }
 
   async ping(): Promise<void> {
@@ -169,27 +215,81 @@ export class PoolDatabase extends JobQueries implements Database {
     this.#core.defaults.tracer = new StatementTracer(tracer, this.#core.config);
   }
 
+  /** Records every statement from now on in a log, except those of the framework itself. */
+  observe(log: QueryLog): void {
+    this.#core.defaults.log = log;
+  }
+
+  /** The same database for work of the framework that is neither measured nor logged. */
+  unobserved(): PoolDatabase {
+    const defaults = { ...this.#core.defaults, meter: null, tracer: null, log: null };
+    return new PoolDatabase({ ...this.#core, defaults, replicas: null }, undefined);
+  }
+
   /** Lets transactions publish messages from now on. */
   attachOutbox(outbox: TransactionOutbox): void {
     this.#core.defaults.outbox = outbox;
   }
 
   stats(): DatabaseStats {
-    return this.#core.running?.pool.stats() ?? { total: 0, idle: 0, inUse: 0, waiting: 0 };
+    const { running, replicas } = this.#core;
+    const stats = running?.pool.stats() ?? { total: 0, idle: 0, inUse: 0, waiting: 0 };
+    return replicas === null ? stats : { ...stats, replicas: replicas.stats() };
   }
 
   async close(): Promise<void> {
     const running = this.#core.running;
+    this.#core.defaults.log?.close();
     if (running === null) return;
     clearInterval(running.timer);
     this.#core.listeners.clear();
+    await this.#core.replicas?.close();
     await running.pool.close(closeGrace);
     await running.engine.close();
   }
 
   protected start(job: Job): void {
+    const { replicas } = this.#core;
+    if (replicas !== null && this.#startOnReplica(job, replicas)) return;
     if (this.alters(job)) this.#pool().submitAlone(job);
     else this.#pool().submit(job);
+  }
+
+  /** Sends a read to a replica; false if it is for the primary. */
+  #startOnReplica(job: Job, replicas: Replicas): boolean {
+    const work = currentWork();
+    if (!job.info.reads) {
+      this.#wrote();
+      return false;
+    }
+    if (!this.#mayUseReplica(work)) return false;
+    const replica = replicas.choose(work);
+    if (replica === null) {
+      // A replica that comes back could be behind the rows that the request has read by then.
+      this.#wrote();
+      return false;
+    }
+    job.reroute = (error) => {
+      if (!replicas.failed(replica, job, error)) return false;
+      if (work !== null) work.primaryOnly = true;
+      job.startOver();
+      this.#pool().submit(job);
+      return true;
+    };
+    replica.submit(job);
+    return true;
+  }
+
+  /** Outside of requests, nothing tells which writes a read must see. In a transaction or session, its own. */
+  #mayUseReplica(work: RequestWork | null): boolean {
+    if (this.#place !== null) return this.#place === "replica";
+    return work !== null && !work.primaryOnly && currentScope(this.#core) === null;
+  }
+
+  /** The reads of the request go to the primary from now on. */
+  #wrote(): void {
+    const work = this.#core.replicas === null ? null : currentWork();
+    if (work !== null) work.primaryOnly = true;
   }
 
   /** @internal */

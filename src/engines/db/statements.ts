@@ -28,17 +28,28 @@ export class StatementInfo {
   parameterTypes: readonly number[] | null;
   /** Milliseconds that it usually takes beyond the quickest of all. */
   cost = 0;
+  /** True if a replica has refused it: it writes, or reads what only the primary has. */
+  needsPrimary = false;
   /** The name and the attributes of its spans; null until it is traced. */
   shown: StatementSpan | null = null;
   #name: string | null = null;
+  readonly #keyword: string;
+  #reads: boolean | null = null;
 
   constructor(text: string, keyword: string, parameterTypes: readonly number[] | null) {
     this.text = text;
+    this.#keyword = keyword;
     this.leaves = keyword === "" ? null : sessionStateOf(text, keyword);
     this.effect = effectOf(text, keyword);
     this.refusal = refusalOf(text, keyword);
     this.repeatable = repeatableKeywords.has(keyword);
     this.parameterTypes = parameterTypes;
+  }
+
+  /** True if it only reads, as far as its text tells, and can run on a replica. Computed on first use. */
+  get reads(): boolean {
+    this.#reads ??= this.leaves === null && readKeywords.has(this.#keyword) && !writingWord.test(this.text);
+    return this.#reads && !this.needsPrimary;
   }
 
   /** The name under which connections prepare it, computed on first use. */
@@ -141,6 +152,10 @@ const keywordEffects: ReadonlyMap<string, StatementEffect> = new Map([
 ]);
 
 const repeatableKeywords = new Set(["select", "insert", "update", "delete", "with", "values", "table", "merge"]);
+
+const readKeywords = new Set(["select", "values", "table", "with"]);
+/** Words of statements that change something or lock rows; as the name of a column they cost a read its replica, no more. */
+const writingWord = /\b(?:insert|update|delete|merge|into|share|nextval|setval|pg_notify)\b/i;
 
 function effectOf(text: string, keyword: string): StatementEffect | null {
   // These hold until the end of the transaction.

@@ -63,6 +63,7 @@ export class WaitingLine {
     this.#first++;
     this.#tidy();
     job.withdraw = null;
+    job.waitedMs = performance.now() - job.waitingSince;
     return job;
   }
 

@@ -1,4 +1,4 @@
-import type { Queries } from "../../engines/db/database.js";
+import type { DatabasePlace, Queries } from "../../engines/db/database.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { AnyExpression, Ordering } from "../expressions/expression.js";
 import { orderNode } from "../expressions/expression.js";
@@ -200,9 +200,17 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return new QuerySet({ ...this.query, strict });
   }
 
-  /** Runs the query on this database or transaction. */
-  using(db: Queries): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, db });
+  /**
+   * Runs the query on this database or transaction. `"primary"` reads all changes that were committed before, `"replica"`
+   * reads a replica even after a write in the same request.
+   */
+  using(db: Queries | DatabasePlace): QuerySet<M, Row, A> {
+    return new QuerySet(typeof db === "string" ? { ...this.query, place: db } : { ...this.query, db });
+  }
+
+  /** Short for `using("primary")`. */
+  primary(): QuerySet<M, Row, A> {
+    return this.using("primary");
   }
 }
 

@@ -20,7 +20,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   readonly #relation: RelationMeta;
 
   constructor(owner: object, relation: RelationMeta) {
-    super({ ...rootQuery(relation.target), db: stateOf(owner).db, where: [condition(owner, relation)] });
+    super({ ...rootQuery(relation.target), db: stateOf(owner).db, where: [condition(owner, relation)], via: relation });
     this.#owner = owner;
     this.#relation = relation;
   }

@@ -1,7 +1,7 @@
 import { encodeNamed } from "../compile/operands.js";
 import type { ExtraPlan } from "../compile/row-plan.js";
 import { compileSelect } from "../compile/statement-cache.js";
-import { connectionFor, strictByDefault } from "../database.js";
+import { strictByDefault } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
@@ -48,7 +48,13 @@ export async function loadRelations(
   for (const node of nodes) {
     const relation = query.meta.relations.get(node.relation)!;
     const wanted = withNested(node.query ?? { ...relatedQuery(relation), strict: query.strict }, node.nested);
-    await loadRelation(instances, relation, { ...wanted, db: wanted.db ?? query.db }, node.as ?? relation.name, true);
+    await loadRelation(
+      instances,
+      relation,
+      { ...wanted, db: wanted.db ?? query.db, place: wanted.place ?? query.place },
+      node.as ?? relation.name,
+      true,
+    );
   }
 }
 
@@ -133,7 +139,7 @@ async function fetchPairs(
   const { text, params } = isLimited(query)
     ? limitedPairs(relation, query, list)
     : { text: `SELECT ${source}, ${target} FROM ${meta.sqlName} WHERE ${source} = ANY($1)`, params: [list] };
-  const { rows } = await connectionFor(query.db).fetchArrays(text, params);
+  const { rows } = await send(query, (connection) => connection.fetchArrays(text, params));
   const decode = (column: ColumnMeta, value: unknown): unknown =>
     column.type.decode && value !== null ? column.type.decode(value) : value;
   return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);

@@ -1,13 +1,26 @@
 import type { Queries } from "../../engines/db/database.js";
 import { DataError, ParameterValueError, ProgrammingError } from "../../engines/db/errors.js";
-import { connectionFor } from "../database.js";
+import { callersAreWatched, watchedCall } from "../../engines/db/log/watched-call.js";
+import { connectionFor, isDatabase } from "../database.js";
 import type { Query } from "../nodes.js";
 import { missingTable } from "./missing-table.js";
 
 /** Sends the statement of a query that reads. */
 export function send<T>(query: Query, call: (connection: Queries) => Promise<T>): Promise<T> {
-  const connection = lockable(query, connectionFor(query.db));
-  return call(connection).catch(query.clientPattern ? refusePattern : missingTable);
+  const connection = lockable(query, placed(query, connectionFor(query.db)));
+  const sent = callersAreWatched() ? watchedCall(cureOf(query), () => call(connection)) : call(connection);
+  return sent.catch(query.clientPattern ? refusePattern : missingTable);
+}
+
+/** The servers that a query was given with `using("primary")`. Inside a transaction, that of the transaction. */
+function placed({ place }: Query, connection: Queries): Queries {
+  return place === null || !isDatabase(connection) ? connection : connection[place];
+}
+
+/** Advice for a query that runs many times in one request; null if it does not read a relation. */
+function cureOf({ via }: Query): string | null {
+  if (via === null) return null;
+  return `${via.single ? "selectRelated" : "prefetchRelated"}("${via.name}") in the query for ${via.source.name}`;
 }
 
 /**

@@ -223,7 +223,8 @@ export class PgConnection implements Connection, JobCarrier {
     }
     if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
     // The server refuses writes, for example because it was demoted: the next connection may reach the primary.
-    if (error.code === readOnlyServer && !job.readOnly) this.retired = true;
+    // A replica always does.
+    if (error.code === readOnlyServer && !job.readOnly && job.reroute === null) this.retired = true;
     const aboutName = isAboutName(job, error);
     const again = this.#mayRunAgain(job, error, aboutName);
     this.#advance(job);
@@ -248,7 +249,7 @@ export class PgConnection implements Connection, JobCarrier {
       job.row(wireRow);
     } else if (type === messageType.commandComplete) {
       // Its text ends with a zero.
-      job.complete(job.kind === "execute" ? bytes.toString("latin1", start, end - 1) : "");
+      job.complete(job.wantsTag ? bytes.toString("latin1", start, end - 1) : "");
     }
     return true;
   }

@@ -1,0 +1,100 @@
+import type { Logger } from "../../../internal/logger.js";
+import type { DatabaseConfig } from "../config.js";
+import type { ArrayResult } from "../database.js";
+import type { Engine } from "../engine.js";
+import { OperationalError } from "../errors.js";
+import { Job } from "../job.js";
+import type { Pool } from "../pool.js";
+import { internalStatement } from "../statements.js";
+import { watchJob } from "../watch-job.js";
+import { type Positions, readPosition } from "./position.js";
+
+/** Milliseconds in which a replica that is well responds to a check. */
+const patience = 2000;
+/** Milliseconds that work under way gets when the database is closed. */
+const closeGrace = 5000;
+
+const stateQuery = "select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()::text";
+
+/** A server that follows the primary, with connections of its own. */
+export class Replica {
+  readonly address: string;
+  /** True if its last check succeeded and no statement has lost it since. */
+  usable = false;
+  /** The place in the log of the primary that it has reached. */
+  replayed = 0n;
+  /** Milliseconds that it was behind the primary at its last check. */
+  lag = 0;
+  readonly #config: DatabaseConfig;
+  readonly #engine: Engine;
+  readonly #pool: Pool;
+  readonly #logger: Logger | undefined;
+  #checked = false;
+
+  constructor(config: DatabaseConfig, engine: Engine, pool: Pool, logger: Logger | undefined) {
+    this.address = config.address;
+    this.#config = config;
+    this.#engine = engine;
+    this.#pool = pool;
+    this.#logger = logger;
+  }
+
+  /** Statements under way and waiting, for each connection that may be open. */
+  get load(): number {
+    const { inUse, waiting } = this.#pool.stats();
+    return (inUse + waiting) / this.#config.poolSize;
+  }
+
+  submit(job: Job): void {
+    this.#pool.submit(job);
+  }
+
+  /** Asks if it follows a primary, and how far it is. Never rejects. */
+  async check(positions: Positions): Promise<void> {
+    const job = new Job(internalStatement(stateQuery), [], "arrays", false);
+    watchJob(job, undefined, patience);
+    this.#pool.submit(job);
+    try {
+      const { rows } = (await job.promise) as ArrayResult;
+      const [[follows, position] = []] = rows;
+      if (follows !== true) throw new OperationalError("it is a primary, not a replica");
+      this.replayed = readPosition(position) ?? 0n;
+      this.lag = positions.lagOf(this.replayed, performance.now());
+      this.#found();
+    } catch (error) {
+      this.lost(error);
+    }
+  }
+
+  /** Takes no reads until a check succeeds again. */
+  lost(error: unknown): void {
+    if (this.usable || !this.#checked) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#logger?.warn("a replica of the database cannot be used: reads go to the others, or to the primary", {
+        replica: this.address,
+        reason,
+      });
+    }
+    this.usable = false;
+    this.#checked = true;
+  }
+
+  watch(now: number): void {
+    const { idleTimeout } = this.#config;
+    if (idleTimeout > 0) this.#pool.closeIdle(now - idleTimeout);
+    this.#pool.retireOld(now);
+    this.#engine.watch(this.#pool);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close(closeGrace);
+    await this.#engine.close();
+  }
+
+  #found(): void {
+    if (!this.usable && this.#checked)
+      this.#logger?.info("a replica of the database is used again", { replica: this.address });
+    this.usable = true;
+    this.#checked = true;
+  }
+}
