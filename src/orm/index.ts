@@ -54,7 +54,8 @@ export {
 } from "./expressions/functions.js";
 export { type Condition, Q } from "./expressions/q.js";
 export type { FieldOptions, ManyToManyOptions, RelationOptions } from "./fields/definition.js";
-export { type CustomType, field, type Json } from "./fields/field.js";
+export { field } from "./fields/field.js";
+export type { CustomType, Json } from "./fields/field-types.js";
 export { mix, softDelete, timestamps } from "./fields/mixins.js";
 export type {
   CheckMeta,

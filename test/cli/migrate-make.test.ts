@@ -39,7 +39,7 @@ beforeAll(() => ensureBuilt(), 120_000);
 describe("stoa migrate make", patient, () => {
   it("The command make writes the first migration, and says when there is nothing more to write", async () => {
     const project = await projectWith(models("title: field.char({ maxLength: 200 }),"));
-    expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(1);
+    expect((await project.run(["migrate", "make", "--check"])).code).toBe(1);
     expect(await project.migrations()).toEqual([]);
     const made = await project.stoa(["migrate", "make"]);
     expect(made).toEqual({
@@ -52,11 +52,11 @@ describe("stoa migrate make", patient, () => {
       /^import \{ migration, op \} from "stoa\/migrations";\n\nexport default migration\(\{\n {2}operations: \[/,
     );
     expect(text).toContain('op.createTable("books", {');
-    expect(await project.stoa(["migrate", "make"])).toMatchObject({
+    expect(await project.run(["migrate", "make"])).toMatchObject({
       code: 0,
       stdout: "nothing to do: the migrations lead to the models\n",
     });
-    expect(await project.stoa(["migrate", "make", "--check"])).toMatchObject({
+    expect(await project.run(["migrate", "make", "--check"])).toMatchObject({
       code: 0,
       stdout: "the migrations lead to the models\n",
     });
@@ -64,10 +64,10 @@ describe("stoa migrate make", patient, () => {
 
   it("The command make prints the file on a dry run, and the changes on a check", async () => {
     const project = await projectWith(models("title: field.text(),"));
-    const dry = await project.stoa(["migrate", "make", "--dry-run"]);
+    const dry = await project.run(["migrate", "make", "--dry-run"]);
     expect(dry.stdout).toContain('op.createTable("books", {');
     expect(await project.migrations()).toEqual([]);
-    const check = await project.stoa(["migrate", "make", "--check"]);
+    const check = await project.run(["migrate", "make", "--check"]);
     expect(check.stdout).toBe(
       "the models differ from the migrations; `stoa migrate make` would write:\n  create table books\n",
     );
@@ -75,20 +75,20 @@ describe("stoa migrate make", patient, () => {
 
   it("The command make asks in place of guessing, and accepts answers as options", async () => {
     const project = await projectWith(models("name: field.text(),"));
-    await project.stoa(["migrate", "make"]);
+    await project.run(["migrate", "make"]);
     await project.write("src/models.ts", models("title: field.text(), year: field.int(),"));
-    const unanswered = await project.stoa(["migrate", "make"]);
+    const unanswered = await project.run(["migrate", "make"]);
     expect(unanswered.code).toBe(1);
     expect(unanswered.stderr).toMatch(
       /^stoa: Was the column books\.name renamed to title\? Nobody is here to ask: answer with --rename books\.name=title or --drop books\.name\n$/,
     );
-    const half = await project.stoa(["migrate", "make", "--rename", "books.name=title"]);
+    const half = await project.run(["migrate", "make", "--rename", "books.name=title"]);
     expect(half.stderr).toMatch(/^stoa: The new column books\.year .* answer with --fill "books\.year=SQL"/);
     expect(await project.migrations()).toEqual(["0001_initial.ts"]);
     const answers = ["--rename", "books.name=title", "--fill", "books.year=1900"];
-    const typo = await project.stoa(["migrate", "make", ...answers, "--fill", "books.yaer=1"]);
+    const typo = await project.run(["migrate", "make", ...answers, "--fill", "books.yaer=1"]);
     expect(typo.stderr).toBe("stoa: --fill books.yaer answers no question: nothing like it changed\n");
-    const made = await project.stoa(["migrate", "make", ...answers, "--name", "Title & year"]);
+    const made = await project.run(["migrate", "make", ...answers, "--name", "Title & year"]);
     expect(made.stdout).toMatch(/^wrote migrations\/0002_title_year\.ts\n/);
     const text = await project.read("migrations/0002_title_year.ts");
     expect(text).toContain('dependsOn: ["0001_initial"]');
@@ -98,20 +98,20 @@ describe("stoa migrate make", patient, () => {
 
   it("The command make writes an empty migration to be filled by hand", async () => {
     const project = await projectWith(models("title: field.text(),"));
-    const made = await project.stoa(["migrate", "make", "--empty", "--name", "fill"]);
+    const made = await project.run(["migrate", "make", "--empty", "--name", "fill"]);
     expect(made.stdout).toBe("wrote migrations/0001_fill.ts\n");
     expect(await project.read("migrations/0001_fill.ts")).toContain("operations: []");
-    expect((await project.stoa(["migrate", "make", "--empty", "--name", "&"])).stderr).toBe(
+    expect((await project.run(["migrate", "make", "--empty", "--name", "&"])).stderr).toBe(
       'stoa: "&" is no name for a migration: use letters and digits\n',
     );
-    expect((await project.stoa(["migrate", "make", "--empty", "--merge"])).stderr).toBe(
+    expect((await project.run(["migrate", "make", "--empty", "--merge"])).stderr).toBe(
       "stoa: give one of --empty, --merge and --check\n",
     );
   });
 
   it("The command make merges two last migrations that are compatible", async () => {
     const project = await projectWith(models("title: field.text(),"));
-    await project.stoa(["migrate", "make"]);
+    await project.run(["migrate", "make"]);
     const adds = (column: string): string => `import { migration, op } from "stoa/migrations";
 export default migration({
   dependsOn: ["0001_initial"],
@@ -119,34 +119,34 @@ export default migration({
 });
 `;
     await project.write("migrations/0002_pages.ts", adds("pages"));
-    expect((await project.stoa(["migrate", "make", "--merge"])).stderr).toContain("there is nothing to merge");
+    expect((await project.run(["migrate", "make", "--merge"])).stderr).toContain("there is nothing to merge");
     await project.write("migrations/0002_year.ts", adds("pages"));
-    expect((await project.stoa(["migrate", "make", "--empty"])).stderr).toContain("2 migrations are the last");
-    const clash = await project.stoa(["migrate", "make", "--merge"]);
+    expect((await project.run(["migrate", "make", "--empty"])).stderr).toContain("2 migrations are the last");
+    const clash = await project.run(["migrate", "make", "--merge"]);
     expect(clash.stderr).toMatch(/^stoa: 0002_year, operation 1 \(.*\): .*pages/);
     await project.write("migrations/0002_year.ts", adds("year"));
-    expect((await project.stoa(["migrate", "make", "--merge"])).stdout).toBe("wrote migrations/0003_merge.ts\n");
+    expect((await project.run(["migrate", "make", "--merge"])).stdout).toBe("wrote migrations/0003_merge.ts\n");
     expect(await project.read("migrations/0003_merge.ts")).toContain('dependsOn: ["0002_pages", "0002_year"]');
     await project.write(
       "src/models.ts",
       models("title: field.text(), pages: field.int({ null: true }), year: field.int({ null: true }),"),
     );
-    expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(0);
+    expect((await project.run(["migrate", "make", "--check"])).code).toBe(0);
   });
 
   it("The command make refuses missing models, and files that export no model or cannot be loaded", async () => {
     const project = await projectWith(
       models("title: field.text(), author: field.foreignKey(() => Author),", author.replace("export ", "")),
     );
-    expect((await project.stoa(["migrate", "make"])).stderr).toBe(
+    expect((await project.run(["migrate", "make"])).stderr).toBe(
       "stoa: Book.author refers to Author, which is not among the models: export it from one of their modules\n",
     );
     await project.write("src/models.ts", "export const nothing = 1;");
-    expect((await project.stoa(["migrate", "make"])).stderr).toMatch(
+    expect((await project.run(["migrate", "make"])).stderr).toMatch(
       /models\.ts exports no model: a class that extends Model/,
     );
     await project.write("src/models.ts", "throw new TypeError('my own fault');");
-    expect((await project.stoa(["migrate", "make"])).stderr).toMatch(
+    expect((await project.run(["migrate", "make"])).stderr).toMatch(
       /^stoa: .*src\/models\.ts cannot be loaded: TypeError: my own fault\n$/,
     );
   });
@@ -161,7 +161,7 @@ export default migration({
 
   it("The command make writes files that the compiler accepts", async () => {
     const project = await projectWith(models("title: field.text(),", author));
-    await project.stoa(["migrate", "make"]);
+    await project.run(["migrate", "make"]);
     await project.write(
       "tsconfig.json",
       JSON.stringify({
@@ -200,64 +200,64 @@ describe.skipIf(!server)("stoa migrate, from models to a server and back", patie
   /** Three migrations: a table, a renamed and a new column, a table that refers to another. */
   async function grown(): Promise<Project> {
     const project = await projectWith(models("name: field.text(),"));
-    await project.stoa(["migrate", "make"]);
+    await project.run(["migrate", "make"]);
     await project.write("src/models.ts", models("title: field.text(), year: field.int(),"));
-    await project.stoa(["migrate", "make", "--rename", "books.name=title", "--fill", "books.year=1900"]);
+    await project.run(["migrate", "make", "--rename", "books.name=title", "--fill", "books.year=1900"]);
     await project.write(
       "src/models.ts",
       models("title: field.text(), year: field.int(), author: field.foreignKey(() => Author, { null: true }),", author),
     );
-    await project.stoa(["migrate", "make"]);
+    await project.run(["migrate", "make"]);
     expect(await project.migrations()).toHaveLength(3);
     return project;
   }
 
   it("The rows are kept through a rename, and a new column is filled", async () => {
     const project = await grown();
-    await project.stoa(["migrate", "up", "0001"], env());
+    await project.run(["migrate", "up", "0001"], env());
     await db.execute("insert into books (name) values ('Lavinia')");
-    expect((await project.stoa(["migrate", "up"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "up"], env())).code).toBe(0);
     expect(await db.fetch("select title, year, author_id from books")).toEqual([
       { title: "Lavinia", year: 1900, author_id: null },
     ]);
-    expect(await project.stoa(["migrate", "diff", "--all"], env())).toMatchObject({
+    expect(await project.run(["migrate", "diff", "--all"], env())).toMatchObject({
       code: 0,
       stdout: "the database is as its migrations made it\n",
     });
-    expect((await project.stoa(["migrate", "down", "--all", "--yes"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "down", "--all", "--yes"], env())).code).toBe(0);
     expect(await db.fetchval("select count(*) from pg_tables where schemaname = 'public'")).toBe(1);
   });
 
   it("The command diff shows manual changes of the database", async () => {
     const project = await grown();
-    await project.stoa(["migrate", "up"], env());
+    await project.run(["migrate", "up"], env());
     await db.script("alter table books alter column year type bigint; create table stray ()");
-    const diff = await project.stoa(["migrate", "diff"], env());
+    const diff = await project.run(["migrate", "diff"], env());
     expect(diff.code).toBe(1);
     expect(diff.stdout).toMatch(/^table books: column year .*bigint.*\n$/);
-    expect((await project.stoa(["migrate", "diff", "--all"], env())).stdout).toContain("stray");
+    expect((await project.run(["migrate", "diff", "--all"], env())).stdout).toContain("stray");
   });
 
   it("The command squash writes one file that does the same, for new databases and for old ones", async () => {
     const project = await grown();
-    await project.stoa(["migrate", "up"], env());
-    const squash = await project.stoa(["migrate", "squash", "0003"]);
+    await project.run(["migrate", "up"], env());
+    const squash = await project.run(["migrate", "squash", "0003"]);
     expect(squash.stdout).toMatch(/^wrote migrations\/0001_squashed_0003\.ts: 3 migrations, \d+ operations, now \d\n/);
     expect(await project.read("migrations/0001_squashed_0003.ts")).toMatch(
       /replaces: \[\s*"0001_initial",\s*"0002_\w+",\s*"0003_\w+",?\s*\]/,
     );
-    expect((await project.stoa(["migrate", "make", "--check"])).code).toBe(0);
-    expect((await project.stoa(["migrate", "up"], env())).stdout).toMatch(
+    expect((await project.run(["migrate", "make", "--check"])).code).toBe(0);
+    expect((await project.run(["migrate", "up"], env())).stdout).toMatch(
       /^recorded 0001_squashed_0003: all that it replaces is applied\n/,
     );
     for (const name of await project.migrations())
       if (!name.includes("squashed")) await project.remove(`migrations/${name}`);
-    expect((await project.stoa(["migrate", "status"], env())).stdout).toMatch(
+    expect((await project.run(["migrate", "status"], env())).stdout).toMatch(
       /^\[x\] 0001_squashed_0003 .*\nall are applied\n$/,
     );
     await db.script("drop schema public cascade; create schema public");
-    expect((await project.stoa(["migrate", "up"], env())).stdout).toMatch(/^applied 0001_squashed_0003/);
-    expect((await project.stoa(["migrate", "diff", "--all"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "up"], env())).stdout).toMatch(/^applied 0001_squashed_0003/);
+    expect((await project.run(["migrate", "diff", "--all"], env())).code).toBe(0);
   });
 
   it("The command squash refuses functions unless they are left out", async () => {
@@ -271,15 +271,15 @@ export default migration({
 });
 `,
     );
-    const refused = await project.stoa(["migrate", "squash", "0004"]);
+    const refused = await project.run(["migrate", "squash", "0004"]);
     expect(refused.stderr).toMatch(
       /^stoa: 0004_fill has a function \(run fill\), which cannot be copied into another file: leave/,
     );
-    expect((await project.stoa(["migrate", "squash", "0002", "0003", "--dry-run"])).stdout).toContain(
+    expect((await project.run(["migrate", "squash", "0002", "0003", "--dry-run"])).stdout).toContain(
       'dependsOn: ["0001_initial"]',
     );
-    expect((await project.stoa(["migrate", "squash", "0004", "--no-functions"])).code).toBe(0);
-    expect((await project.stoa(["migrate", "squash", "0003", "0001"])).stderr).toMatch(/^stoa: /);
+    expect((await project.run(["migrate", "squash", "0004", "--no-functions"])).code).toBe(0);
+    expect((await project.run(["migrate", "squash", "0003", "0001"])).stderr).toMatch(/^stoa: /);
   });
 
   it("Models printed from an existing database need no migration except to be recorded", async () => {
@@ -293,11 +293,11 @@ export default migration({
       create index on books (author_id);
     `);
     const project = await projectWith("");
-    const inspect = await project.stoa(["migrate", "inspect"], env());
+    const inspect = await project.run(["migrate", "inspect"], env());
     expect(inspect).toMatchObject({ code: 0, stderr: "" });
     await project.write("src/models.ts", inspect.stdout);
-    expect((await project.stoa(["migrate", "make"])).code).toBe(0);
-    expect((await project.stoa(["migrate", "up", "--fake"], env())).code).toBe(0);
-    expect(await project.stoa(["migrate", "diff", "--all"], env())).toMatchObject({ code: 0 });
+    expect((await project.run(["migrate", "make"])).code).toBe(0);
+    expect((await project.run(["migrate", "up", "--fake"], env())).code).toBe(0);
+    expect(await project.run(["migrate", "diff", "--all"], env())).toMatchObject({ code: 0 });
   });
 });

@@ -49,35 +49,35 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
 
   it("The command migrate applies migrations, shows their status and undoes them", async () => {
     const project = await Project.create(two);
-    expect(await project.stoa(["migrate", "status"], env())).toEqual({
+    expect(await project.run(["migrate", "status"], env())).toEqual({
       code: 0,
       stdout: "[ ] 0001_a\n[ ] 0002_b\n2 of 2 to apply\n",
       stderr: "",
     });
-    const up = await project.stoa(["migrate", "up"], env());
+    const up = await project.run(["migrate", "up"], env());
     expect(up.stdout).toMatch(/^applied 0001_a \(\d+ ms\)\napplied 0002_b \(\d+ ms\)\n$/);
     expect(up.stderr).toBe("applying 0001_a\n  create table a\napplying 0002_b\n  create table b\n");
     expect(up.code).toBe(0);
-    expect((await project.stoa(["migrate", "up"], env())).stdout).toBe("nothing to do: all migrations are applied\n");
-    expect((await project.stoa(["migrate", "status"], env())).stdout).toMatch(
+    expect((await project.run(["migrate", "up"], env())).stdout).toBe("nothing to do: all migrations are applied\n");
+    expect((await project.run(["migrate", "status"], env())).stdout).toMatch(
       /^\[x\] 0001_a {2}\d{4}-.*\nall are applied\n$/s,
     );
-    const json = await project.stoa(["migrate", "status", "--json"], env());
+    const json = await project.run(["migrate", "status", "--json"], env());
     expect(JSON.parse(json.stdout)).toMatchObject([{ name: "0001_a", state: "applied" }, { name: "0002_b" }]);
-    const down = await project.stoa(["migrate", "down"], env());
+    const down = await project.run(["migrate", "down"], env());
     expect(down.stdout).toMatch(/^undone 0002_b \(\d+ ms\)\n$/);
     expect(await tables()).toEqual(["a"]);
   });
 
   it("The command down needs --yes to undo several migrations without a terminal", async () => {
     const project = await Project.create(two);
-    await project.stoa(["migrate", "up"], env());
-    expect(await project.stoa(["migrate", "down", "--all"], env())).toMatchObject({
+    await project.run(["migrate", "up"], env());
+    expect(await project.run(["migrate", "down", "--all"], env())).toMatchObject({
       code: 1,
       stderr: "stoa: this undoes 2 migrations (0002_b, 0001_a): confirm it with --yes\n",
     });
     expect(await tables()).toEqual(["a", "b"]);
-    expect((await project.stoa(["migrate", "down", "--all", "--yes"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "down", "--all", "--yes"], env())).code).toBe(0);
     expect(await tables()).toEqual([]);
   });
 
@@ -87,18 +87,18 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
       "migrations/0003_c.ts": makes("c", ["0002_b"], 'op.sql("select nonsense"),'),
       "migrations/0004_d.ts": makes("d", ["0003_c"]),
     });
-    const failed = await project.stoa(["migrate", "up"], env());
+    const failed = await project.run(["migrate", "up"], env());
     expect(failed.code).toBe(1);
     expect(failed.stderr.split("\n").at(-2)).toBe(
       'stoa: 0003_c, operation 2 (run SQL: select nonsense) failed: column "nonsense" does not exist. ' +
         "Nothing of it was applied. Before it, 0001_a, 0002_b were applied",
     );
     expect(await tables()).toEqual(["a", "b"]);
-    const verbose = await project.stoa(["migrate", "up", "--verbose"], env());
+    const verbose = await project.run(["migrate", "up", "--verbose"], env());
     expect(verbose.stderr).toContain("statement: select nonsense");
     expect(verbose.stderr).toMatch(/\n +at /);
     await project.write("migrations/0003_c.ts", makes("c", ["0002_b"]));
-    expect((await project.stoa(["migrate", "up"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "up"], env())).code).toBe(0);
     expect(await tables()).toEqual(["a", "b", "c", "d"]);
   });
 
@@ -113,7 +113,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     first.child.kill("SIGKILL");
     await first.end();
     expect(await tables()).toEqual(["a", "b"]);
-    const next = await project.stoa(["migrate", "up"], env());
+    const next = await project.run(["migrate", "up"], env());
     expect(next.stdout).toMatch(/^applied 0003_c \(\d+ ms\)\n$/);
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
@@ -158,7 +158,7 @@ export default migration({
 });
 `;
     const project = await Project.create({ ...two, "migrations/0003_index.ts": concurrent });
-    await project.stoa(["migrate", "up", "0002"], env());
+    await project.run(["migrate", "up", "0002"], env());
     await db.session(async (session) => {
       // An open transaction that has written the table holds the index up.
       await session.execute("begin");
@@ -178,10 +178,10 @@ export default migration({
 export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b", "x", { type: "text", nullable: true })] });
 `;
     const project = await Project.create({ ...two, "migrations/0003_x.ts": alter });
-    await project.stoa(["migrate", "up", "0002"], env());
+    await project.run(["migrate", "up", "0002"], env());
     await db.transaction(async (tx) => {
       await tx.execute("lock table b in share mode");
-      const run = await project.stoa(["migrate", "up", "--table-lock-timeout", "100"], env());
+      const run = await project.run(["migrate", "up", "--table-lock-timeout", "100"], env());
       expect(run.code).toBe(1);
       expect(run.stderr).toContain("(a table was in use for longer than tableLockTimeout). Nothing of it was applied");
     });
@@ -189,40 +189,40 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
 
   it("Changed and missing migrations are refused by name, and accepted with --allow-drift", async () => {
     const project = await Project.create(two);
-    await project.stoa(["migrate", "up"], env());
+    await project.run(["migrate", "up"], env());
     await project.write("migrations/0003_c.ts", makes("c", ["0002_b"]));
     await project.write("migrations/0001_a.ts", `// A comment is no change.\n${makes("a")}`);
-    expect((await project.stoa(["migrate", "up", "--dry-run"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "up", "--dry-run"], env())).code).toBe(0);
     await project.write("migrations/0001_a.ts", makes("aa"));
-    const changed = await project.stoa(["migrate", "up"], env());
+    const changed = await project.run(["migrate", "up"], env());
     expect(changed).toMatchObject({ code: 1, stdout: "" });
     expect(changed.stderr).toMatch(/^stoa: 0001_a is applied to this database, but it was changed since: .*\n$/);
-    expect((await project.stoa(["migrate", "status", "--check"], env())).code).toBe(1);
+    expect((await project.run(["migrate", "status", "--check"], env())).code).toBe(1);
     await project.write("migrations/0002_b.ts", makes("b"));
     await project.remove("migrations/0001_a.ts");
-    const missing = await project.stoa(["migrate", "up"], env());
+    const missing = await project.run(["migrate", "up"], env());
     expect(missing.stderr).toMatch(/^stoa: 0001_a is applied to this database, but its file is missing: .*\n$/);
-    expect((await project.stoa(["migrate", "up", "--allow-drift"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "up", "--allow-drift"], env())).code).toBe(0);
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
   it("Migrations can be recorded without running, and forgotten without undoing", async () => {
     const project = await Project.create(two);
     await db.script("create table a (id integer)");
-    const fake = await project.stoa(["migrate", "up", "--fake", "--to", "0001_a"], env());
+    const fake = await project.run(["migrate", "up", "--fake", "--to", "0001_a"], env());
     expect(fake.stdout).toBe("applied 0001_a (recorded only)\n");
-    expect((await project.stoa(["migrate", "up"], env())).code).toBe(0);
-    expect((await project.stoa(["migrate", "down", "--fake"], env())).stdout).toBe("undone 0002_b (recorded only)\n");
+    expect((await project.run(["migrate", "up"], env())).code).toBe(0);
+    expect((await project.run(["migrate", "down", "--fake"], env())).stdout).toBe("undone 0002_b (recorded only)\n");
     expect(await tables()).toEqual(["a", "b"]);
   });
 
   it("The printed script can be run by hand", async () => {
     const project = await Project.create(two);
-    const { stdout } = await project.stoa(["migrate", "sql"], env());
+    const { stdout } = await project.run(["migrate", "sql"], env());
     await db.script(stdout);
-    expect((await project.stoa(["migrate", "up"], env())).stdout).toBe("nothing to do: all migrations are applied\n");
-    expect((await project.stoa(["migrate", "sql"], env())).stdout).toBe("-- nothing to do\n");
-    await db.script((await project.stoa(["migrate", "sql", "--down", "--steps", "2"], env())).stdout);
+    expect((await project.run(["migrate", "up"], env())).stdout).toBe("nothing to do: all migrations are applied\n");
+    expect((await project.run(["migrate", "sql"], env())).stdout).toBe("-- nothing to do\n");
+    await db.script((await project.run(["migrate", "sql", "--down", "--steps", "2"], env())).stdout);
     expect(await tables()).toEqual([]);
   });
 
@@ -232,10 +232,10 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     wrong.username = "nobody";
     wrong.password = "s3cret";
     wrong.pathname = "/nowhere";
-    const run = await project.stoa(["migrate", "up", "--verbose", "--database", wrong.href]);
+    const run = await project.run(["migrate", "up", "--verbose", "--database", wrong.href]);
     expect(run.code).toBe(1);
     expect(run.stdout + run.stderr).not.toContain("s3cret");
-    const typo = await project.stoa(["migrate", "up", `--databse=${wrong.href}`]);
+    const typo = await project.run(["migrate", "up", `--databse=${wrong.href}`]);
     expect(typo.stderr).toBe("stoa: unknown option '--databse' of stoa migrate up; did you mean '--database'?\n");
   });
 });
@@ -248,10 +248,8 @@ describe("stoa migrate on an embedded database", patient, () => {
 export default defineConfig({ database: "pglite:./data", migrations: "./migrations" });
 `,
     });
-    expect((await project.stoa(["migrate", "up", "0001_a"])).code).toBe(0);
-    expect((await project.stoa(["migrate", "status"])).stdout).toMatch(/^\[x\] 0001_a .*\n\[ \] 0002_b\n1 of 2/);
-    expect((await project.stoa(["migrate", "down"])).code).toBe(0);
-    expect((await project.stoa(["migrate", "status"])).stdout).toMatch(/^\[ \] 0001_a\n/);
+    expect((await project.run(["migrate", "up", "0001_a"])).code).toBe(0);
+    expect((await project.run(["migrate", "status"])).stdout).toMatch(/^\[x\] 0001_a .*\n\[ \] 0002_b\n1 of 2/);
   });
 
   it("A killed run on an embedded database leaves nothing half applied", async () => {

@@ -205,9 +205,7 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Book.objects.create({ title: "x", author: 1, stock: -1 })).rejects.toThrow(CheckViolation);
     await expect(Book.objects.create({ author: 1 } as never)).rejects.toThrow(NotNullViolation);
     await expect(Book.objects.create({ title: 5, author: 1 } as never)).rejects.toThrow(ParameterTypeError);
-    await expect(Book.objects.create({ title: "x", author: 1, tags: [] } as never)).rejects.toThrow(
-      /other side of a relation/,
-    );
+    expect(() => new Book({ title: "x", tags: [] } as never)).toThrow(/other side of a relation/);
   });
 
   it("Hooks run before and after saving and deleting a single instance", async () => {

@@ -1,6 +1,7 @@
 import { ValueError } from "../../internal/value-error.js";
 import * as columnTypes from "./column-types.js";
-import { define, field } from "./field.js";
+import { define } from "./define.js";
+import { field } from "./field.js";
 import type { Column } from "./types.js";
 
 /** `...timestamps()` among the fields, or `mix(timestamps(), { ... })`: `createdAt` and `updatedAt`, set automatically. */

@@ -26,15 +26,16 @@ export interface ToOne<Target, Flags extends Flag> {
   readonly [types]: { readonly target: Target };
 }
 
-export interface ToMany<Target> {
+/** `Via` is the field of the other model that refers to this one; never for a many-to-many relation. */
+export interface ToMany<Target, Via extends string = never> {
   readonly [kind]: "toMany";
-  readonly [types]: { readonly target: Target };
+  readonly [types]: { readonly target: Target; readonly via: Via };
 }
 
 /** The other side of a one-to-one relation: there may be no row. */
-export interface ReverseOne<Target> {
+export interface ReverseOne<Target, Via extends string = never> {
   readonly [kind]: "reverseOne";
-  readonly [types]: { readonly target: Target };
+  readonly [types]: { readonly target: Target; readonly via: Via };
 }
 
 export type TypesOf<Field> = Field extends { readonly [types]: infer Types } ? Types : never;
@@ -50,6 +51,9 @@ export type TargetFields<Field> = FieldsOf<TargetOf<Field>>;
 
 /** The instances that a relation leads to. */
 export type TargetOf<Field> = TypesOf<Field> extends { readonly target: infer Target } ? InstanceOf<Target> : never;
+
+/** The field of the other model that refers to this one. */
+export type ViaOf<Field> = TypesOf<Field> extends { readonly via: infer Via extends string } ? Via : never;
 
 export type FlagsOf<Field> = Field[typeof flags & keyof Field];
 export type KindOf<Field> = Field[typeof kind & keyof Field];
@@ -73,7 +77,7 @@ type GroupOf<Kind> = Kind extends keyof RelationGroups
 
 interface RelationGroups {
   toOne: "toOne" | "single" | "relation";
-  reverseOne: "single" | "relation";
+  reverseOne: "reverseOne" | "single" | "relation";
   toMany: "toMany" | "relation";
 }
 
@@ -84,6 +88,8 @@ export type RelationNames<F> =
   NamesByGroup<F> extends { readonly relation: infer Names extends keyof F & string } ? Names : never;
 export type ToManyNames<F> =
   NamesByGroup<F> extends { readonly toMany: infer Names extends keyof F & string } ? Names : never;
+export type ReverseOneNames<F> =
+  NamesByGroup<F> extends { readonly reverseOne: infer Names extends keyof F & string } ? Names : never;
 export type SingleNames<F> =
   NamesByGroup<F> extends { readonly single: infer Names extends keyof F & string } ? Names : never;
 export type JsonNames<F> =

@@ -22,7 +22,7 @@ import { instanceJson, standardJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import { assign, keyQuery, metaOf, missing, remove, restore, type SaveOptions, save } from "../run/persist.js";
 import { rawRows } from "../run/raw.js";
-import { setRelated, stateOf, Tracked, type Values } from "../run/state.js";
+import { isListed, setRelated, stateOf, Tracked, type Values } from "../run/state.js";
 import { metaFor } from "./declarations.js";
 
 interface ErrorClasses {
@@ -173,11 +173,11 @@ function defineRelation(prototype: object, name: string): void {
 }
 
 function readRelation(instance: object, relation: RelationMeta): unknown {
-  const { related, shown } = stateOf(instance);
+  const { related } = stateOf(instance);
   // The property is a list only if the query loaded the relation. Lazily loaded rows are kept, but must be awaited
   // again.
   if (!relation.single)
-    return shown.includes(relation.name) ? related!.get(relation.name) : new RelatedSet(instance, relation);
+    return isListed(instance, relation.name) ? related!.get(relation.name) : new RelatedSet(instance, relation);
   const loaded = related?.get(relation.name);
   const owned = relation.kind === "foreignKey" || relation.kind === "oneToOne";
   const key = owned ? (instance as Values)[relation.sourceColumn.attribute] : undefined;

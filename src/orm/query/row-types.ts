@@ -32,10 +32,13 @@ type RelationInput<Field> = TargetOf<Field> | ForeignKeyValue<Field>;
 type Required<F> = Exclude<ColumnNames<F>, OptionalNames<F> | LockedNames<F>>;
 type NotRequired<F> = Exclude<ColumnNames<F> & OptionalNames<F>, LockedNames<F>>;
 
-/** The argument of `create`. Columns without a default that cannot be null are required. */
-export type CreateInput<M> = { readonly [K in Required<FieldsOf<M>>]: Input<FieldsOf<M>[K]> } & {
-  readonly [K in NotRequired<FieldsOf<M>>]?: Input<FieldsOf<M>[K]> | undefined;
-} & {
+/** The columns of a new row. Columns without a default that cannot be null are required. */
+export type ColumnInput<F> = { readonly [K in Required<F>]: Input<F[K]> } & {
+  readonly [K in NotRequired<F>]?: Input<F[K]> | undefined;
+};
+
+/** The values of a new row, with its to-one relations by key or by instance. */
+export type CreateInput<M> = ColumnInput<FieldsOf<M>> & {
   readonly [K in ToOneNames<FieldsOf<M>> & OptionalNames<FieldsOf<M>>]?: RelationInput<FieldsOf<M>[K]> | undefined;
 } & {
   readonly [K in ToOneNames<FieldsOf<M>> & OptionalNames<FieldsOf<M>> as KeyAttribute<K>]?:

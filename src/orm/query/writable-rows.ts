@@ -1,30 +1,36 @@
+import { bulkCreateNested, createNested } from "../nested/create-nested.js";
+import { hasRelated } from "../nested/parts.js";
 import type { BulkCreateOptions } from "../run/bulk.js";
 import * as bulk from "../run/bulk.js";
 import { create as createInstance } from "../run/persist.js";
 import * as races from "../run/races.js";
 import * as write from "../run/write.js";
 import type { CheckedWhere, Unused } from "./condition-types.js";
+import type { NestedInput } from "./nested-types.js";
 import type { AnyName, ColumnName, Name, Unless } from "./path-types.js";
 import { ReadableRows } from "./readable-rows.js";
-import type { CreateInput, UpdateInput } from "./row-types.js";
+import type { UpdateInput } from "./row-types.js";
 
 /** The methods of a queryset that write rows. */
 export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableRows<M, Row, A> {
-  async create<Any extends AnyName = never>(values: Unless<Any, object, CreateInput<M>>): Promise<M> {
-    return (await createInstance(this.query.meta, values as unknown as object, this.query.db)) as M;
+  /** Inserts a row. Related rows among the values are inserted with it, in one transaction. */
+  async create<Any extends AnyName = never>(values: Unless<Any, object, NestedInput<M>>): Promise<M> {
+    const { meta, db } = this.query;
+    const given = values as unknown as object;
+    if (!hasRelated(meta, given)) return (await createInstance(meta, given, db)) as M;
+    return (await createNested(meta, [given], db, true))[0] as M;
   }
 
   /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
   async bulkCreate<Any extends AnyName = never>(
-    items: readonly Unless<Any, object, CreateInput<M> | M>[],
+    items: readonly Unless<Any, object, NestedInput<M> | M>[],
     options: Unless<Any, BulkCreateOptions, BulkCreateOptions<ColumnName<M>>> = {},
   ): Promise<M[]> {
-    return (await bulk.bulkCreate(
-      this.query.meta,
-      items as unknown as readonly object[],
-      options as BulkCreateOptions,
-      this.query.db,
-    )) as M[];
+    const { meta, db } = this.query;
+    const rows = items as unknown as readonly object[];
+    if (rows.some((row) => !(row instanceof meta.model) && hasRelated(meta, row)))
+      return (await bulkCreateNested(meta, rows, options as BulkCreateOptions, db)) as M[];
+    return (await bulk.bulkCreate(meta, rows, options as BulkCreateOptions, db)) as M[];
   }
 
   /** Updates fields of many instances with one statement. Returns the number of rows. */

@@ -5,8 +5,9 @@ import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, rootQuery } from "../nodes.js";
+import type { NestedInput } from "../query/nested-types.js";
 import { QuerySet } from "../query/queryset.js";
-import type { CreateInput, KeyOf } from "../query/row-types.js";
+import type { KeyOf } from "../query/row-types.js";
 import { metaOf, save } from "../run/persist.js";
 import { stateOf, type Values } from "../run/state.js";
 import { loadLazily } from "./lazy.js";
@@ -29,11 +30,11 @@ export class RelatedSet<M> extends QuerySet<M> {
     return (await loadLazily(this.#owner, this.#relation)) as M[];
   }
 
-  /** Creates a related row; its foreign key is set. */
-  override async create(values: Partial<CreateInput<M>>): Promise<M> {
+  /** Creates a related row, with related rows of its own if they are given; its foreign key is set. */
+  override async create(values: Partial<NestedInput<M>>): Promise<M> {
     const { through, targetColumn } = this.#relation;
     if (through) {
-      const made = await super.create(values as CreateInput<M>);
+      const made = await super.create(values as NestedInput<M>);
       await this.add(made);
       return made;
     }
@@ -41,7 +42,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     return super.create({
       ...values,
       [targetColumn.attribute]: keyOf(this.#owner, this.#relation.sourceColumn),
-    } as unknown as CreateInput<M>);
+    } as unknown as NestedInput<M>);
   }
 
   /** Adds rows to the relation. Rows that are already related stay related. */

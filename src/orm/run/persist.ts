@@ -48,7 +48,7 @@ export async function save(instance: object, options: SaveOptions = {}): Promise
   await runHooks(instance, "afterSave", { created });
 }
 
-async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
+export async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
   const { text, params } = insertStatement(meta, insertValues(instance, meta));
   const { rows } = await connectionFor(db).fetchArrays(text, params).catch(missingTable);
   absorb(instance, rows[0]!, returningPlan(meta), db);

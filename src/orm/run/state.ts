@@ -61,5 +61,21 @@ export function setRelated(instance: object, name: string, value: unknown, shown
   if (shown && !state.shown.includes(name)) state.shown = [...state.shown, name];
 }
 
+const nested = new WeakSet<object>();
+
+/**
+ * Sets the rows of a to-many relation that were created with the instance. They are part of its JSON; the property stays
+ * a set of related rows, as its type says.
+ */
+export function setCreated(instance: object, name: string, rows: readonly object[]): void {
+  nested.add(instance);
+  setRelated(instance, name, rows, true);
+}
+
+/** True if the property of a to-many relation holds the rows themselves, because a query loaded them. */
+export function isListed(instance: object, name: string): boolean {
+  return stateOf(instance).shown.includes(name) && !nested.has(instance);
+}
+
 /** The values of an instance by name, for code that does not know the type of the model. */
 export type Values = Record<string, unknown>;

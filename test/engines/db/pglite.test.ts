@@ -1,13 +1,17 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
+import type { PgliteModule } from "../../../src/engines/db/pglite/pglite-module.js";
+import { freshDatabase } from "../../../src/engines/db/pglite/template.js";
 import { ValueError } from "../../../src/internal/value-error.js";
 
 describe("an embedded database", () => {
@@ -29,34 +33,44 @@ describe("an embedded database", () => {
     }
   });
 
-  it("A database in a folder keeps its rows", async () => {
-    const url = `pglite:${join(folder, "kept")}`;
-    const first = await openDatabase(url);
-    await first.script("create table notes (text text); insert into notes values ('kept')");
-    await first.close();
-    const second = await openDatabase(url);
-    expect(await second.fetchval("select text from notes")).toBe("kept");
-    await second.close();
-  });
+  describe("in a folder", () => {
+    let path: string;
+    let db: Database;
 
-  it.skipIf(process.platform !== "linux")(
-    "A folder that is already open is refused with an error that names the process",
-    async () => {
-      const path = join(folder, "shared");
-      const db = await openDatabase(`pglite:${path}`);
-      await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`in ${path} is in use by this process`);
-      await db.close();
-      await writeFile(join(path, "stoa.lock"), `${process.ppid} `);
+    beforeAll(async () => {
+      path = join(folder, "kept");
+      await mkdir(join(path, "lost+found"), { recursive: true });
+      await writeFile(join(path, ".gitkeep"), "");
+      const first = await openDatabase(`pglite:${path}`);
+      await first.script("create table notes (text text); insert into notes values ('kept')");
+      await first.close();
+    }, 120_000);
+
+    afterAll(() => db?.close());
+
+    it("A folder with only the files of Git and the file system is accepted", async () => {
+      expect((await readdir(path)).sort()).toEqual([".gitkeep", "lost+found", "pgdata"]);
+    });
+
+    it("A database in a folder keeps its rows, whatever process had its lock before", async () => {
       // A number without the start of its process belongs to an earlier process.
-      await (await openDatabase(`pglite:${path}`)).close();
-      const status = await readFile(`/proc/${process.ppid}/stat`, "utf8");
-      const start = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
-      await writeFile(join(path, "stoa.lock"), `${process.ppid} ${start}`);
-      const error = await openDatabase(`pglite:${path}`).catch((reason: unknown) => reason);
+      await writeFile(join(path, "stoa.lock"), `${process.ppid} `);
+      db = await openDatabase(`pglite:${path}`);
+      expect(await db.fetchval("select text from notes")).toBe("kept");
+    }, 120_000);
+
+    it("A folder that is already open is refused with an error that names the process", async () => {
+      await expect(openDatabase(`pglite:${path}`)).rejects.toThrow(`in ${path} is in use by this process`);
+      // Only Linux tells when another process was started.
+      if (process.platform !== "linux") return;
+      const other = join(folder, "other");
+      await mkdir(other);
+      await writeFile(join(other, "stoa.lock"), `${process.ppid} ${await startOf(process.ppid)}`);
+      const error = await openDatabase(`pglite:${other}`).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(OperationalError);
       expect((error as Error).message).toContain(`is in use by process ${process.ppid}`);
-    },
-  );
+    });
+  });
 
   it("A folder with other files is refused, and none of them is changed", async () => {
     const path = join(folder, "project");
@@ -82,15 +96,6 @@ describe("an embedded database", () => {
     expect(await readFile(join(path, "notes.txt"), "utf8")).toBe("mine");
   });
 
-  it("A folder with only the files of Git and the file system is accepted", async () => {
-    const path = join(folder, "mounted");
-    await mkdir(join(path, "lost+found"), { recursive: true });
-    await writeFile(join(path, ".gitkeep"), "");
-    const db = await openDatabase(`pglite:${path}`);
-    await db.close();
-    expect((await readdir(path)).sort()).toEqual([".gitkeep", "lost+found", "pgdata"]);
-  });
-
   it("A path that is a file is refused", async () => {
     const path = join(folder, "file");
     await writeFile(path, "mine");
@@ -100,7 +105,8 @@ describe("an embedded database", () => {
 
   it("A cluster that PGlite made directly in the folder is used", async () => {
     const path = join(folder, "direct");
-    const pglite = await PGlite.create({ dataDir: path });
+    // The files of a new cluster are kept: to make them takes PGlite several seconds.
+    const pglite = await PGlite.create({ dataDir: path, loadDataDir: await freshDatabase({ PGlite } as PgliteModule) });
     await pglite.exec("create table made (by text); insert into made values ('PGlite')");
     await pglite.close();
     const db = await openDatabase(`pglite:${path}`);
@@ -109,32 +115,6 @@ describe("an embedded database", () => {
   }, 60_000);
 
   describe("kills during the first start", () => {
-    /** Starts a process that opens the folder, and kills it as soon as the folder satisfies a condition. */
-    const killWhen = async (path: string, condition: (names: readonly string[]) => boolean): Promise<void> => {
-      const file = join(folder, `${basename(path)}.mts`);
-      const source = new URL("../../../src/engines/db/open-database.ts", import.meta.url).href;
-      await writeFile(
-        file,
-        `import { openDatabase } from ${JSON.stringify(source)};
-        const db = await openDatabase(${JSON.stringify(`pglite:${path}`)});
-        await db.execute("create table opened (a int)");
-        setInterval(() => {}, 1000);`,
-      );
-      const child = spawn(process.execPath, ["--import", "tsx", file], { stdio: "ignore" });
-      const ended = once(child, "exit");
-      try {
-        for (;;) {
-          const names = await readdir(path, { recursive: true }).catch(() => []);
-          if (condition(names)) break;
-          if (child.exitCode !== null) throw new Error("the process has ended by itself");
-          await new Promise((resolve) => setTimeout(resolve, 1));
-        }
-      } finally {
-        child.kill("SIGKILL");
-        await ended;
-      }
-    };
-
     const moments: Readonly<Record<string, (names: readonly string[]) => boolean>> = {
       "once the lock is taken": (names) => names.includes("stoa.lock"),
       "once a folder for the cluster is made": (names) => names.some((name) => name.startsWith("pgdata")),
@@ -142,30 +122,57 @@ describe("an embedded database", () => {
       "once most files are written": (names) => names.length > 500,
       "once the cluster is complete": (names) => names.includes("pgdata"),
     };
+    const left = (moment: string): string => join(folder, `killed ${moment}`);
+
+    // One process opens a folder. It is stopped at each moment, and the folder is copied as a kill would leave it.
+    beforeAll(async () => {
+      const path = join(folder, "killed");
+      const file = join(folder, "killed.mts");
+      await writeFile(
+        file,
+        `import { openDatabase } from ${JSON.stringify(sourceOf("open-database.ts"))};
+        const db = await openDatabase(${JSON.stringify(`pglite:${path}`)});
+        await db.execute("create table opened (a int)");
+        setInterval(() => {}, 1000);`,
+      );
+      const child = spawn(process.execPath, ["--import", "tsx", file], { stdio: "ignore" });
+      const ended = once(child, "exit");
+      try {
+        for (const [moment, condition] of Object.entries(moments)) {
+          for (;;) {
+            const names = await readdir(path, { recursive: true }).catch(() => []);
+            if (condition(names)) break;
+            if (child.exitCode !== null) throw new Error("the process has ended by itself");
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+          child.kill("SIGSTOP");
+          await cp(path, left(moment), { recursive: true });
+          child.kill("SIGCONT");
+        }
+      } finally {
+        child.kill("SIGKILL");
+        await ended;
+      }
+      await cp(left("once the first files are written"), left("with other files"), { recursive: true });
+    }, 120_000);
 
     it.each(Object.keys(moments))(
       "A kill during the first start lets the next start work and leave no other files: %s",
       async (moment) => {
-        const path = join(folder, `killed ${moment}`);
-        await killWhen(path, moments[moment]!);
-        const db = await openDatabase(`pglite:${path}`);
-        await db.script("create table if not exists notes (text text); insert into notes values ('kept')");
+        const db = await openDatabase(`pglite:${left(moment)}`);
+        expect(await db.fetchval("select 1")).toBe(1);
         await db.close();
-        expect(await readdir(path)).toEqual(["pgdata"]);
-        const again = await openDatabase(`pglite:${path}`);
-        expect(await again.fetchval("select text from notes")).toBe("kept");
-        await again.close();
+        expect(await readdir(left(moment))).toEqual(["pgdata"]);
       },
       120_000,
     );
 
     it("Files that were added after a kill during the first start are kept", async () => {
-      const path = join(folder, "killed with other files");
-      await killWhen(path, (names) => names.some((name) => name.startsWith("pgdata")));
+      const path = left("with other files");
       await writeFile(join(path, "app.ts"), "source");
       await expect(openDatabase(`pglite:${path}`)).rejects.toThrow("holds files that are not of an embedded database");
       expect(await readFile(join(path, "app.ts"), "utf8")).toBe("source");
-    }, 120_000);
+    });
   });
 
   it("The files of a new database are cached, and made again if the cache is damaged", async () => {
@@ -176,21 +183,19 @@ describe("an embedded database", () => {
       expect(await db.fetchval("select 1")).toBe(1);
       await db.close();
     };
+    await mkdir(cache);
+    const name = await nameOfTemplate();
+    await writeFile(join(cache, name), Buffer.alloc(5000));
     // Two at once, as workers start: both must work, and one complete file be left.
     await Promise.all([start(), start()]);
-    const [name, ...others] = await readdir(cache);
-    expect(others).toEqual([]);
-    expect(name).toMatch(/^pglite-[\d.]+\.tar$/);
-    const { size } = await stat(join(cache, name!));
-    await writeFile(join(cache, name!), Buffer.alloc(5000));
-    await start();
-    expect((await stat(join(cache, name!))).size).toBe(size);
+    expect(await readdir(cache)).toEqual([name]);
+    expect((await stat(join(cache, name))).size).toBeGreaterThan(1_000_000);
     vi.unstubAllEnvs();
   }, 120_000);
 
   it("The process can end once its embedded database is closed", async () => {
     const program = `
-      import { openDatabase } from ${JSON.stringify(new URL("../../../src/engines/db/open-database.ts", import.meta.url).href)};
+      import { openDatabase } from ${JSON.stringify(sourceOf("open-database.ts"))};
       const db = await openDatabase("pglite:");
       console.log(await db.fetchval("select 'worked'"));
       await db.close();
@@ -201,3 +206,20 @@ describe("an embedded database", () => {
     expect(stdout.trim()).toBe("worked");
   }, 90_000);
 });
+
+/** The moment at which a process was started, as the lock file names it. */
+async function startOf(pid: number): Promise<string> {
+  const status = await readFile(`/proc/${pid}/stat`, "utf8");
+  return status.slice(status.lastIndexOf(")") + 2).split(" ")[19]!;
+}
+
+/** The file in the cache that holds the files of a new database. */
+async function nameOfTemplate(): Promise<string> {
+  const program = createRequire(import.meta.url).resolve("@electric-sql/pglite");
+  const { version } = JSON.parse(await readFile(join(dirname(program), "..", "package.json"), "utf8"));
+  return `pglite-${version}.tar`;
+}
+
+function sourceOf(name: string): string {
+  return new URL(`../../../src/engines/db/${name}`, import.meta.url).href;
+}

@@ -1,0 +1,71 @@
+/** Functions that turn the options of a field into its definition. */
+
+import { type Checks, checkOption, readOptions } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import { checkIdentifier } from "../identifiers.js";
+import type { ColumnType } from "../meta.js";
+import * as columnTypes from "./column-types.js";
+import {
+  FieldDefinition,
+  type FieldOptions,
+  type FieldSpec,
+  type RelationOptions,
+  type TextOptions,
+  type TimeOptions,
+} from "./definition.js";
+import { commonChecks, relationChecks } from "./field-checks.js";
+import type { CustomType } from "./field-types.js";
+
+export function customField(type: CustomType<unknown>, options?: FieldOptions<unknown>): unknown {
+  return column(customType(type), read("field.custom", options, commonChecks));
+}
+
+export function jsonField(options?: FieldOptions<unknown>): unknown {
+  return column(columnTypes.json, read("field.json", options, commonChecks));
+}
+
+export function read<O extends object>(owner: string, options: unknown, checks: Checks<O>): Partial<O> {
+  return readOptions<O>(owner, options, checks);
+}
+
+export function column<F>(type: ColumnType, options: FieldOptions<never> | object, more: { auto?: boolean } = {}): F {
+  const given = options as TextOptions & TimeOptions<unknown>;
+  const values = ["default", "defaultSql", "generated", "autoNow", "autoNowAdd"] as const;
+  const set = values.filter((name) => given[name] !== undefined && given[name] !== false);
+  if (set.length > 1) throw new ValueError(`a field cannot have both '${set[0]}' and '${set[1]}'`);
+  if (given.primaryKey === true && given.null === true) throw new ValueError("a primary key cannot be null");
+  return define({ form: "column", type, options: given, ...more });
+}
+
+export function toOne<F>(owner: string, target: () => unknown, options: unknown, one: boolean): F {
+  checkTarget(owner, target);
+  const given = readOptions<RelationOptions>(owner, options, relationChecks);
+  if (given.onDelete === "set null" && given.null !== true)
+    throw new ValueError(`${owner}: onDelete 'set null' needs null: true`);
+  return define({ form: "toOne", target, one, options: given });
+}
+
+export function checkTarget(owner: string, target: unknown): void {
+  checkOption(owner, "target", target, (value) =>
+    typeof value === "function" && !("meta" in value) ? undefined : "a function that returns the model: () => Author",
+  );
+}
+
+/** The type of a field exists only for the compiler. At run time a field is its definition. */
+export function define<F>(spec: FieldSpec): F {
+  return new FieldDefinition(spec) as F;
+}
+
+function customType(type: CustomType<unknown>): ColumnType {
+  const { sqlType, encode, decode, toJson } = type;
+  return {
+    kind: "custom",
+    sqlType: checkIdentifier("the sqlType of field.custom", sqlType),
+    json: {},
+    selectSql: (name) => `${name}::text`,
+    ...(encode ? { encode } : {}),
+    ...(decode ? { decode: (value: unknown) => decode(String(value)) } : {}),
+    ...(toJson ? { toJson } : {}),
+    jsonSql: (name) => `${name}::text`,
+  };
+}

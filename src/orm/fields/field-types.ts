@@ -1,0 +1,93 @@
+/** The types of the arguments and results of `field` functions. Nothing here exists at run time. */
+
+import type { SnakeCase } from "../../internal/names.js";
+import type { FieldOptions, TextOptions, TimeOptions } from "./definition.js";
+import type { Column } from "./types.js";
+
+export type None = Record<never, never>;
+
+/** The options, if every key is known. `O` is inferred, so the compiler does not report unknown keys by itself. */
+export type Exact<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never };
+
+/** The options that give flags to a column, with the values that do. */
+interface Flagging {
+  null: true;
+  primaryKey: true;
+  generated: string;
+  readOnly: true;
+  autoNow: true;
+  autoNowAdd: true;
+  // biome-ignore lint/complexity/noBannedTypes: any value except undefined.
+  default: {} | null;
+  defaultSql: string;
+}
+
+interface FlagsBy {
+  null: "null" | "optional";
+  primaryKey: "primary";
+  generated: "optional" | "locked";
+  readOnly: "readOnly";
+  autoNow: "readOnly" | "optional";
+  autoNowAdd: "readOnly" | "optional";
+  default: "optional";
+  defaultSql: "optional";
+}
+
+/** The flags that the options give to a column. */
+export type FlagsFrom<O> = {
+  [K in keyof O]-?: K extends keyof Flagging ? (O[K] extends Flagging[K] ? FlagsBy[K] : never) : never;
+}[keyof O];
+
+/** Any value that JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
+
+export type CharLength = { readonly maxLength: number } | { readonly [K in SnakeCase<"maxLength">]: number };
+export type AllCharOptions = TextOptions & { readonly maxLength?: number; readonly max_length?: number };
+
+export type ManualColumn<Out, In, O, Kind extends string> = Column<Out, In, FlagsFrom<O>, Kind>;
+
+export interface CustomType<Out, In = Out> {
+  /** The type in the database: `ltree`, `geometry(Point, 4326)`. */
+  readonly sqlType: string;
+  /** Converts a value to a parameter. */
+  readonly encode?: (value: In) => unknown;
+  /** Converts the text that PostgreSQL returns to a value. */
+  readonly decode?: (text: string) => Out;
+  /** Converts a value to JSON. JSON built by PostgreSQL has the text of the type. */
+  readonly toJson?: (value: Out) => unknown;
+}
+
+export type AutoOptions = Pick<FieldOptions<number>, "column" | "comment" | "renamedFrom" | "hidden">;
+export type DecimalOptions = FieldOptions<string | number | bigint> & {
+  readonly precision?: number;
+  readonly scale?: number;
+};
+export type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean; readonly precision?: number };
+export type EnumOptions<In> = FieldOptions<In> & { readonly name?: string };
+
+/**
+ * If the type is given, as in `field.json<T>()`, the compiler cannot infer the options as well. The overloads cover
+ * them instead.
+ */
+export interface JsonMaker {
+  <T = Json>(options: FieldOptions<T> & { readonly null: true }): Column<T, T, "null" | "optional", "json">;
+  <T = Json>(
+    options: FieldOptions<T> & ({ readonly default: T | (() => T) } | { readonly defaultSql: string }),
+  ): Column<T, T, "optional", "json">;
+  <T = Json>(options?: FieldOptions<T> & { readonly null?: false }): Column<T, T, never, "json">;
+}
+
+export interface CustomMaker {
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options: FieldOptions<In> & { readonly null: true },
+  ): Column<Out, In, "null" | "optional", "custom">;
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options: FieldOptions<In> & ({ readonly default: In | (() => In) } | { readonly defaultSql: string }),
+  ): Column<Out, In, "optional", "custom">;
+  <Out, In = Out>(
+    type: CustomType<Out, In>,
+    options?: FieldOptions<In> & { readonly null?: false },
+  ): Column<Out, In, never, "custom">;
+}

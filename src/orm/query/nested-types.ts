@@ -1,0 +1,74 @@
+/** The types of rows that are created together with their related rows. */
+
+import type {
+  FieldsOf,
+  ForeignKeyValue,
+  KeyAttribute,
+  OptionalNames,
+  PrimaryKey,
+  presence,
+  ReverseOneNames,
+  TargetFields,
+  TargetOf,
+  ToManyNames,
+  ToOneNames,
+  ViaOf,
+} from "../fields/types.js";
+import type { ColumnInput } from "./row-types.js";
+
+/** The argument of `create`: columns, relations by key or by instance, and related rows that are created too. */
+export type NestedInput<M> = InputOf<FieldsOf<M>, never>;
+
+/** The values of a related row. `Back` is its field that refers to the row around it, which is set by itself. */
+type NewRow<Field, Back extends string> = InputOf<TargetFields<Field>, Back> & NoInstance;
+
+/** Instances of other models are no values of a row, even if they have the same columns. */
+interface NoInstance {
+  readonly [presence]?: never;
+}
+
+type InputOf<F, Back extends string> = ColumnInput<F> & {
+  readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back>]?: ToOneInput<F[K]> | undefined;
+} & {
+  readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back> as KeyAttribute<K>]?:
+    | ForeignKeyValue<F[K]>
+    | undefined;
+} & { readonly [K in ToOneNames<F> & Back as K | KeyAttribute<K>]?: never } & RequiredToOnes<
+    F,
+    Exclude<ToOneNames<F>, OptionalNames<F> | Back>
+  > & {
+    readonly [K in ToManyNames<F>]?: readonly ToManyInput<F[K]>[] | undefined;
+  } & {
+    readonly [K in ReverseOneNames<F>]?: NewRow<F[K], ViaOf<F[K]>> | TargetOf<F[K]> | null | undefined;
+  };
+
+type ToOneInput<Field> = TargetOf<Field> | ForeignKeyValue<Field> | NewRow<Field, never>;
+
+/** Rows of a many-to-many relation can also be given by key. */
+type ToManyInput<Field> =
+  | NewRow<Field, ViaOf<Field>>
+  | TargetOf<Field>
+  | (IsForeignKey<Field> extends true ? never : PrimaryKey<TargetFields<Field>>);
+
+type IsForeignKey<Field> = [ViaOf<Field>] extends [never]
+  ? false
+  : ViaOf<Field> extends ToOneNames<TargetFields<Field>>
+    ? true
+    : false;
+
+type RequiredToOnes<F, Names extends keyof F & string> = [Names] extends [never] ? unknown : IntersectEach<F, Names>;
+
+/** Each relation is given under one of its two names. The unions of several relations are intersected. */
+type IntersectEach<F, Names extends keyof F & string> = (
+  Names extends unknown
+    ? (
+        value:
+          | ({ readonly [P in Names]: ToOneInput<F[Names]> } & { readonly [P in KeyAttribute<Names>]?: undefined })
+          | ({ readonly [P in KeyAttribute<Names>]: ForeignKeyValue<F[Names]> } & {
+              readonly [P in Names]?: undefined;
+            }),
+      ) => void
+    : never
+) extends (value: infer Value) => void
+  ? Value
+  : never;
