@@ -73,7 +73,13 @@ export interface LockNode {
 
 /** Relations loaded with a row, by name; nested. */
 export interface RelatedTree {
-  readonly [relation: string]: RelatedTree;
+  readonly [relation: string]: RelatedNode;
+}
+
+export interface RelatedNode {
+  /** The only columns of the related row to load, by index; null for all. */
+  readonly columns: ReadonlySet<number> | null;
+  readonly related: RelatedTree;
 }
 
 export interface PrefetchNode {

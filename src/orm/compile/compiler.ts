@@ -5,7 +5,7 @@ import { isAggregate, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
 import { compileExpression, typeOfExpression } from "./expressions.js";
-import { checkedLimit, columnSql, lockSql, orderOf, selectedColumns, softDeleteColumn } from "./query-parts.js";
+import { checkedLimit, columnSql, lockSql, orderOf, relatedColumns, selectedColumns, softDeleteColumn } from "./query-parts.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
 import { resolvePath, Scope, singleKey } from "./scope.js";
 import { splitByWindows } from "./windows.js";
@@ -260,8 +260,9 @@ export class Compiler implements Context {
     const related = Object.keys(tree).map((name): RelatedPlan => {
       const relation = meta.relations.get(name)!;
       const inner = scope.join(relation);
-      const plan = this.#model(relation.target, inner, null, tree[name]!, list);
-      return { ...plan, relation, keyAt: plan.at + relation.target.primaryKey[0]!.index };
+      const node = tree[name]!;
+      const plan = this.#model(relation.target, inner, relatedColumns(relation.target, node), node.related, list);
+      return { ...plan, relation, keyAt: plan.at + plan.columns.indexOf(relation.target.primaryKey[0]!) };
     });
     return { meta, columns, at, related, extras: [] };
   }

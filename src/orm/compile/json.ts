@@ -3,7 +3,7 @@ import type { ExpressionNode, Query, RelatedTree } from "../nodes.js";
 import type { Compiled, Compiler } from "./compiler.js";
 import { jsonValue, prefetchField } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
-import { selectedColumns } from "./query-parts.js";
+import { relatedColumns, selectedColumns } from "./query-parts.js";
 import { resolvePath, type Scope } from "./scope.js";
 
 export interface CompiledJson extends Compiled {
@@ -114,9 +114,9 @@ function relatedValues(meta: ModelMeta, tree: RelatedTree, scope: Scope, list: S
   return Object.keys(tree).map((name) => {
     const { target } = meta.relations.get(name)!;
     const inner = scope.join(meta.relations.get(name)!);
-    const columns = columnValues(target, inner, null, list);
+    const columns = columnValues(target, inner, relatedColumns(target, tree[name]!), list);
     const key = target.primaryKey[0]!;
     const { at } = columns.find((column) => column.name === key.attribute) ?? list.add("", inner.column(key), "text");
-    return { name, keyAt: at, values: [...columns, ...relatedValues(target, tree[name]!, inner, list)] };
+    return { name, keyAt: at, values: [...columns, ...relatedValues(target, tree[name]!.related, inner, list)] };
   });
 }

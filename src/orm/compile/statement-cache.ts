@@ -129,7 +129,10 @@ function shapeOf(query: Query, lookups: Lookup[]): string | null {
 
 function relatedShape(tree: RelatedTree): string {
   let shape = "";
-  for (const name in tree) shape += `\nj${name}${relatedShape(tree[name]!)}\nJ`;
+  for (const name in tree) {
+    const { columns, related } = tree[name]!;
+    shape += `\nj${name}${columns === null ? "" : `\nc${[...columns].join()}`}${relatedShape(related)}\nJ`;
+  }
   return shape;
 }
 

@@ -16,7 +16,7 @@ import {
   type ResultOf,
   type Subquery,
 } from "./expression.js";
-import { type Condition, type ConditionsOf, conditionOf, type PathsOf } from "./q.js";
+import { type Condition, type ConditionsOf, conditionOf, type Given, type Lookups, type PathsOf } from "./q.js";
 
 export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("lower", [pathOrNode(of)], "text");
@@ -175,11 +175,16 @@ function cast(expression: ExpressionNode, sqlType: string): ExpressionNode {
 }
 
 /** `when({ stock: 0 }, "sold out").when({ stock__lt: 5 }, "few left").otherwise("in stock")` */
+export function when<const W extends Lookups, T extends Operand>(
+  lookups: W,
+  then: T,
+): Cases<Plain<T>, PathsOf<T>, Given<W> | ConditionsOf<T>>;
 export function when<const C extends Condition, T extends Operand>(
   condition: C,
   then: T,
-): Cases<Plain<T>, PathsOf<C | T>, ConditionsOf<C | T>> {
-  return new Cases<Plain<T>>([]).when(condition, then);
+): Cases<Plain<T>, PathsOf<C | T>, ConditionsOf<C | T>>;
+export function when(condition: Condition, then: Operand): Cases<unknown, string, unknown> {
+  return new Cases<unknown>([]).when(condition, then);
 }
 
 /** Widens literal types: a case of texts has the type string, not the union of its texts. */

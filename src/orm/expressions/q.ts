@@ -59,10 +59,13 @@ interface BooleanExpression {
 interface QMaker {
   <const W extends Lookups>(where: W): Q<Given<W>, never>;
   /** All of the conditions. */
+  and<const V extends Lookups, const W extends Lookups>(first: V, second: W): Q<Given<V> | Given<W>, never>;
   and<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** At least one of the conditions. */
+  or<const V extends Lookups, const W extends Lookups>(first: V, second: W): Q<Given<V> | Given<W>, never>;
   or<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** The opposite of the condition; true if the condition is null. */
+  not<const W extends Lookups>(lookups: W): Q<Given<W>, never>;
   not<const C extends Condition>(condition: C): Q<ConditionsOf<C>, PathsOf<C>>;
 }
 

@@ -9,7 +9,7 @@ import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../
 import { transform } from "../compile/transforms.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
-import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames, tableOf } from "../fields/types.js";
+import type { FieldsOf, tableOf } from "../fields/types.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
 import type {
@@ -23,7 +23,6 @@ import type {
   Selection,
 } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
-import type { ColumnName } from "./path-types.js";
 import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row-types.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
@@ -156,30 +155,6 @@ export function values(query: Query, names: readonly string[], shape: Selection[
   return { ...query, selection: { fields, shape, grouped: false }, columns: null, related: {}, prefetch: [] };
 }
 
-/** The type of a row without the fields that were not loaded. */
-export type Only<M, Row, K> = Omit<Row, Exclude<ColumnName<M>, K | PrimaryKeyNames<FieldsOf<M>> | Attributes<M, K>>>;
-type Attributes<M, K> = K extends ToOneNames<FieldsOf<M>> ? KeyAttribute<K> : never;
-
-export function only(query: Query, names: readonly string[]): Query {
-  const columns = new Set(
-    [...query.meta.primaryKey, ...names.map((name) => columnNamed(query.meta, name))].map((column) => column.index),
-  );
-  return { ...query, columns };
-}
-
-export function defer(query: Query, names: readonly string[]): Query {
-  const left = new Set(names.map((name) => columnNamed(query.meta, name)));
-  for (const column of query.meta.primaryKey) left.delete(column);
-  const kept = query.meta.columns.filter((column) => !left.has(column) && (query.columns?.has(column.index) ?? true));
-  return { ...query, columns: new Set(kept.map((column) => column.index)) };
-}
-
-function columnNamed(meta: ModelMeta, name: string): ColumnMeta {
-  const column = meta.column(name);
-  if (column === undefined) throw noField(meta, String(name));
-  return column;
-}
-
 export function selectRelated(query: Query, paths: readonly string[]): Query {
   if (query.selection) throw new FieldError("selectRelated loads models, but values were asked for");
   return {
@@ -194,8 +169,8 @@ function addRelated(meta: ModelMeta, tree: RelatedTree, parts: readonly string[]
   const relation = meta.relations.get(name);
   if (relation === undefined) throw noField(meta, name);
   if (!relation.single) throw new FieldError(`${meta.name}.${name} leads to many: use prefetchRelated`);
-  const inner = Object.hasOwn(tree, name) ? tree[name]! : {};
-  return { ...tree, [name]: addRelated(relation.target, inner, rest) };
+  const node = Object.hasOwn(tree, name) ? tree[name]! : { columns: null, related: {} };
+  return { ...tree, [name]: { ...node, related: addRelated(relation.target, node.related, rest) } };
 }
 
 declare const prefetchPath: unique symbol;
@@ -274,7 +249,7 @@ function addPrefetch(
 }
 
 /** Adds a column to the columns to load: related rows are assigned to their owners by it. */
-function withColumn(query: Query, column: ColumnMeta): Query {
+export function withColumn(query: Query, column: ColumnMeta): Query {
   return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
 }
 

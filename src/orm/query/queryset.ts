@@ -8,6 +8,7 @@ import type { LockNode } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
 import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./builders.js";
 import * as build from "./builders.js";
+import type { CheckedField, Defer, Only } from "./choice-types.js";
 import type {
   CheckedAnnotation,
   CheckedClientOrder,
@@ -17,7 +18,8 @@ import type {
   Unused,
   WithOuter,
 } from "./condition-types.js";
-import type { CheckedSinglePath, ColumnName, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
+import * as choice from "./field-choice.js";
+import type { CheckedSinglePath, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
 import { WritableRows } from "./writable-rows.js";
@@ -122,14 +124,18 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return new QuerySet(build.values(this.query, [field] as unknown as readonly string[], "single"));
   }
 
-  /** Loads only these fields and the primary key. */
-  only<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, build.Only<M, Row, K>, A> {
-    return new QuerySet(build.only(this.query, fields));
+  /** Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`: `only("title", "author__name")`. */
+  only<const K extends Name>(
+    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
+  ): QuerySet<M, Unless<K, Row, Only<M, Row, K & string>>, A> {
+    return new QuerySet(choice.only(this.query, fields as unknown as readonly string[]));
   }
 
-  /** Loads all fields except these. */
-  defer<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, Omit<Row, K>, A> {
-    return new QuerySet(build.defer(this.query, fields));
+  /** Loads all fields except these: `defer("text", "author__biography")`. */
+  defer<const K extends Name>(
+    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
+  ): QuerySet<M, Unless<K, Row, Defer<M, Row, K & string>>, A> {
+    return new QuerySet(choice.defer(this.query, fields as unknown as readonly string[]));
   }
 
   /** Loads to-one relations with a join: `selectRelated("author", "author__country")`. */
