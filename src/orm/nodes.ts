@@ -22,7 +22,20 @@ export type ExpressionNode =
       readonly right: ExpressionNode;
     }
   | { readonly type: "cast"; readonly expression: ExpressionNode; readonly sqlType: string }
-  | { readonly type: "extract"; readonly part: string; readonly expression: ExpressionNode }
+  | { readonly type: "isNull"; readonly expression: ExpressionNode; readonly holds: boolean }
+  | {
+      readonly type: "extract";
+      readonly part: string;
+      readonly expression: ExpressionNode;
+      /** Undefined: the time zone of the query. */
+      readonly timeZone: string | undefined;
+    }
+  | {
+      readonly type: "truncate";
+      readonly unit: string;
+      readonly expression: ExpressionNode;
+      readonly timeZone: string | undefined;
+    }
   | {
       readonly type: "case";
       readonly branches: readonly { readonly when: ConditionNode; readonly value: ExpressionNode }[];
@@ -53,7 +66,13 @@ export interface CallNode {
 }
 
 export type ConditionNode =
-  | { readonly type: "lookup"; readonly key: string; readonly value: unknown }
+  | {
+      readonly type: "lookup";
+      readonly key: string;
+      readonly value: unknown;
+      /** True for a condition on the related row of a result's row, after `values("tags__name")`. */
+      readonly joined?: boolean;
+    }
   | { readonly type: "and" | "or"; readonly children: readonly ConditionNode[] }
   | { readonly type: "not"; readonly child: ConditionNode }
   | { readonly type: "expression"; readonly expression: ExpressionNode }
@@ -97,6 +116,8 @@ export interface Selection {
   readonly shape: "object" | "list" | "single";
   /** One row for each combination of the fields that are not aggregates. */
   readonly grouped: boolean;
+  /** The fields of to-many relations: there is one row for each related row. */
+  readonly many: readonly string[];
 }
 
 export interface Query {
@@ -123,6 +144,8 @@ export interface Query {
   } | null;
   readonly strict: boolean;
   readonly deleted: "hidden" | "shown" | "only";
+  /** The time zone of dates and parts of times. */
+  readonly timeZone: string;
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
   /** True if a regular expression of a client is among the conditions: only PostgreSQL can check if it is valid. */
@@ -148,6 +171,7 @@ export function rootQuery(meta: ModelMeta): Query {
     combined: null,
     strict: false,
     deleted: "hidden",
+    timeZone: "UTC",
     empty: false,
     clientPattern: false,
   };

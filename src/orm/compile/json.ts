@@ -4,7 +4,7 @@ import type { Compiled, Compiler } from "./compiler.js";
 import { jsonValue, prefetchField } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
 import { relatedColumns, selectedColumns } from "./query-parts.js";
-import { resolvePath, type Scope } from "./scope.js";
+import { resolveJoined, resolvePath, type Scope } from "./scope.js";
 
 export interface CompiledJson extends Compiled {
   readonly plan: JsonPlan;
@@ -84,7 +84,8 @@ function columnValue(sql: string, type: ColumnType): [sql: string, form: Form] {
 /** The model gives the type of a column. Only PostgreSQL knows the type of another expression. */
 function expressionValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): [sql: string, form: Form] {
   if (expression.type === "path") {
-    const found = resolvePath(scope, expression.path);
+    const { path } = expression;
+    const found = scope.manyPaths.includes(path) ? resolveJoined(scope, path) : resolvePath(scope, path);
     if (found.kind === "column" && found.rest.length === 0)
       return columnValue(found.scope.column(found.column), found.column.type);
   }

@@ -17,6 +17,7 @@ import {
   type Subquery,
 } from "./expression.js";
 import { type Condition, type ConditionsOf, conditionOf, type Given, type Lookups, type PathsOf } from "./q.js";
+import { checkTimeZone } from "./time-zone.js";
 
 export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("lower", [pathOrNode(of)], "text");
@@ -115,21 +116,33 @@ export function now(): Expression<Date> {
 const units = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"] as const;
 export type TimeUnit = (typeof units)[number];
 
+interface InTimeZone {
+  /** The name of a time zone such as `Europe/Berlin`; by default that of the query, UTC. */
+  readonly timeZone?: string;
+}
+
 /** A part of a date: `extract("year", "createdAt")`. */
 export function extract<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
+  options: InTimeZone = {},
 ): Expression<number, P, X> {
-  return new Expression({ type: "extract", part: checkUnit(unit), expression: pathOrNode(of) });
+  const part = checkUnit(unit);
+  return new Expression({ type: "extract", part, expression: pathOrNode(of), timeZone: zoneIn(options) });
 }
 
-/** Truncates a time to the start of its year, month, day and so on, in UTC. */
+/** Truncates a time to the start of its year, month, day and so on: `truncate("day", "at", { timeZone: "Europe/Berlin" })`. */
 export function truncate<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
+  options: InTimeZone = {},
 ): Expression<Date, P, X> {
-  const args: ExpressionNode[] = [operandNode(checkUnit(unit)), pathOrNode(of), operandNode("UTC")];
-  return call("date_trunc", args, "datetime");
+  const expression = pathOrNode(of);
+  return new Expression({ type: "truncate", unit: checkUnit(unit), expression, timeZone: zoneIn(options) });
+}
+
+function zoneIn({ timeZone }: InTimeZone): string | undefined {
+  return timeZone === undefined ? undefined : checkTimeZone(timeZone);
 }
 
 function checkUnit(unit: TimeUnit): TimeUnit {

@@ -5,7 +5,16 @@
 import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import type { Left } from "../compile/operands.js";
-import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
+import {
+  namesOf,
+  noField,
+  type Resolution,
+  resolveJoined,
+  resolvePath,
+  type Scope,
+  shown,
+  splitPath,
+} from "../compile/scope.js";
 import { transform } from "../compile/transforms.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
@@ -29,7 +38,25 @@ export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
   if (query.limit !== null || query.offset !== null)
     throw new FieldError("a limited queryset cannot be filtered: filter before limit and offset");
-  return { ...query, where: [...query.where, condition] };
+  const many = query.selection?.many ?? [];
+  return { ...query, where: [...query.where, many.length === 0 ? condition : onJoined(condition, many)] };
+}
+
+/** The condition on the rows that `values("tags__name")` joins: a filter after it is on those. */
+function onJoined(node: ConditionNode, many: readonly string[]): ConditionNode {
+  switch (node.type) {
+    case "lookup":
+      return many.some((path) => node.key === path || node.key.startsWith(`${path}__`))
+        ? { ...node, joined: true }
+        : node;
+    case "and":
+    case "or":
+      return { ...node, children: node.children.map((child) => onJoined(child, many)) };
+    case "not":
+      return { ...node, child: onJoined(node.child, many) };
+    default:
+      return node;
+  }
 }
 
 export function filterFrom(
@@ -71,6 +98,17 @@ function checkPathExists(scope: Scope, path: string, query: Query): void {
   const found = resolvePath(scope, path);
   if (found.kind === "many")
     throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
+  checkEnd(found, path);
+}
+
+/** Checks a field of `values()`. True if it leads through a to-many relation. */
+function checkValue(scope: Scope, path: string): boolean {
+  const many = resolvePath(scope, path).kind === "many";
+  checkEnd(resolveJoined(scope, path), path);
+  return many;
+}
+
+function checkEnd(found: Exclude<Resolution, { kind: "many" }>, path: string): void {
   if (found.rest.length > 0 && !(found.kind === "column" && isWithin(found.column, found.rest)))
     throw new FieldError(`${shown(path)} is not the name of a field`);
 }
@@ -147,12 +185,13 @@ function checkAlias(meta: ModelMeta, name: string): void {
 export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
   const scope = namesOf(query);
   const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
+  const many: string[] = [];
   const fields = (names.length === 0 ? all : names).map((name) => {
     splitPath(name);
-    checkPathExists(scope, name, { ...query, selection: null });
+    if (checkValue(scope, name)) many.push(name);
     return { name, expression: { type: "path", path: name } as const };
   });
-  return { ...query, selection: { fields, shape, grouped: false }, columns: null, related: {}, prefetch: [] };
+  return { ...query, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
 }
 
 export function selectRelated(query: Query, paths: readonly string[]): Query {

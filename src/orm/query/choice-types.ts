@@ -4,13 +4,14 @@ import type { FieldsOf, KeyAttribute, PrimaryKeyNames, RelationNames, ToOneNames
 import type { ColumnName } from "./path-types.js";
 
 /** A field of the rows, or of related rows that are loaded. Otherwise the names that exist, which editors suggest. */
-export type CheckedField<M, Row, Path> = Path extends ColumnName<M>
-  ? Path
-  : Path extends `${infer Head}__${infer Rest}`
-    ? Head extends LoadedNames<M, Row>
-      ? `${Head}__${CheckedField<ItemOf<Row[Head]>, ItemOf<Row[Head]>, Rest> & string}`
-      : NoInfer<FieldNames<M, Row>>
-    : NoInfer<FieldNames<M, Row>>;
+export type CheckedField<M, Row, Path> =
+  Path extends ColumnName<M>
+    ? Path
+    : Path extends `${infer Head}__${infer Rest}`
+      ? Head extends LoadedNames<M, Row>
+        ? `${Head}__${CheckedField<ItemOf<Row[Head]>, ItemOf<Row[Head]>, Rest> & string}`
+        : NoInfer<FieldNames<M, Row>>
+      : NoInfer<FieldNames<M, Row>>;
 
 type FieldNames<M, Row> =
   | (ColumnName<M> & string)

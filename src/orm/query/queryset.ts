@@ -3,6 +3,7 @@ import { ValueError } from "../../internal/value-error.js";
 import type { AnyExpression, Ordering } from "../expressions/expression.js";
 import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
+import { checkTimeZone } from "../expressions/time-zone.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { LockNode } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
@@ -19,7 +20,15 @@ import type {
   WithOuter,
 } from "./condition-types.js";
 import * as choice from "./field-choice.js";
-import type { CheckedSinglePath, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
+import type {
+  CheckedPath,
+  CheckedSinglePath,
+  ExpressionValue,
+  Name,
+  PathValue,
+  Unless,
+  WithJoined,
+} from "./path-types.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
 import { WritableRows } from "./writable-rows.js";
@@ -103,24 +112,31 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return new QuerySet(build.annotate(this.query, annotations as never));
   }
 
-  /** Returns plain objects with these fields instead of model instances. Aggregates in a later `annotate()` are grouped by them. */
+  /**
+   * Returns plain objects with these fields instead of model instances. Aggregates in a later `annotate()` are grouped by
+   * them. A field of a to-many relation gives one row for each related row: `values("title", "tags__name")`.
+   */
   values<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedSinglePath<FieldsOf<M>, A, K>>[]
-  ): QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, A> {
+    ...fields: readonly Unless<K, string, CheckedPath<FieldsOf<M>, A, K>>[]
+  ): QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, WithJoined<M, A, K>> {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "object"));
   }
 
   /** Returns arrays with the values of these fields. */
   valuesList<const K extends readonly Name[]>(
-    ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedSinglePath<FieldsOf<M>, A, K[I]>> }
-  ): QuerySet<M, { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> }, A> {
+    ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedPath<FieldsOf<M>, A, K[I]>> }
+  ): QuerySet<
+    M,
+    { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> },
+    WithJoined<M, A, K[number]>
+  > {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "list"));
   }
 
   /** Returns the values of one field. */
   flat<const P extends Name>(
-    field: Unless<P, string, CheckedSinglePath<FieldsOf<M>, A, P>>,
-  ): QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, A> {
+    field: Unless<P, string, CheckedPath<FieldsOf<M>, A, P>>,
+  ): QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, WithJoined<M, A, P>> {
     return new QuerySet(build.values(this.query, [field] as unknown as readonly string[], "single"));
   }
 
@@ -199,6 +215,11 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
 
   onlyDeleted(): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, deleted: "only" });
+  }
+
+  /** Dates and parts of times (`at__year`, `truncate`) are those of this time zone instead of UTC. */
+  inTimeZone(timeZone: string): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, timeZone: checkTimeZone(timeZone) });
   }
 
   /** Reading a relation that was not loaded throws `LazyLoadError` instead of loading it. */

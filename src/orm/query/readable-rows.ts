@@ -10,6 +10,7 @@ import type { FieldsOf } from "../fields/types.js";
 import type { Query } from "../nodes.js";
 import { aggregate } from "../run/aggregate.js";
 import { type JsonText, queryJson } from "../run/json.js";
+import { type KeysetOptions, keyset } from "../run/keyset.js";
 import { load } from "../run/load.js";
 import type { KeysetPage, Page } from "../run/paginate.js";
 import * as read from "../run/read.js";
@@ -109,13 +110,9 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
     return (await read.page(this.query, page, pageSize)) as Page<Row>;
   }
 
-  /** Returns the page after (or before) the cursor of another page. The order must use fields of the model itself that cannot be null. */
-  async keyset(options: {
-    readonly size: number;
-    readonly after?: string | null | undefined;
-    readonly before?: string | null | undefined;
-  }): Promise<KeysetPage<Row>> {
-    return (await read.keyset(this.query, options)) as KeysetPage<Row>;
+  /** Returns the page after (or before) the cursor of another page, in any order: by fields that may be null, by fields of related rows, by computed values. */
+  async keyset(options: KeysetOptions): Promise<KeysetPage<Row>> {
+    return (await keyset(this.query, options)) as KeysetPage<Row>;
   }
 
   /** Returns the rows as JSON without building instances; a handler can return it. */
