@@ -58,6 +58,8 @@ export interface CallNode {
   readonly args: readonly ExpressionNode[];
   readonly aggregate: boolean;
   readonly distinct?: boolean;
+  /** The first argument is the order of the rows: `percentile_cont(0.5) WITHIN GROUP (ORDER BY price)`. */
+  readonly withinGroup?: boolean;
   /** Counts or collects only rows for which this holds. */
   readonly filter?: ConditionNode;
   readonly orderBy?: readonly OrderNode[];

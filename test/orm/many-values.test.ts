@@ -94,7 +94,7 @@ describeDatabases("values of to-many relations", service("postgres"), models, ()
   it("Rows are grouped by fields of to-many relations", async () => {
     const groups = Book.objects.values("tags__name").annotate({
       n: count(),
-      stock: sum("stock"),
+      copies: sum("stock"),
       newest: max("year"),
       titles: arrayAgg("title", { orderBy: ["id"] }),
     });
@@ -104,11 +104,8 @@ describeDatabases("values of to-many relations", service("postgres"), models, ()
       { tags__name: "sf", n: 3, copies: 8, newest: 2008, titles: expect.arrayContaining(["Matter"]) },
       { tags__name: null, n: 2, copies: 7, newest: 2008, titles: ["Lavinia", "Kindred"] },
     ]);
-    expect(await groups.filter({ n__gt: 1 }).orderBy("-n", "tags__name").flat("tags__name")).toEqual([
-      "sf",
-      "classic",
-      null,
-    ]);
+    const large = await groups.filter({ n__gt: 1 }).orderBy("-n", "tags__name");
+    expect(large.map((group) => group.tags__name)).toEqual(["sf", "classic", null]);
     expect(await groups.count()).toBe(4);
     expect(await groups.aggregate({ most: max("n") })).toEqual({ most: 3 });
     expect(await Country.objects.values("code", "authors__books__year" as never).count()).toBe(5);

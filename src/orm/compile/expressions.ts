@@ -161,7 +161,9 @@ function callSql(node: CallNode, args: readonly string[], scope: Scope, context:
   const distinct = node.distinct ? "DISTINCT " : "";
   const order = node.orderBy && node.orderBy.length > 0 ? ` ORDER BY ${context.order(node.orderBy, scope)}` : "";
   const filter = node.filter ? ` FILTER (WHERE ${context.condition(node.filter, scope)})` : "";
-  const sql = `${node.name}(${distinct}${list}${order})${filter}`;
+  const sql = node.withinGroup
+    ? `${node.name}(${args.slice(1).join(", ")}) WITHIN GROUP (ORDER BY ${args[0]})${filter}`
+    : `${node.name}(${distinct}${list}${order})${filter}`;
   // The average of integers is numeric, which would arrive as text.
   return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
 }

@@ -16,7 +16,15 @@ import {
   type ResultOf,
   type Subquery,
 } from "./expression.js";
-import { type Condition, type ConditionsOf, conditionOf, type Given, type Lookups, type PathsOf } from "./q.js";
+import {
+  type Condition,
+  type ConditionsOf,
+  conditionOf,
+  type Given,
+  type LookupObject,
+  type PathsOf,
+  type Suggestible,
+} from "./q.js";
 import { checkTimeZone } from "./time-zone.js";
 
 export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
@@ -188,7 +196,7 @@ function cast(expression: ExpressionNode, sqlType: string): ExpressionNode {
 }
 
 /** `when({ stock: 0 }, "sold out").when({ stock__lt: 5 }, "few left").otherwise("in stock")` */
-export function when<const W extends Lookups, T extends Operand>(
+export function when<const W extends LookupObject, T extends Operand>(
   lookups: W,
   then: T,
 ): Cases<Plain<T>, PathsOf<T>, Given<W> | ConditionsOf<T>>;
@@ -215,6 +223,9 @@ interface Branch {
   readonly when: ConditionNode;
   readonly value: ExpressionNode;
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: the class has the same type parameters.
+export interface Cases<T, P extends string = never, X = never> extends Suggestible<X> {}
 
 export class Cases<T, P extends string = never, X = never> extends Expression<T | null, P, X> {
   readonly #branches: readonly Branch[];

@@ -32,6 +32,7 @@ import type {
   Selection,
 } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
+import { type ClientParameters, entriesOf, pageParameters } from "./page-input.js";
 import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row-types.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
@@ -59,13 +60,8 @@ function onJoined(node: ConditionNode, many: readonly string[]): ConditionNode {
   }
 }
 
-export function filterFrom(
-  query: Query,
-  input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
-  allowed: readonly string[],
-): Query {
-  const entries =
-    Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
+export function filterFrom(query: Query, input: ClientParameters, allowed: readonly string[]): Query {
+  const entries = entriesOf(input).filter(([key]) => allowed.includes(key) || !pageParameters.includes(key));
   for (const [key] of entries)
     if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
   const children = clientLookups(namesOf(query), entries);

@@ -1,7 +1,7 @@
 /** The types that check conditions and expressions against a model. */
 
 import type { AnyExpression, Fitting, OuterField, outerPaths } from "../expressions/expression.js";
-import type { ConditionsOf, Given, PathsOf, Uses } from "../expressions/q.js";
+import type { ConditionsOf, Given, PathsOf, Suggestible, Uses } from "../expressions/q.js";
 import type { FieldsOf, JsonNames, KindOf, OutOf, PrimaryKey, RelationNames, TargetFields } from "../fields/types.js";
 import type {
   CheckedOrderPath,
@@ -29,7 +29,7 @@ export type CheckedCondition<M, A, K extends Name, P extends string, X, B> = Unl
   [Unused] extends [X]
     ? Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
     : [B] extends [never]
-      ? NoInfer<Uses<never, Given<AllLookups<M, A>>>>
+      ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
       : CheckedUses<M, A, P, X>
 >;
 
@@ -190,7 +190,7 @@ export type CheckedAnnotation<M, A, E, K = never> = Unless<
   E,
   unknown,
   [E] extends [never]
-    ? NoInfer<Uses<string, Given<AllLookups<M, A>>>>
+    ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
     : [K] extends [never]
       ? CheckedExpression<M, A, E>
       : K extends keyof FieldsOf<M>

@@ -20,6 +20,7 @@ import type {
   WithOuter,
 } from "./condition-types.js";
 import * as choice from "./field-choice.js";
+import type { ClientParameters } from "./page-input.js";
 import type {
   CheckedPath,
   CheckedSinglePath,
@@ -53,11 +54,11 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   }
 
   /**
-   * Filters by the parameters that a client sent. Keys that are not in `allowed` throw `FieldError`. Strings are converted
-   * to the type of the field; a repeated `id__in` is one list.
+   * Filters by the parameters that a client sent. Keys that are not in `allowed` throw `FieldError`, except those of
+   * `pageFrom` and `order`. Strings are converted to the type of the field; a repeated `id__in` is one list.
    */
   filterFrom<const K extends Name>(
-    input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
+    input: ClientParameters,
     allowed: readonly Unless<K, string, CheckedKey<FieldsOf<M>, A, K>>[],
   ): QuerySet<M, Row, A> {
     return new QuerySet(build.filterFrom(this.query, input, allowed as unknown as readonly string[]));
