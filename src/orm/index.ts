@@ -8,9 +8,16 @@ export {
   avg,
   boolAnd,
   boolOr,
+  corr,
   count,
   max,
+  median,
   min,
+  mode,
+  percentile,
+  percentileDisc,
+  regrIntercept,
+  regrSlope,
   stddev,
   stringAgg,
   sum,
@@ -75,6 +82,7 @@ export type {
 export { Model, type ModelClass, type ModelInstance } from "./model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions } from "./model/options.js";
 export { prefetch } from "./query/builders.js";
+export type { ClientParameters, KeysetPageOptions, PageOptions } from "./query/page-input.js";
 export { type Manager, QuerySet } from "./query/queryset.js";
 export type { CreateInput, UpdateInput } from "./query/row-types.js";
 export type { Lazy } from "./relations/lazy.js";

@@ -22,7 +22,20 @@ export type ExpressionNode =
       readonly right: ExpressionNode;
     }
   | { readonly type: "cast"; readonly expression: ExpressionNode; readonly sqlType: string }
-  | { readonly type: "extract"; readonly part: string; readonly expression: ExpressionNode }
+  | { readonly type: "isNull"; readonly expression: ExpressionNode; readonly holds: boolean }
+  | {
+      readonly type: "extract";
+      readonly part: string;
+      readonly expression: ExpressionNode;
+      /** Undefined: the time zone of the query. */
+      readonly timeZone: string | undefined;
+    }
+  | {
+      readonly type: "truncate";
+      readonly unit: string;
+      readonly expression: ExpressionNode;
+      readonly timeZone: string | undefined;
+    }
   | {
       readonly type: "case";
       readonly branches: readonly { readonly when: ConditionNode; readonly value: ExpressionNode }[];
@@ -45,6 +58,8 @@ export interface CallNode {
   readonly args: readonly ExpressionNode[];
   readonly aggregate: boolean;
   readonly distinct?: boolean;
+  /** The first argument is the order of the rows: `percentile_cont(0.5) WITHIN GROUP (ORDER BY price)`. */
+  readonly withinGroup?: boolean;
   /** Counts or collects only rows for which this holds. */
   readonly filter?: ConditionNode;
   readonly orderBy?: readonly OrderNode[];
@@ -53,7 +68,13 @@ export interface CallNode {
 }
 
 export type ConditionNode =
-  | { readonly type: "lookup"; readonly key: string; readonly value: unknown }
+  | {
+      readonly type: "lookup";
+      readonly key: string;
+      readonly value: unknown;
+      /** True for a condition on the related row of a result's row, after `values("tags__name")`. */
+      readonly joined?: boolean;
+    }
   | { readonly type: "and" | "or"; readonly children: readonly ConditionNode[] }
   | { readonly type: "not"; readonly child: ConditionNode }
   | { readonly type: "expression"; readonly expression: ExpressionNode }
@@ -73,7 +94,13 @@ export interface LockNode {
 
 /** Relations loaded with a row, by name; nested. */
 export interface RelatedTree {
-  readonly [relation: string]: RelatedTree;
+  readonly [relation: string]: RelatedNode;
+}
+
+export interface RelatedNode {
+  /** The only columns of the related row to load, by index; null for all. */
+  readonly columns: ReadonlySet<number> | null;
+  readonly related: RelatedTree;
 }
 
 export interface PrefetchNode {
@@ -91,6 +118,8 @@ export interface Selection {
   readonly shape: "object" | "list" | "single";
   /** One row for each combination of the fields that are not aggregates. */
   readonly grouped: boolean;
+  /** The fields of to-many relations: there is one row for each related row. */
+  readonly many: readonly string[];
 }
 
 export interface Query {
@@ -119,6 +148,8 @@ export interface Query {
   } | null;
   readonly strict: boolean;
   readonly deleted: "hidden" | "shown" | "only";
+  /** The time zone of dates and parts of times. */
+  readonly timeZone: string;
   /** Matches nothing, and is never sent. */
   readonly empty: boolean;
   /** The relation that the query reads, if it reads one: the log of queries names it. */
@@ -147,6 +178,7 @@ export function rootQuery(meta: ModelMeta): Query {
     combined: null,
     strict: false,
     deleted: "hidden",
+    timeZone: "UTC",
     empty: false,
     via: null,
     clientPattern: false,

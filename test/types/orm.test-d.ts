@@ -67,6 +67,30 @@ describe("the rows of a model", () => {
     // @ts-expect-error: not loaded
     (await Book.objects.defer("year").get({ id: 1 })).year;
   });
+
+  it("Rows of only() and defer() have only the selected fields of related rows", async () => {
+    const book = await Book.objects.selectRelated("author__country").only("title", "author__name").get({ id: 1 });
+    expectTypeOf(book.author.name).toEqualTypeOf<string>();
+    expectTypeOf(book.authorId).toEqualTypeOf<number>();
+    expectTypeOf(book.author.country?.code).toEqualTypeOf<string | undefined>();
+    // @ts-expect-error: not loaded
+    book.author.email;
+    // @ts-expect-error: not loaded
+    book.year;
+    const author = await Author.objects.prefetchRelated("books__tags").defer("books__year", "email").get({ id: 1 });
+    expectTypeOf(author.books[0]!.title).toEqualTypeOf<string>();
+    expectTypeOf(author.books[0]!.tags[0]!.name).toEqualTypeOf<string>();
+    // @ts-expect-error: not loaded
+    author.books[0]!.year;
+    // @ts-expect-error: not loaded
+    author.email;
+    // @ts-expect-error: the relation is not loaded
+    Book.objects.only("author__name");
+    // @ts-expect-error: no such field
+    Book.objects.selectRelated("author").only("author__nam");
+    // @ts-expect-error: the relation is not loaded
+    Book.objects.selectRelated("author").defer("author__country__code");
+  });
 });
 
 describe("lookups", () => {

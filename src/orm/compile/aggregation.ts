@@ -15,6 +15,8 @@ export function isAggregate(node: ExpressionNode, annotations: Annotations = {})
       return isAggregate(node.left, annotations) || isAggregate(node.right, annotations);
     case "cast":
     case "extract":
+    case "truncate":
+    case "isNull":
       return isAggregate(node.expression, annotations);
     case "case":
       return (

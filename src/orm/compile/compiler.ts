@@ -5,7 +5,15 @@ import { isAggregate, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
 import { compileExpression, typeOfExpression } from "./expressions.js";
-import { checkedLimit, columnSql, lockSql, orderOf, selectedColumns, softDeleteColumn } from "./query-parts.js";
+import {
+  checkedLimit,
+  columnSql,
+  lockSql,
+  orderOf,
+  relatedColumns,
+  selectedColumns,
+  softDeleteColumn,
+} from "./query-parts.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
 import { resolvePath, Scope, singleKey } from "./scope.js";
 import { splitByWindows } from "./windows.js";
@@ -115,6 +123,8 @@ export class Compiler implements Context {
   scope(query: Query, outer: Scope | null = null): Scope {
     const scope = new Scope(query.meta, () => this.alias(), outer, query.annotations);
     scope.grouped = query.selection?.grouped === true;
+    scope.timeZone = query.timeZone;
+    if (query.selection) scope.manyPaths = query.selection.many;
     return scope;
   }
 
@@ -122,11 +132,12 @@ export class Compiler implements Context {
     return this.scope(query, outer);
   }
 
-  /** The statement that returns the rows of a query. */
-  select(query: Query, named = false): CompiledSelect {
+  /** The statement that returns the rows of a query. The texts of `keys` stand at the end of each row. */
+  select(query: Query, named = false, keys: readonly ExpressionNode[] = []): CompiledSelect {
     if (query.combined) return this.#combined(query);
     const scope = this.scope(query);
     const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
+    for (const key of keys) list.push(`(${this.expression(key, scope)})::text`);
     // Unique names, for code that reads rows by name.
     const names = named ? list.map((_, index) => `c${index}`) : undefined;
     return { text: this.assemble(query, scope, list, { names }), params: this.params, plan };
@@ -260,8 +271,9 @@ export class Compiler implements Context {
     const related = Object.keys(tree).map((name): RelatedPlan => {
       const relation = meta.relations.get(name)!;
       const inner = scope.join(relation);
-      const plan = this.#model(relation.target, inner, null, tree[name]!, list);
-      return { ...plan, relation, keyAt: plan.at + relation.target.primaryKey[0]!.index };
+      const node = tree[name]!;
+      const plan = this.#model(relation.target, inner, relatedColumns(relation.target, node), node.related, list);
+      return { ...plan, relation, keyAt: plan.at + plan.columns.indexOf(relation.target.primaryKey[0]!) };
     });
     return { meta, columns, at, related, extras: [] };
   }
@@ -308,6 +320,8 @@ function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
       );
     case "cast":
     case "extract":
+    case "truncate":
+    case "isNull":
       return aggregatesMany(node.expression, scope);
     case "path":
       return true;

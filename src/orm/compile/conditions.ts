@@ -5,7 +5,7 @@ import type { ConditionNode } from "../nodes.js";
 import type { Context } from "./context.js";
 import { compileLookup } from "./lookups.js";
 import { encodeFor } from "./operands.js";
-import { resolvePath, Scope, singleKey } from "./scope.js";
+import { resolveJoined, resolvePath, Scope, singleKey } from "./scope.js";
 
 /**
  * Compiles a condition to SQL. Conditions on a to-many relation become EXISTS, so that no row is returned twice.
@@ -54,7 +54,7 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
       parts.push(context.condition(node, scope));
       continue;
     }
-    const found = resolvePath(scope, node.key);
+    const found = node.joined ? resolveJoined(scope, node.key) : resolvePath(scope, node.key);
     if (found.kind === "many") {
       const name = `${found.scope.alias}.${found.relation.name}`;
       const group = groups.get(name);
@@ -70,7 +70,13 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
       }
     } else if (found.kind === "annotation") {
       const sql = context.expression(found.node, scope);
-      const left = { sql: `(${sql})`, type: context.typeOf(found.node, scope), column: undefined, name: node.key };
+      const left = {
+        sql: `(${sql})`,
+        type: context.typeOf(found.node, scope),
+        column: undefined,
+        name: node.key,
+        timeZone: scope.timeZone,
+      };
       parts.push(compileLookup(left, found.rest, node.value, context, values));
     } else {
       const left = {
@@ -78,6 +84,7 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
         type: found.column.type,
         column: found.column,
         name: `${found.scope.meta.name}.${found.column.name}`,
+        timeZone: scope.timeZone,
       };
       context.lookup(node);
       parts.push(compileLookup(left, found.rest, node.value, context, values));
@@ -137,6 +144,7 @@ export interface ManySource {
 /** The rows of a to-many relation that belong to a row of the scope. */
 export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
   const inner = new Scope(relation.target, () => context.alias(), scope.outer);
+  inner.timeZone = scope.timeZone;
   const source = scope.column(relation.sourceColumn);
   const { through } = relation;
   if (through === undefined) {

@@ -7,8 +7,8 @@ import { isAggregate } from "./aggregation.js";
 import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { encodeFor, type Left } from "./operands.js";
-import { resolvePath, type Scope, shown, singleKey } from "./scope.js";
-import { datePart, transform } from "./transforms.js";
+import { resolveJoined, resolvePath, type Scope, shown, singleKey } from "./scope.js";
+import { datePart, localTime, transform } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -30,11 +30,16 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return `(${side(node.left, node.right, scope, context)} ${node.operator} ${side(node.right, node.left, scope, context)})`;
     case "cast":
       return `CAST(${context.expression(node.expression, scope)} AS ${node.sqlType})`;
+    case "isNull":
+      return `(${context.expression(node.expression, scope)} IS ${node.holds ? "" : "NOT "}NULL)`;
     case "extract": {
       const type = context.typeOf(node.expression, scope);
       const sql = context.expression(node.expression, scope);
-      const moment = type?.kind === "datetime" && type.timezone ? `(${sql} AT TIME ZONE 'UTC')` : sql;
-      return datePart(node.part, moment);
+      return datePart(node.part, localTime(sql, type, zoneOf(node, type, scope)));
+    }
+    case "truncate": {
+      const zone = zoneOf(node, context.typeOf(node.expression, scope), scope);
+      return `date_trunc('${node.unit}', ${context.expression(node.expression, scope)}, '${zone}')`;
     }
     case "case": {
       const branches = node.branches.map(
@@ -58,9 +63,17 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
   }
 }
 
+/** The time zone of a part of a time. Dates and times without time zone are not converted. */
+function zoneOf({ timeZone }: { timeZone: string | undefined }, type: ColumnType | undefined, scope: Scope): string {
+  const isMoment = type === undefined || (type.kind === "datetime" && type.timezone === true);
+  if (!isMoment && timeZone !== undefined)
+    throw new FieldError(`a ${type.kind} without time zone cannot be converted to ${timeZone}`);
+  return isMoment ? (timeZone ?? scope.timeZone) : "UTC";
+}
+
 /** Compiles the field that an expression reads. A field of a to-many relation needs an aggregate. */
 function compilePath(path: string, scope: Scope, context: Context): string {
-  const found = resolvePath(scope, path);
+  const found = scope.manyPaths.includes(path) ? resolveJoined(scope, path) : resolvePath(scope, path);
   if (found.kind === "many") {
     throw new FieldError(
       `${shown(path)} goes through ${found.relation.name}, of which there are many: use an aggregate`,
@@ -73,13 +86,13 @@ function compilePath(path: string, scope: Scope, context: Context): string {
   if (scope.derivedOnly) throw new FieldError(`${shown(path)} is not among the values of the query`);
   const sql = found.scope.column(found.column);
   if (found.rest.length === 0) return sql;
-  if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest).sql;
+  if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest, scope.timeZone).sql;
   return found.rest.reduce((left, key) => `(${left} -> ${context.param(key)}::text)`, sql);
 }
 
 /** A column after transforms: `published__year`, `title__lower`. */
-function transformed(sql: string, column: ColumnMeta, path: string, rest: readonly string[]): Left {
-  let left: Left = { sql, type: column.type, column, name: path };
+function transformed(sql: string, column: ColumnMeta, path: string, rest: readonly string[], timeZone: string): Left {
+  let left: Left = { sql, type: column.type, column, name: path, timeZone };
   for (const part of rest) {
     const next = transform(left, part);
     if (next === undefined) throw new FieldError(`${shown(path)} is not the name of a field`);
@@ -148,7 +161,9 @@ function callSql(node: CallNode, args: readonly string[], scope: Scope, context:
   const distinct = node.distinct ? "DISTINCT " : "";
   const order = node.orderBy && node.orderBy.length > 0 ? ` ORDER BY ${context.order(node.orderBy, scope)}` : "";
   const filter = node.filter ? ` FILTER (WHERE ${context.condition(node.filter, scope)})` : "";
-  const sql = `${node.name}(${distinct}${list}${order})${filter}`;
+  const sql = node.withinGroup
+    ? `${node.name}(${args.slice(1).join(", ")}) WITHIN GROUP (ORDER BY ${args[0]})${filter}`
+    : `${node.name}(${distinct}${list}${order})${filter}`;
   // The average of integers is numeric, which would arrive as text.
   return node.result === "float" && node.aggregate ? `(${sql})::float8` : sql;
 }
@@ -222,6 +237,8 @@ export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Co
       return castTypes[node.sqlType];
     case "extract":
       return columnTypes.int;
+    case "truncate":
+      return columnTypes.datetime;
     case "case": {
       const values = node.branches.map(({ value }) => value);
       return [...values, ...(node.otherwise ? [node.otherwise] : [])]
@@ -231,6 +248,7 @@ export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Co
     case "window":
       return context.typeOf(node.expression, scope);
     case "exists":
+    case "isNull":
     case "condition":
       return booleanType;
     case "subquery": {
@@ -270,7 +288,9 @@ function typeOfPath(path: string, scope: Scope | null, context: Context): Column
   if (found.kind === "annotation") return context.typeOf(found.node, scope);
   if (found.kind === "column") {
     if (found.rest.length === 0) return found.column.type;
-    return found.column.type.kind === "json" ? columnTypes.json : transformed("", found.column, path, found.rest).type;
+    return found.column.type.kind === "json"
+      ? columnTypes.json
+      : transformed("", found.column, path, found.rest, "UTC").type;
   }
   const inner = manySource(found.scope, found.relation, context);
   return typeOfPath(restPath(found.rest, inner.scope), inner.scope, context);

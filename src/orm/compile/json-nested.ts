@@ -4,7 +4,7 @@ import { quote } from "../identifiers.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
 import type { Compiler } from "./compiler.js";
-import { selectedColumns } from "./query-parts.js";
+import { relatedColumns, selectedColumns } from "./query-parts.js";
 import type { Scope } from "./scope.js";
 
 /** An SQL expression for which `to_json` returns the right JSON. */
@@ -42,8 +42,8 @@ function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compile
     const relation = meta.relations.get(name)!;
     const inner = scope.join(relation);
     const fields = [
-      ...columnFields(relation.target, inner, null),
-      ...relatedFields(relation.target, tree[name]!, inner, compiler),
+      ...columnFields(relation.target, inner, relatedColumns(relation.target, tree[name]!)),
+      ...relatedFields(relation.target, tree[name]!.related, inner, compiler),
     ];
     const key = inner.column(relation.target.primaryKey[0]!);
     const list = fields.map(([sql, field]) => `${sql} AS ${field}`).join(", ");

@@ -3,8 +3,8 @@ import type { ExpressionNode, Query, RelatedTree } from "../nodes.js";
 import type { Compiled, Compiler } from "./compiler.js";
 import { jsonValue, prefetchField } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
-import { selectedColumns } from "./query-parts.js";
-import { resolvePath, type Scope } from "./scope.js";
+import { relatedColumns, selectedColumns } from "./query-parts.js";
+import { resolveJoined, resolvePath, type Scope } from "./scope.js";
 
 export interface CompiledJson extends Compiled {
   readonly plan: JsonPlan;
@@ -84,7 +84,8 @@ function columnValue(sql: string, type: ColumnType): [sql: string, form: Form] {
 /** The model gives the type of a column. Only PostgreSQL knows the type of another expression. */
 function expressionValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): [sql: string, form: Form] {
   if (expression.type === "path") {
-    const found = resolvePath(scope, expression.path);
+    const { path } = expression;
+    const found = scope.manyPaths.includes(path) ? resolveJoined(scope, path) : resolvePath(scope, path);
     if (found.kind === "column" && found.rest.length === 0)
       return columnValue(found.scope.column(found.column), found.column.type);
   }
@@ -114,9 +115,9 @@ function relatedValues(meta: ModelMeta, tree: RelatedTree, scope: Scope, list: S
   return Object.keys(tree).map((name) => {
     const { target } = meta.relations.get(name)!;
     const inner = scope.join(meta.relations.get(name)!);
-    const columns = columnValues(target, inner, null, list);
+    const columns = columnValues(target, inner, relatedColumns(target, tree[name]!), list);
     const key = target.primaryKey[0]!;
     const { at } = columns.find((column) => column.name === key.attribute) ?? list.add("", inner.column(key), "text");
-    return { name, keyAt: at, values: [...columns, ...relatedValues(target, tree[name]!, inner, list)] };
+    return { name, keyAt: at, values: [...columns, ...relatedValues(target, tree[name]!.related, inner, list)] };
   });
 }

@@ -18,6 +18,8 @@ export interface Left {
   /** The column, if the value is exactly that of one. Model instances and nulls in JSON depend on it. */
   readonly column: ColumnMeta | undefined;
   readonly name: string;
+  /** The time zone of dates and parts of times; UTC by default. */
+  readonly timeZone?: string;
 }
 
 /** The node of a value that is an expression; undefined for a plain value. */

@@ -3,14 +3,26 @@
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import type { OrderNode, Query } from "../nodes.js";
+import type { OrderNode, Query, RelatedNode } from "../nodes.js";
 import type { Scope } from "./scope.js";
 
-/** The columns to load: the selected ones, and the keys by which relations are prefetched. Null for all. */
-export function selectedColumns(query: Query): ReadonlySet<number> | null {
-  if (query.columns === null || query.prefetch.length === 0) return query.columns;
-  const keys = query.prefetch.map((node) => query.meta.relations.get(node.relation)!.sourceColumn.index);
-  return new Set([...query.columns, ...keys]);
+/** The columns to load: the selected ones, and the keys by which loaded relations are found. Null for all. */
+export function selectedColumns({ meta, columns, related, prefetch }: Query): ReadonlySet<number> | null {
+  return withKeys(meta, columns, [...Object.keys(related), ...prefetch.map((node) => node.relation)]);
+}
+
+/** The columns of a related row to load. Null for all. */
+export function relatedColumns(meta: ModelMeta, { columns, related }: RelatedNode): ReadonlySet<number> | null {
+  return withKeys(meta, columns, Object.keys(related));
+}
+
+function withKeys(
+  meta: ModelMeta,
+  columns: ReadonlySet<number> | null,
+  relations: readonly string[],
+): ReadonlySet<number> | null {
+  if (columns === null || relations.length === 0) return columns;
+  return new Set([...columns, ...relations.map((name) => meta.relations.get(name)!.sourceColumn.index)]);
 }
 
 export function softDeleteColumn(meta: ModelMeta): ColumnMeta | undefined {

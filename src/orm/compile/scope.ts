@@ -17,6 +17,10 @@ export class Scope {
   grouped = false;
   /** True if the rows come from a subquery that has no columns except the annotations. */
   derivedOnly = false;
+  /** The time zone of dates and parts of times. */
+  timeZone = "UTC";
+  /** The selected fields of to-many relations, which are joined. */
+  manyPaths: readonly string[] = [];
   readonly #root: Scope;
   readonly #children = new Map<string, Scope>();
   readonly #nextAlias: () => string;
@@ -37,6 +41,7 @@ export class Scope {
     this.optional = optional;
     this.#nextAlias = nextAlias;
     this.#root = parent ? parent.#root : this;
+    if (parent) this.timeZone = parent.timeZone;
   }
 
   /** The joins that were needed, as SQL after the first table. */
@@ -60,21 +65,30 @@ export class Scope {
     return child;
   }
 
-  /** Joins a to-many relation: one row for each related row. For grouped queries only. */
+  /** Joins a to-many relation: one row for each related row. Softly deleted rows are left out. */
   joinMany(relation: RelationMeta): Scope {
     const known = this.#children.get(relation.name);
     if (known) return known;
     const child = new Scope(relation.target, this.#nextAlias, this.outer, {}, this, true);
-    const { through } = relation;
-    let source = this.column(relation.sourceColumn);
-    if (through) {
-      const between = this.#nextAlias();
-      this.#root.#joins += ` LEFT JOIN ${through.meta.sqlName} ${between} ON ${between}.${quote(through.sourceColumn.column)} = ${source}`;
-      source = `${between}.${quote(through.targetColumn.column)}`;
-    }
-    this.#root.#joins += ` LEFT JOIN ${relation.target.sqlName} ${child.alias} ON ${child.column(relation.targetColumn)} = ${source}`;
+    this.#root.#joins += ` LEFT JOIN ${this.#manyTables(relation, child)}`;
     this.#children.set(relation.name, child);
     return child;
+  }
+
+  #manyTables({ target, through, sourceColumn, targetColumn }: RelationMeta, child: Scope): string {
+    const source = this.column(sourceColumn);
+    const mark = target.columns.find((column) => column.softDelete);
+    const live = mark ? ` AND ${child.column(mark)} IS NULL` : "";
+    const table = `${target.sqlName} ${child.alias}`;
+    if (through === undefined) return `${table} ON ${child.column(targetColumn)} = ${source}${live}`;
+    const between = this.#nextAlias();
+    const pair = `${between}.${quote(through.sourceColumn.column)} = ${source}`;
+    const on = `${child.column(targetColumn)} = ${between}.${quote(through.targetColumn.column)}`;
+    const pairs = `${through.meta.sqlName} ${between}`;
+    // A pair whose row is deleted softly must not become a row without a related row.
+    return mark
+      ? `(${pairs} INNER JOIN ${table} ON ${on}${live}) ON ${pair}`
+      : `${pairs} ON ${pair} LEFT JOIN ${table} ON ${on}`;
   }
 }
 
@@ -88,6 +102,18 @@ export type Resolution =
   | { readonly kind: "column"; readonly scope: Scope; readonly column: ColumnMeta; readonly rest: readonly string[] }
   | { readonly kind: "annotation"; readonly node: ExpressionNode; readonly rest: readonly string[] }
   | { readonly kind: "many"; readonly scope: Scope; readonly relation: RelationMeta; readonly rest: readonly string[] };
+
+/** Resolves a name on the rows that to-many relations on its path are joined with. */
+export function resolveJoined(scope: Scope, path: string): Exclude<Resolution, { kind: "many" }> {
+  let found = resolvePath(scope, path);
+  while (found.kind === "many") {
+    const inner = found.scope.joinMany(found.relation);
+    const [next] = found.rest;
+    const named = next !== undefined && isName(inner.meta, next);
+    found = resolvePath(inner, [...(named ? [] : [singleKey(inner.meta).name]), ...found.rest].join("__"));
+  }
+  return found;
+}
 
 /** Resolves a name such as `author__country__name` and joins the relations on its path. */
 export function resolvePath(scope: Scope, path: string): Resolution {

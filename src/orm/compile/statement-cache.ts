@@ -103,6 +103,7 @@ function shapeOf(query: Query, lookups: Lookup[]): string | null {
   if (query.combined || query.lock || query.empty || query.prefetch.length > 0) return null;
   for (const _ in query.annotations) return null;
   let shape = `${query.limit === null ? "" : "l"}${query.offset === null ? "" : "o"}${query.reversed ? "r" : ""}${query.deleted[0]}`;
+  if (query.timeZone !== "UTC") shape += `\nz${query.timeZone}`;
   if (query.distinct !== false) shape += `\nd${query.distinct === true ? "" : query.distinct.join("\n")}`;
   if (query.columns) shape += `\nc${[...query.columns].join()}`;
   shape += relatedShape(query.related);
@@ -129,7 +130,10 @@ function shapeOf(query: Query, lookups: Lookup[]): string | null {
 
 function relatedShape(tree: RelatedTree): string {
   let shape = "";
-  for (const name in tree) shape += `\nj${name}${relatedShape(tree[name]!)}\nJ`;
+  for (const name in tree) {
+    const { columns, related } = tree[name]!;
+    shape += `\nj${name}${columns === null ? "" : `\nc${[...columns].join()}`}${relatedShape(related)}\nJ`;
+  }
   return shape;
 }
 
@@ -149,7 +153,7 @@ function conditionShape(node: ConditionNode, lookups: Lookup[]): string | null {
       // Line breaks separate the parts; no name contains one.
       if (value === null || node.key.includes("\n")) return null;
       lookups.push(node);
-      return `\n?${value}${node.key}`;
+      return `\n${node.joined ? "+" : "?"}${value}${node.key}`;
     }
     case "and":
     case "or": {

@@ -17,13 +17,17 @@ export function transform(left: Left, part: string): Left | undefined {
     return undefined;
   }
   if (type?.kind !== "datetime" && type?.kind !== "date" && type?.kind !== "time") return undefined;
-  // The parts of a point in time are those of its date and time in UTC.
-  const moment = type.kind === "datetime" && type.timezone ? `(${left.sql} AT TIME ZONE 'UTC')` : left.sql;
+  const moment = localTime(left.sql, type, left.timeZone ?? "UTC");
   if (type.kind === "datetime" && part === "date") return make(`${moment}::date`, columnTypes.date);
   if (type.kind === "datetime" && part === "time") return make(`${moment}::time`, columnTypes.time);
   const field = dateParts.get(part);
   if (field === undefined || (type.kind === "time" && !timeParts.has(part))) return undefined;
   return make(datePart(field, moment), columnTypes.int);
+}
+
+/** The date and time in a time zone. Dates and times without time zone stay as they are. */
+export function localTime(sql: string, type: ColumnType | undefined, timeZone: string): string {
+  return type?.kind === "datetime" && type.timezone ? `(${sql} AT TIME ZONE '${timeZone}')` : sql;
 }
 
 /** A part of a time as an integer. A cast alone would round 59.9 seconds to 60. */

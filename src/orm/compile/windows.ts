@@ -14,6 +14,8 @@ export function usesWindow(node: ExpressionNode, annotations: Annotations): bool
       return usesWindow(node.left, annotations) || usesWindow(node.right, annotations);
     case "cast":
     case "extract":
+    case "truncate":
+    case "isNull":
       return usesWindow(node.expression, annotations);
     case "case":
       return (

@@ -3,7 +3,8 @@
  * not multiply one another. Grouped queries join the relation instead.
  */
 
-import type { CallNode } from "../nodes.js";
+import { ValueError } from "../../internal/value-error.js";
+import type { CallNode, ExpressionNode } from "../nodes.js";
 import { type Argument, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
 
 interface Distinct {
@@ -43,12 +44,92 @@ export function max<const P extends string, X = never>(of: Argument<P, X>): Func
   return aggregate("max", [of]);
 }
 
-export function stddev<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<number | null, P, X> {
-  return aggregate("stddev", [of], { result: "float" });
+interface Population {
+  /** The rows are all there are, not a sample of them. */
+  readonly population?: boolean;
 }
 
-export function variance<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<number | null, P, X> {
-  return aggregate("variance", [of], { result: "float" });
+/** The standard deviation of a sample; null for one row. With `population`, that of all rows. */
+export function stddev<const P extends string, X = never>(
+  of: Argument<P, X>,
+  { population = false }: Population = {},
+): FunctionCall<number | null, P, X> {
+  return aggregate(population ? "stddev_pop" : "stddev", [of], { result: "float" });
+}
+
+/** The variance of a sample; null for one row. With `population`, that of all rows. */
+export function variance<const P extends string, X = never>(
+  of: Argument<P, X>,
+  { population = false }: Population = {},
+): FunctionCall<number | null, P, X> {
+  return aggregate(population ? "var_pop" : "variance", [of], { result: "float" });
+}
+
+/** The value below which a fraction of the rows lies, interpolated: `percentile(0.95, "duration")`. */
+export function percentile<const P extends string, X = never>(
+  fraction: number,
+  of: Argument<P, X>,
+): FunctionCall<number | null, P, X> {
+  return percentileCall("percentile_cont", fraction, of, "float");
+}
+
+/** The first value at or above a fraction of the rows. It is the value of a row, of any type that has an order. */
+export function percentileDisc<const P extends string, X = never>(
+  fraction: number,
+  of: Argument<P, X>,
+): FunctionCall<PathRef<P> | null, P, X> {
+  return percentileCall("percentile_disc", fraction, of);
+}
+
+/** The value in the middle, interpolated between two. */
+export function median<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<number | null, P, X> {
+  return percentile(0.5, of);
+}
+
+/** The most frequent value; the smallest of several. */
+export function mode<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P> | null, P, X> {
+  return aggregate("mode", [of], { withinGroup: true });
+}
+
+function percentileCall<T, P extends string, X>(
+  name: string,
+  fraction: number,
+  of: Argument<P, X>,
+  result?: CallNode["result"],
+): FunctionCall<T, P, X> {
+  if (typeof fraction !== "number" || !(fraction >= 0 && fraction <= 1))
+    throw new ValueError("the fraction of a percentile must be a number from 0 to 1");
+  const call = aggregate<T, P, X>(name, [of], { withinGroup: true, ...(result ? { result } : {}) });
+  const share: ExpressionNode = {
+    type: "cast",
+    expression: { type: "value", value: fraction },
+    sqlType: "double precision",
+  };
+  return new FunctionCall({ ...call.node, args: [...call.node.args, share] });
+}
+
+/** The correlation of two fields, from -1 to 1. */
+export function corr<const P extends string, X = never>(
+  y: Argument<P, X>,
+  x: Argument<P, X>,
+): FunctionCall<number | null, P, X> {
+  return aggregate("corr", [y, x], { result: "float" });
+}
+
+/** The slope of the line that fits pairs of values best: the change of `y` for each 1 of `x`. */
+export function regrSlope<const P extends string, X = never>(
+  y: Argument<P, X>,
+  x: Argument<P, X>,
+): FunctionCall<number | null, P, X> {
+  return aggregate("regr_slope", [y, x], { result: "float" });
+}
+
+/** The `y` of the line that fits pairs of values best where `x` is 0. */
+export function regrIntercept<const P extends string, X = never>(
+  y: Argument<P, X>,
+  x: Argument<P, X>,
+): FunctionCall<number | null, P, X> {
+  return aggregate("regr_intercept", [y, x], { result: "float" });
 }
 
 export function boolAnd<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<boolean | null, P, X> {

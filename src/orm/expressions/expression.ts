@@ -111,6 +111,7 @@ export class FunctionCall<T, Paths extends string = never, X = never> extends Ex
 
   /** Computes it over a window of rows instead of a group. */
   over<const P extends string = never>(window: Window<P> = {}): Expression<T, Paths | Unsigned<P>, X> {
+    if (this.node.withinGroup) throw new FieldError(`${this.node.name} cannot be computed over a window`);
     return new Expression({
       type: "window",
       expression: this.node,

@@ -16,7 +16,16 @@ import {
   type ResultOf,
   type Subquery,
 } from "./expression.js";
-import { type Condition, type ConditionsOf, conditionOf, type PathsOf } from "./q.js";
+import {
+  type Condition,
+  type ConditionsOf,
+  conditionOf,
+  type Given,
+  type LookupObject,
+  type PathsOf,
+  type Suggestible,
+} from "./q.js";
+import { checkTimeZone } from "./time-zone.js";
 
 export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
   return call("lower", [pathOrNode(of)], "text");
@@ -115,21 +124,33 @@ export function now(): Expression<Date> {
 const units = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"] as const;
 export type TimeUnit = (typeof units)[number];
 
+interface InTimeZone {
+  /** The name of a time zone such as `Europe/Berlin`; by default that of the query, UTC. */
+  readonly timeZone?: string;
+}
+
 /** A part of a date: `extract("year", "createdAt")`. */
 export function extract<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
+  options: InTimeZone = {},
 ): Expression<number, P, X> {
-  return new Expression({ type: "extract", part: checkUnit(unit), expression: pathOrNode(of) });
+  const part = checkUnit(unit);
+  return new Expression({ type: "extract", part, expression: pathOrNode(of), timeZone: zoneIn(options) });
 }
 
-/** Truncates a time to the start of its year, month, day and so on, in UTC. */
+/** Truncates a time to the start of its year, month, day and so on: `truncate("day", "at", { timeZone: "Europe/Berlin" })`. */
 export function truncate<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
+  options: InTimeZone = {},
 ): Expression<Date, P, X> {
-  const args: ExpressionNode[] = [operandNode(checkUnit(unit)), pathOrNode(of), operandNode("UTC")];
-  return call("date_trunc", args, "datetime");
+  const expression = pathOrNode(of);
+  return new Expression({ type: "truncate", unit: checkUnit(unit), expression, timeZone: zoneIn(options) });
+}
+
+function zoneIn({ timeZone }: InTimeZone): string | undefined {
+  return timeZone === undefined ? undefined : checkTimeZone(timeZone);
 }
 
 function checkUnit(unit: TimeUnit): TimeUnit {
@@ -175,11 +196,16 @@ function cast(expression: ExpressionNode, sqlType: string): ExpressionNode {
 }
 
 /** `when({ stock: 0 }, "sold out").when({ stock__lt: 5 }, "few left").otherwise("in stock")` */
+export function when<const W extends LookupObject, T extends Operand>(
+  lookups: W,
+  then: T,
+): Cases<Plain<T>, PathsOf<T>, Given<W> | ConditionsOf<T>>;
 export function when<const C extends Condition, T extends Operand>(
   condition: C,
   then: T,
-): Cases<Plain<T>, PathsOf<C | T>, ConditionsOf<C | T>> {
-  return new Cases<Plain<T>>([]).when(condition, then);
+): Cases<Plain<T>, PathsOf<C | T>, ConditionsOf<C | T>>;
+export function when(condition: Condition, then: Operand): Cases<unknown, string, unknown> {
+  return new Cases<unknown>([]).when(condition, then);
 }
 
 /** Widens literal types: a case of texts has the type string, not the union of its texts. */
@@ -197,6 +223,9 @@ interface Branch {
   readonly when: ConditionNode;
   readonly value: ExpressionNode;
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: the class has the same type parameters.
+export interface Cases<T, P extends string = never, X = never> extends Suggestible<X> {}
 
 export class Cases<T, P extends string = never, X = never> extends Expression<T | null, P, X> {
   readonly #branches: readonly Branch[];

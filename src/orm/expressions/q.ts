@@ -3,6 +3,7 @@ import type { ConditionNode, ExpressionNode } from "../nodes.js";
 
 declare const paths: unique symbol;
 declare const conditions: unique symbol;
+declare const typed: unique symbol;
 /** A mark on the type of every expression. The property `node` is not enough: a column may have that name. */
 export declare const expressionMark: unique symbol;
 
@@ -17,6 +18,17 @@ export interface Uses<Paths extends string, Conditions> {
   readonly [paths]: Paths;
   readonly [conditions]: Conditions;
 }
+
+/** A condition whose lookups editors complete: the compiler infers them from the type that a query expects. */
+export interface Suggestible<X> {
+  readonly [typed]?: X;
+}
+
+/**
+ * Lookups as an object, for type parameters. A `Q` or an expression is none. Unlike `Lookups` it has no index signature:
+ * the compiler would compare the type of every lookup of the model with it.
+ */
+export type LookupObject = object & { readonly [paths]?: never; readonly [conditions]?: never };
 
 /** Lookups that start at the model of the query. */
 export interface Given<W> {
@@ -41,7 +53,7 @@ export type ConditionsAt<Path extends string, C> =
 type Operable = string | number | bigint | boolean | Date | null;
 
 /** A condition that can be combined: `Q({ year: 2000 }).or({ year: null })`. */
-export interface Q<X = unknown, P extends string = string> extends Uses<P, X> {
+export interface Q<X = unknown, P extends string = string> extends Uses<P, X>, Suggestible<X> {
   readonly condition: ConditionNode;
   and<const C extends readonly Condition[]>(...others: C): Q<X | ConditionsOf<C[number]>, P | PathsOf<C[number]>>;
   or<const C extends readonly Condition[]>(...others: C): Q<X | ConditionsOf<C[number]>, P | PathsOf<C[number]>>;
@@ -57,12 +69,15 @@ interface BooleanExpression {
 }
 
 interface QMaker {
-  <const W extends Lookups>(where: W): Q<Given<W>, never>;
+  <const W extends LookupObject>(where: W): Q<Given<W>, never>;
   /** All of the conditions. */
+  and<const V extends LookupObject, const W extends LookupObject>(first: V, second: W): Q<Given<V> | Given<W>, never>;
   and<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** At least one of the conditions. */
+  or<const V extends LookupObject, const W extends LookupObject>(first: V, second: W): Q<Given<V> | Given<W>, never>;
   or<const C extends readonly Condition[]>(...conditions: C): Q<ConditionsOf<C[number]>, PathsOf<C[number]>>;
   /** The opposite of the condition; true if the condition is null. */
+  not<const W extends LookupObject>(lookups: W): Q<Given<W>, never>;
   not<const C extends Condition>(condition: C): Q<ConditionsOf<C>, PathsOf<C>>;
 }
 

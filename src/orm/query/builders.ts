@@ -5,11 +5,20 @@
 import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import type { Left } from "../compile/operands.js";
-import { namesOf, noField, resolvePath, type Scope, shown, splitPath } from "../compile/scope.js";
+import {
+  namesOf,
+  noField,
+  type Resolution,
+  resolveJoined,
+  resolvePath,
+  type Scope,
+  shown,
+  splitPath,
+} from "../compile/scope.js";
 import { transform } from "../compile/transforms.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
-import type { FieldsOf, KeyAttribute, PrimaryKeyNames, ToOneNames, tableOf } from "../fields/types.js";
+import type { FieldsOf, tableOf } from "../fields/types.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
 import type {
@@ -23,23 +32,36 @@ import type {
   Selection,
 } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
-import type { ColumnName } from "./path-types.js";
+import { type ClientParameters, entriesOf, pageParameters } from "./page-input.js";
 import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row-types.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
   if (query.limit !== null || query.offset !== null)
     throw new FieldError("a limited queryset cannot be filtered: filter before limit and offset");
-  return { ...query, where: [...query.where, condition] };
+  const many = query.selection?.many ?? [];
+  return { ...query, where: [...query.where, many.length === 0 ? condition : onJoined(condition, many)] };
 }
 
-export function filterFrom(
-  query: Query,
-  input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
-  allowed: readonly string[],
-): Query {
-  const entries =
-    Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
+/** The condition on the rows that `values("tags__name")` joins: a filter after it is on those. */
+function onJoined(node: ConditionNode, many: readonly string[]): ConditionNode {
+  switch (node.type) {
+    case "lookup":
+      return many.some((path) => node.key === path || node.key.startsWith(`${path}__`))
+        ? { ...node, joined: true }
+        : node;
+    case "and":
+    case "or":
+      return { ...node, children: node.children.map((child) => onJoined(child, many)) };
+    case "not":
+      return { ...node, child: onJoined(node.child, many) };
+    default:
+      return node;
+  }
+}
+
+export function filterFrom(query: Query, input: ClientParameters, allowed: readonly string[]): Query {
+  const entries = entriesOf(input).filter(([key]) => allowed.includes(key) || !pageParameters.includes(key));
   for (const [key] of entries)
     if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
   const children = clientLookups(namesOf(query), entries);
@@ -72,6 +94,17 @@ function checkPathExists(scope: Scope, path: string, query: Query): void {
   const found = resolvePath(scope, path);
   if (found.kind === "many")
     throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
+  checkEnd(found, path);
+}
+
+/** Checks a field of `values()`. True if it leads through a to-many relation. */
+function checkValue(scope: Scope, path: string): boolean {
+  const many = resolvePath(scope, path).kind === "many";
+  checkEnd(resolveJoined(scope, path), path);
+  return many;
+}
+
+function checkEnd(found: Exclude<Resolution, { kind: "many" }>, path: string): void {
   if (found.rest.length > 0 && !(found.kind === "column" && isWithin(found.column, found.rest)))
     throw new FieldError(`${shown(path)} is not the name of a field`);
 }
@@ -148,36 +181,13 @@ function checkAlias(meta: ModelMeta, name: string): void {
 export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
   const scope = namesOf(query);
   const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
+  const many: string[] = [];
   const fields = (names.length === 0 ? all : names).map((name) => {
     splitPath(name);
-    checkPathExists(scope, name, { ...query, selection: null });
+    if (checkValue(scope, name)) many.push(name);
     return { name, expression: { type: "path", path: name } as const };
   });
-  return { ...query, selection: { fields, shape, grouped: false }, columns: null, related: {}, prefetch: [] };
-}
-
-/** The type of a row without the fields that were not loaded. */
-export type Only<M, Row, K> = Omit<Row, Exclude<ColumnName<M>, K | PrimaryKeyNames<FieldsOf<M>> | Attributes<M, K>>>;
-type Attributes<M, K> = K extends ToOneNames<FieldsOf<M>> ? KeyAttribute<K> : never;
-
-export function only(query: Query, names: readonly string[]): Query {
-  const columns = new Set(
-    [...query.meta.primaryKey, ...names.map((name) => columnNamed(query.meta, name))].map((column) => column.index),
-  );
-  return { ...query, columns };
-}
-
-export function defer(query: Query, names: readonly string[]): Query {
-  const left = new Set(names.map((name) => columnNamed(query.meta, name)));
-  for (const column of query.meta.primaryKey) left.delete(column);
-  const kept = query.meta.columns.filter((column) => !left.has(column) && (query.columns?.has(column.index) ?? true));
-  return { ...query, columns: new Set(kept.map((column) => column.index)) };
-}
-
-function columnNamed(meta: ModelMeta, name: string): ColumnMeta {
-  const column = meta.column(name);
-  if (column === undefined) throw noField(meta, String(name));
-  return column;
+  return { ...query, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
 }
 
 export function selectRelated(query: Query, paths: readonly string[]): Query {
@@ -194,8 +204,8 @@ function addRelated(meta: ModelMeta, tree: RelatedTree, parts: readonly string[]
   const relation = meta.relations.get(name);
   if (relation === undefined) throw noField(meta, name);
   if (!relation.single) throw new FieldError(`${meta.name}.${name} leads to many: use prefetchRelated`);
-  const inner = Object.hasOwn(tree, name) ? tree[name]! : {};
-  return { ...tree, [name]: addRelated(relation.target, inner, rest) };
+  const node = Object.hasOwn(tree, name) ? tree[name]! : { columns: null, related: {} };
+  return { ...tree, [name]: { ...node, related: addRelated(relation.target, node.related, rest) } };
 }
 
 declare const prefetchPath: unique symbol;
@@ -274,7 +284,7 @@ function addPrefetch(
 }
 
 /** Adds a column to the columns to load: related rows are assigned to their owners by it. */
-function withColumn(query: Query, column: ColumnMeta): Query {
+export function withColumn(query: Query, column: ColumnMeta): Query {
   return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
 }
 

@@ -1,7 +1,7 @@
 /** The types that check conditions and expressions against a model. */
 
 import type { AnyExpression, Fitting, OuterField, outerPaths } from "../expressions/expression.js";
-import type { ConditionsOf, PathsOf, Uses } from "../expressions/q.js";
+import type { ConditionsOf, Given, PathsOf, Suggestible, Uses } from "../expressions/q.js";
 import type { FieldsOf, JsonNames, KindOf, OutOf, PrimaryKey, RelationNames, TargetFields } from "../fields/types.js";
 import type {
   CheckedOrderPath,
@@ -28,7 +28,9 @@ export type CheckedCondition<M, A, K extends Name, P extends string, X, B> = Unl
   object | B,
   [Unused] extends [X]
     ? Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
-    : CheckedUses<M, A, P, X>
+    : [B] extends [never]
+      ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
+      : CheckedUses<M, A, P, X>
 >;
 
 declare const unused: unique symbol;
@@ -64,6 +66,9 @@ type SuggestedWhere<M, A, K extends Name> = K extends string
 type Unwritten<M, A, K extends Name, B> = [Unused] extends [B]
   ? Suggested & { readonly [Key in WhereKeys<FieldsOf<M>, A> | (K & string)]?: LookupValue<FieldsOf<M>, A, Key> }
   : never;
+
+/** All keys, while the lookups of a `Q` are being typed: the type of the whole argument is then never. */
+type AllLookups<M, A> = { readonly [Key in WhereKeys<FieldsOf<M>, A>]?: LookupValue<FieldsOf<M>, A, Key> };
 
 interface Suggested {
   readonly [suggestion]: never;
@@ -184,11 +189,13 @@ export interface NameOfField<Name> {
 export type CheckedAnnotation<M, A, E, K = never> = Unless<
   E,
   unknown,
-  [K] extends [never]
-    ? CheckedExpression<M, A, E>
-    : K extends keyof FieldsOf<M>
-      ? NameOfField<K>
-      : CheckedExpression<M, A, E>
+  [E] extends [never]
+    ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
+    : [K] extends [never]
+      ? CheckedExpression<M, A, E>
+      : K extends keyof FieldsOf<M>
+        ? NameOfField<K>
+        : CheckedExpression<M, A, E>
 >;
 
 /** The annotations of a queryset, with the fields of the query around it that it reads. */

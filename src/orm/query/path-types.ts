@@ -159,6 +159,16 @@ type LeadsToMany<F, A, Path extends string> = Path extends keyof A
         : false
       : false;
 
+/** The annotations of a queryset after `values`: selected fields of to-many relations have one value in each row. */
+export type WithJoined<M, A, K> = Unless<
+  K,
+  A,
+  [ManyPaths<FieldsOf<M>, A, K>] extends [never]
+    ? A
+    : A & { readonly [P in ManyPaths<FieldsOf<M>, A, K>]: PathValue<FieldsOf<M>, A, P> }
+>;
+type ManyPaths<F, A, K> = K extends string ? (LeadsToMany<F, A, K> extends true ? K : never) : never;
+
 /** Paths for `orderBy`: with `-` in front for descending; `?` is random. */
 export type CheckedOrderPath<F, A, Key extends string> = Key extends "?"
   ? Key

@@ -3,11 +3,13 @@ import { ValueError } from "../../internal/value-error.js";
 import type { AnyExpression, Ordering } from "../expressions/expression.js";
 import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
+import { checkTimeZone } from "../expressions/time-zone.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { LockNode } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
 import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./builders.js";
 import * as build from "./builders.js";
+import type { CheckedField, Defer, Only } from "./choice-types.js";
 import type {
   CheckedAnnotation,
   CheckedClientOrder,
@@ -17,7 +19,17 @@ import type {
   Unused,
   WithOuter,
 } from "./condition-types.js";
-import type { CheckedSinglePath, ColumnName, ExpressionValue, Name, PathValue, Unless } from "./path-types.js";
+import * as choice from "./field-choice.js";
+import type { ClientParameters } from "./page-input.js";
+import type {
+  CheckedPath,
+  CheckedSinglePath,
+  ExpressionValue,
+  Name,
+  PathValue,
+  Unless,
+  WithJoined,
+} from "./path-types.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
 import { WritableRows } from "./writable-rows.js";
@@ -42,11 +54,11 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   }
 
   /**
-   * Filters by the parameters that a client sent. Keys that are not in `allowed` throw `FieldError`. Strings are converted
-   * to the type of the field; a repeated `id__in` is one list.
+   * Filters by the parameters that a client sent. Keys that are not in `allowed` throw `FieldError`, except those of
+   * `pageFrom` and `order`. Strings are converted to the type of the field; a repeated `id__in` is one list.
    */
   filterFrom<const K extends Name>(
-    input: Iterable<readonly [string, unknown]> | Readonly<Record<string, unknown>>,
+    input: ClientParameters,
     allowed: readonly Unless<K, string, CheckedKey<FieldsOf<M>, A, K>>[],
   ): QuerySet<M, Row, A> {
     return new QuerySet(build.filterFrom(this.query, input, allowed as unknown as readonly string[]));
@@ -101,35 +113,46 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return new QuerySet(build.annotate(this.query, annotations as never));
   }
 
-  /** Returns plain objects with these fields instead of model instances. Aggregates in a later `annotate()` are grouped by them. */
+  /**
+   * Returns plain objects with these fields instead of model instances. Aggregates in a later `annotate()` are grouped by
+   * them. A field of a to-many relation gives one row for each related row: `values("title", "tags__name")`.
+   */
   values<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedSinglePath<FieldsOf<M>, A, K>>[]
-  ): QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, A> {
+    ...fields: readonly Unless<K, string, CheckedPath<FieldsOf<M>, A, K>>[]
+  ): QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, WithJoined<M, A, K>> {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "object"));
   }
 
   /** Returns arrays with the values of these fields. */
   valuesList<const K extends readonly Name[]>(
-    ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedSinglePath<FieldsOf<M>, A, K[I]>> }
-  ): QuerySet<M, { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> }, A> {
+    ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedPath<FieldsOf<M>, A, K[I]>> }
+  ): QuerySet<
+    M,
+    { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> },
+    WithJoined<M, A, K[number]>
+  > {
     return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "list"));
   }
 
   /** Returns the values of one field. */
   flat<const P extends Name>(
-    field: Unless<P, string, CheckedSinglePath<FieldsOf<M>, A, P>>,
-  ): QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, A> {
+    field: Unless<P, string, CheckedPath<FieldsOf<M>, A, P>>,
+  ): QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, WithJoined<M, A, P>> {
     return new QuerySet(build.values(this.query, [field] as unknown as readonly string[], "single"));
   }
 
-  /** Loads only these fields and the primary key. */
-  only<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, build.Only<M, Row, K>, A> {
-    return new QuerySet(build.only(this.query, fields));
+  /** Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`: `only("title", "author__name")`. */
+  only<const K extends Name>(
+    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
+  ): QuerySet<M, Unless<K, Row, Only<M, Row, K & string>>, A> {
+    return new QuerySet(choice.only(this.query, fields as unknown as readonly string[]));
   }
 
-  /** Loads all fields except these. */
-  defer<const K extends ColumnName<M> & string>(...fields: readonly K[]): QuerySet<M, Omit<Row, K>, A> {
-    return new QuerySet(build.defer(this.query, fields));
+  /** Loads all fields except these: `defer("text", "author__biography")`. */
+  defer<const K extends Name>(
+    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
+  ): QuerySet<M, Unless<K, Row, Defer<M, Row, K & string>>, A> {
+    return new QuerySet(choice.defer(this.query, fields as unknown as readonly string[]));
   }
 
   /** Loads to-one relations with a join: `selectRelated("author", "author__country")`. */
@@ -193,6 +216,11 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
 
   onlyDeleted(): QuerySet<M, Row, A> {
     return new QuerySet({ ...this.query, deleted: "only" });
+  }
+
+  /** Dates and parts of times (`at__year`, `truncate`) are those of this time zone instead of UTC. */
+  inTimeZone(timeZone: string): QuerySet<M, Row, A> {
+    return new QuerySet({ ...this.query, timeZone: checkTimeZone(timeZone) });
   }
 
   /** Reading a relation that was not loaded throws `LazyLoadError` instead of loading it. */

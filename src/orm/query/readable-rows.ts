@@ -10,11 +10,20 @@ import type { FieldsOf } from "../fields/types.js";
 import type { Query } from "../nodes.js";
 import { aggregate } from "../run/aggregate.js";
 import { type JsonText, queryJson } from "../run/json.js";
+import { type KeysetOptions, keyset } from "../run/keyset.js";
 import { load } from "../run/load.js";
 import type { KeysetPage, Page } from "../run/paginate.js";
 import * as read from "../run/read.js";
 import * as build from "./builders.js";
 import type { CheckedAnnotation, CheckedCondition, OuterOf, Unused } from "./condition-types.js";
+import {
+  type ClientParameters,
+  type KeysetPageOptions,
+  keysetPage,
+  numberedPage,
+  type PageOptions,
+  refuseCursor,
+} from "./page-input.js";
 import type { AnyName, ColumnName, ExpressionValue, Name } from "./path-types.js";
 
 export type Annotations = Readonly<Record<string, AnyExpression | AnyName>>;
@@ -109,13 +118,24 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
     return (await read.page(this.query, page, pageSize)) as Page<Row>;
   }
 
-  /** Returns the page after (or before) the cursor of another page. The order must use fields of the model itself that cannot be null. */
-  async keyset(options: {
-    readonly size: number;
-    readonly after?: string | null | undefined;
-    readonly before?: string | null | undefined;
-  }): Promise<KeysetPage<Row>> {
-    return (await read.keyset(this.query, options)) as KeysetPage<Row>;
+  /** Returns the page after (or before) the cursor of another page, in any order: by fields that may be null, by fields of related rows, by computed values. */
+  async keyset(options: KeysetOptions): Promise<KeysetPage<Row>> {
+    return (await keyset(this.query, options)) as KeysetPage<Row>;
+  }
+
+  /**
+   * Returns the page that a client asks for: `?page=2&size=50`, or `?after=...` with `{ by: "key" }`. Parameters that are
+   * not valid give a response with status 400.
+   */
+  pageFrom(input: ClientParameters, options: KeysetPageOptions): Promise<KeysetPage<Row>>;
+  pageFrom(input: ClientParameters, options?: PageOptions): Promise<Page<Row>>;
+  async pageFrom(
+    input: ClientParameters,
+    options: PageOptions | KeysetPageOptions = {},
+  ): Promise<Page<Row> | KeysetPage<Row>> {
+    if ("by" in options) return this.keyset(keysetPage(input, options)).catch(refuseCursor);
+    const { page, size } = numberedPage(input, options);
+    return this.page(page, size);
   }
 
   /** Returns the rows as JSON without building instances; a handler can return it. */

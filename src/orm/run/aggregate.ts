@@ -31,7 +31,12 @@ interface Statement {
 /** True if the rows must be computed before they are aggregated: for groups, and for aggregates and windows of each row. */
 function needsRows({ selection, annotations, where, combined }: Query): boolean {
   if (combined) return false;
-  if (selection?.grouped || where.some((condition) => conditionUsesWindow(condition, annotations))) return true;
+  if (
+    selection?.grouped ||
+    selection?.many.length ||
+    where.some((condition) => conditionUsesWindow(condition, annotations))
+  )
+    return true;
   return Object.values(annotations).some((node) => isAggregate(node, annotations) || usesWindow(node, annotations));
 }
 
@@ -39,7 +44,7 @@ function needsRows({ selection, annotations, where, combined }: Query): boolean 
 function overRows(compiler: Compiler, query: Query, entries: Entries): Statement {
   const inner = compiler.scope(query);
   const { selection } = query;
-  const grouped = selection?.grouped === true;
+  const grouped = selection !== null && (selection.grouped || selection.many.length > 0);
   const computed = grouped
     ? selection.fields.map(({ name, expression }) => [name, expression] as const)
     : Object.entries(query.annotations);

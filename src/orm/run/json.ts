@@ -71,7 +71,7 @@ function differs(meta: ModelMeta): boolean {
 function inTree(meta: ModelMeta, tree: RelatedTree): boolean {
   return Object.keys(tree).some((name) => {
     const { target } = meta.relations.get(name)!;
-    return differs(target) || inTree(target, tree[name]!);
+    return differs(target) || inTree(target, tree[name]!.related);
   });
 }
 

@@ -1,5 +1,5 @@
 import { encodeNamed } from "../compile/operands.js";
-import type { ExtraPlan } from "../compile/row-plan.js";
+import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
 import { compileSelect } from "../compile/statement-cache.js";
 import { strictByDefault } from "../database.js";
 import { FieldError } from "../errors.js";
@@ -17,6 +17,11 @@ export async function load(query: Query): Promise<unknown[]> {
   if (query.empty) return [];
   const { text, params, plan } = compileSelect(query);
   const { rows } = await send(query, (connection) => connection.fetchArrays(text, params));
+  return rowsOf(query, rows, plan);
+}
+
+/** Converts the rows of a statement to instances, with their prefetched relations, or to plain values. */
+export async function rowsOf(query: Query, rows: unknown[][], plan: RowPlan): Promise<unknown[]> {
   if (query.selection === null) {
     const instances = hydrate(rows, plan, { db: query.db, strict: query.strict || strictByDefault() });
     if (query.prefetch.length > 0) await loadRelations(instances, query, query.prefetch);

@@ -8,15 +8,7 @@ import type { ModelMeta } from "../meta.js";
 import type { Query } from "../nodes.js";
 import { hydrate } from "./hydrate.js";
 import { load, loadRelations, valuesReader } from "./load.js";
-import {
-  checkCount,
-  type KeysetPage,
-  keyParts,
-  keysetCondition,
-  keysetOrder,
-  type Page,
-  writeCursor,
-} from "./paginate.js";
+import { checkCount, type Page } from "./paginate.js";
 import { missing } from "./persist.js";
 import { lockable, send } from "./send.js";
 import type { Values } from "./state.js";
@@ -78,6 +70,7 @@ export function isSimple(query: Query): boolean {
     query.distinct === false &&
     query.combined === null &&
     !query.selection?.grouped &&
+    !query.selection?.many.length &&
     !query.where.some((condition) => conditionUsesWindow(condition, query.annotations))
   );
 }
@@ -170,44 +163,6 @@ export async function page(query: Query, number: number, pageSize: number): Prom
   ]);
   const pages = Math.ceil(total / pageSize);
   return { items, page: number, pageSize, total, pages, hasNext: number < pages, hasPrevious: number > 1 && total > 0 };
-}
-
-export async function keyset(
-  query: Query,
-  options: {
-    readonly size: number;
-    readonly after?: string | null | undefined;
-    readonly before?: string | null | undefined;
-  },
-): Promise<KeysetPage<unknown>> {
-  const size = checkCount("size", options.size);
-  if (size < 1) throw new FieldError("a page has at least one row");
-  const after = options.after ?? undefined;
-  const before = options.before ?? undefined;
-  if (after !== undefined && before !== undefined)
-    throw new FieldError("a page is after a cursor or before one, not both");
-  const backward = before !== undefined;
-  const parts = keyParts(query);
-  const cursor = after ?? before;
-  const where = cursor === undefined ? query.where : [...query.where, keysetCondition(parts, cursor, backward)];
-  // One extra row shows if there is another page.
-  const rows = (await load({
-    ...query,
-    where,
-    orderBy: keysetOrder(parts, backward),
-    reversed: false,
-    limit: size + 1,
-  })) as object[];
-  const more = rows.length > size;
-  const items = more ? rows.slice(0, size) : rows;
-  if (backward) items.reverse();
-  const hasNext = backward ? true : more;
-  const hasPrevious = backward ? more : after !== undefined;
-  return {
-    items,
-    next: hasNext && items.length > 0 ? writeCursor(parts, items.at(-1)!) : null,
-    previous: hasPrevious && items.length > 0 ? writeCursor(parts, items[0]!) : null,
-  };
 }
 
 export async function explain(query: Query, analyze: boolean): Promise<string> {

@@ -1,0 +1,81 @@
+import { App } from "stoa";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { service } from "../support/service.js";
+import { Book, bookshop, seed } from "./bookshop.js";
+import { describeDatabases } from "./databases.js";
+
+describeDatabases("pages that clients ask for", service("postgres"), bookshop, () => {
+  const app = new App();
+
+  beforeAll(async () => {
+    await seed();
+    app.get("/books", ({ query }) =>
+      Book.objects
+        .filterFrom(query, ["year__gte"])
+        .orderFrom(query.get("order"), ["id", "title"])
+        .values("id")
+        .pageFrom(query, { size: 2, maxSize: 4, maxPage: 1000 }),
+    );
+    app.get("/keys", ({ query }) =>
+      Book.objects.orderBy("-year", "id").values("id").pageFrom(query, { by: "key", size: 2 }),
+    );
+  });
+  afterAll(() => app.stop());
+
+  async function read(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await app.request(path);
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  it("pageFrom() reads the page and its size, beside the filter and the order", async () => {
+    expect((await read("/books?order=id")).body).toEqual({
+      items: [{ id: 1 }, { id: 2 }],
+      page: 1,
+      pageSize: 2,
+      total: 6,
+      pages: 3,
+      hasNext: true,
+      hasPrevious: false,
+    });
+    expect((await read("/books?order=-id&page=2&size=4")).body).toMatchObject({
+      items: [{ id: 2 }, { id: 1 }],
+      page: 2,
+    });
+    expect((await read("/books?order=id&year__gte=2000&page=1&size=")).body).toMatchObject({ total: 2 });
+    expect((await read("/books?order=id&page=9")).body).toMatchObject({ items: [], page: 9, hasNext: false });
+  });
+
+  it("pageFrom() by key follows the cursors of its pages, forward and backward", async () => {
+    const first = (await read("/keys")).body;
+    expect(first).toMatchObject({ items: [{ id: 6 }, { id: 3 }], previous: null });
+    const second = (await read(`/keys?after=${first.next}`)).body;
+    expect(second.items).toEqual([{ id: 5 }, { id: 4 }]);
+    expect((await read(`/keys?before=${second.previous}&size=1`)).body.items).toEqual([{ id: 3 }]);
+  });
+
+  it.each([
+    ["/books?page=0", "page must be an integer from 1 to 1000."],
+    ["/books?page=1001", "page must be an integer from 1 to 1000."],
+    ["/books?page=-1", "page must be"],
+    ["/books?page=1.5", "page must be"],
+    ["/books?page=1e2", "page must be"],
+    ["/books?page=%201", "page must be"],
+    ["/books?page=99999999999999999999999", "page must be"],
+    ["/books?page=1&page=2", "page is given more than once."],
+    ["/books?size=5", "size must be an integer from 1 to 4."],
+    ["/books?size=x", "size must be"],
+    ["/keys?size=101", "size must be an integer from 1 to 100."],
+    ["/keys?after=x", "The cursor is not one of this list."],
+    ["/keys?after=WyJ4Iiwib25lIl0", "The cursor is not one of this list."],
+    ["/keys?after=a&before=b", "Use either after or before."],
+  ])("The request %s gets 400 with the reason", async (path, detail) => {
+    const { status, body } = await read(path);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(detail)]);
+  });
+
+  it("Bounds that are no bounds are mistakes of the program", async () => {
+    for (const options of [{ size: 0 }, { size: 10, maxSize: 5 }, { maxSize: Number.NaN }, { maxPage: 0.5 }])
+      await expect(Book.objects.pageFrom({}, options)).rejects.toThrow(/must/);
+    expect(await Book.objects.pageFrom({ page: 1 }, { size: 500 })).toMatchObject({ pageSize: 500 });
+  });
+});
