@@ -1,7 +1,7 @@
 /**
  * Sends mutated requests to an application with all batteries on: cut into random pieces, pipelined, with connections
  * that are reset, half closed or left without reading. Afterwards the application must still be the same process, handle
- * honest requests, hold no request in flight, and end cleanly.
+ * honest requests, hold no request in flight and none in memory, and end cleanly.
  *
  *     node scripts/fuzz.mjs [--count 100000] [--seed 1] [--transport net|node] [--connections 32]
  */
@@ -28,7 +28,7 @@ const pick = (list) => list[Math.floor(random() * list.length)];
 const upTo = (limit) => Math.floor(random() * limit);
 
 await ensureBuilt(() => {});
-const app = spawn(process.execPath, [`${root}scripts/fuzz/app.mjs`, values.transport], {
+const app = spawn(process.execPath, ["--expose-gc", `${root}scripts/fuzz/app.mjs`, values.transport], {
   cwd: root,
   stdio: ["ignore", "pipe", "pipe"],
 });
@@ -79,6 +79,7 @@ const fields = [
 ];
 const seeds = [...requestTexts(), ...corpus()];
 const memory = [];
+const heap = [];
 let sent = 0;
 let statuses = 0;
 let nextLook = 0;
@@ -86,6 +87,7 @@ const begun = performance.now();
 await Promise.all(Array.from({ length: Number(values.connections) }, () => client()));
 await look();
 const idle = await settled();
+const kept = await forgotten();
 app.off("exit", onExit);
 if (app.exitCode === null) {
   app.kill("SIGTERM");
@@ -97,7 +99,9 @@ for (const line of (output + faults).split("\n")) {
 }
 const seconds = (performance.now() - begun) / 1000;
 console.log(`${sent} requests in ${seconds.toFixed(0)} s on the ${values.transport} transport, seed ${values.seed}`);
-console.log(`${statuses} responses began; resident memory in MB: ${memory.join(" ")}; in flight at the end: ${idle}`);
+console.log(`${statuses} responses began; in flight at the end: ${idle}; requests in memory at the end: ${kept}`);
+console.log(`resident memory in MB: ${memory.join(" ")}`);
+console.log(`heap after a collection in MB: ${heap.join(" ")}`);
 for (const problem of problems) console.log(`PROBLEM: ${problem}`);
 if (problems.length > 0 && faults !== "") console.log(faults.slice(-2000));
 console.log(problems.length === 0 ? "no problem" : `${problems.length} problems`);
@@ -154,6 +158,7 @@ async function look() {
     if (response.status !== 200) problems.push(`an honest request got ${response.status}`);
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     memory.push(Math.round(Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1] ?? 0) / 1e6));
+    heap.push(((await keptNow()).heap / 1e6).toFixed(1));
   } catch (error) {
     problems.push(`an honest request failed: ${error.message}`);
   }
@@ -170,6 +175,23 @@ async function settled() {
   }
   problems.push(`${inFlight} requests are in flight a minute after the last client has left`);
   return inFlight;
+}
+
+/** Waits until the application has no request in memory but the one that asks; gives the number that is left. */
+async function forgotten() {
+  let left = Number.NaN;
+  for (let i = 0; i < 60 && problems.length === 0; i++) {
+    left = (await keptNow()).kept;
+    // Those of connections that are kept alive stay until the next one.
+    if (left <= 5) return left;
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+  problems.push(`${left} requests are in memory a minute after the last client has left`);
+  return left;
+}
+
+async function keptNow() {
+  return (await fetch(`http://127.0.0.1:${port}/kept`)).json();
 }
 
 function mutate(text) {

@@ -28,6 +28,23 @@ app
   .enableStaticFiles({ directory: folder, prefix: "/static" })
   .enableTelemetry({ otlpEndpoint: "http://127.0.0.1:9", samplingRate: 0.1 });
 
+// The requests that are still in memory. A client must not be able to fill it by leaving.
+let kept = 0;
+const registry = new FinalizationRegistry(() => kept--);
+app.use({
+  name: "kept",
+  before(request) {
+    kept++;
+    registry.register(request);
+  },
+});
+app.get("/kept", async () => {
+  for (let i = 0; i < 2; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return { kept, heap: process.memoryUsage().heapUsed };
+});
 app.get("/honest", () => ({ ok: true }));
 app.get("/items/{id}", { params: z.object({ id: z.coerce.number().int() }) }, (_, { params }) => params);
 app.get(

@@ -3,6 +3,7 @@ import { Response } from "../../http/response.js";
 import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
+import { Pace } from "../../internal/pace.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { RoomClient } from "./client.js";
@@ -29,6 +30,7 @@ export class Rooms {
   readonly #local = new Map<string, LocalRoom>();
   readonly #sockets = new WeakMap<WebSocket<object>, Joined>();
   readonly #streams = new Set<StreamClient>();
+  readonly #paces = { send: new Pace(), join: new Pace(), stream: new Pace() };
   #isDraining = false;
 
   constructor(settings: RoomsSettings, store: RoomStore, logger: Logger) {
@@ -49,7 +51,7 @@ export class Rooms {
     const name = checkedName(given);
     return {
       name,
-      send: (value) => this.#noted(this.#send(name, value), "a message to a room was not sent"),
+      send: (value) => this.#noted(this.#send(name, value), "send", "a message to a room was not sent"),
       members: () => this.#members(name),
       history: (after) => this.#history(name, after),
     };
@@ -77,7 +79,7 @@ export class Rooms {
     entered.catch(() => {
       if (rooms.get(name) === leave) rooms.delete(name);
     });
-    return this.#noted(entered, "a WebSocket could not join a room");
+    return this.#noted(entered, "join", "a WebSocket could not join a room");
   }
 
   leave(socket: WebSocket<object>, given: string): void {
@@ -100,7 +102,8 @@ export class Rooms {
       this.#streams.add(client);
       const entering = this.#enter(name, client, after, info);
       leave = entering.leave;
-      this.#noted(entering.entered, "an event stream could not join a room").catch(() => client.end());
+      const failure = "an event stream could not join a room";
+      this.#noted(entering.entered, "stream", failure).catch(() => client.end());
       // The body learns with its next write that the client has gone; the others in the room should know now.
       request.onAbort(() => client.end());
       if (this.#isDraining) client.end();
@@ -163,9 +166,15 @@ export class Rooms {
     return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as unknown }));
   }
 
-  /** A caller that does not await the promise must not end the process by an unhandled rejection. */
-  #noted<T>(promise: Promise<T>, what: string): Promise<T> {
-    promise.catch((error: unknown) => this.#logger.error(what, { error }));
+  /**
+   * A caller that does not await the promise must not end the process by an unhandled rejection. While the store is away,
+   * clients decide how many there are: the log is paced.
+   */
+  #noted<T>(promise: Promise<T>, kind: "send" | "join" | "stream", what: string): Promise<T> {
+    promise.catch((error: unknown) => {
+      const more = this.#paces[kind].next();
+      if (more !== null) this.#logger.error(what, { error, ...more });
+    });
     return promise;
   }
 }

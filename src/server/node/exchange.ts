@@ -15,6 +15,7 @@ import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from 
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
 import type { Dispatch } from "../transport.js";
+import { unwatchClose, watchClose } from "./closed-sockets.js";
 import { planResponse } from "./response-plan.js";
 import { NodeRequestSource } from "./source.js";
 
@@ -74,7 +75,8 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#watch = new WriteWatch(message.socket);
     this.#body = hasBody(message) ? new BodyBuffer(this, lengthOf(message)) : null;
     if (this.#body) this.#listen(this.#body);
-    response.on("close", () => this.#closed());
+    response.on("close", () => this.closed());
+    watchClose(message.socket, this);
     response.on("drain", () => this.#sender?.drained());
     response.on("error", ignore);
     owner.began(this);
@@ -139,6 +141,21 @@ export class NodeExchange implements BodyHost, SenderHost {
       if (this.#responded) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
+  }
+
+  /** The response has been sent, or never will be. */
+  closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    unwatchClose(this.message.socket, this);
+    this.#owner.over(this);
+    if (!this.#response.writableFinished) {
+      this.#responded = true;
+      this.#sender?.cancel();
+      this.#lost();
+      this.#request?.abort(clientLeft());
+    }
+    if (this.#settled) this.#request?.finish();
   }
 
   bodyWanted(): void {
@@ -263,18 +280,6 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (!this.receiving) return;
     this.#body?.fail(httpError("INCOMPLETE_BODY"));
     this.#request?.abort(clientLeft());
-  }
-
-  #closed(): void {
-    this.#owner.over(this);
-    this.#over = true;
-    if (!this.#response.writableFinished) {
-      this.#responded = true;
-      this.#sender?.cancel();
-      this.#lost();
-      this.#request?.abort(clientLeft());
-    }
-    if (this.#settled) this.#request?.finish();
   }
 
   #fail(error: unknown): void {

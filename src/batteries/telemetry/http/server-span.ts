@@ -21,8 +21,8 @@ export class ServerSpanStart implements SpanStart {
   readonly rpc: RpcRoute | null;
   readonly #heads: ServerHeads;
   readonly #host: Host;
-  /** The request of the moment. */
-  request!: Request;
+  /** The request whose span is begun now. Null between two, so that the last one is not kept in memory with its body. */
+  request: Request | null = null;
 
   constructor(pattern: string | null, host: Host, recordQuery: boolean, rpc: RpcRoute | null = null) {
     this.#heads = new ServerHeads(pattern, rpc);
@@ -32,12 +32,12 @@ export class ServerSpanStart implements SpanStart {
   }
 
   get startedAt(): number {
-    return this.request.startedAt;
+    return this.request!.startedAt;
   }
 
   /** The head of the span, and host and port as the client names them. */
   address(): { readonly head: ServerHead; readonly host: string } {
-    const { request } = this;
+    const request = this.request!;
     const { method, source } = request;
     const origin = this.#host.originOf === null ? null : this.#host.originOf(request);
     if (origin === null) {
@@ -76,7 +76,7 @@ export class ServerSpan extends RecordedSpan {
   ) {
     super(sink, start, trace, parentId, remote, baggage);
     const { head, host } = start.address();
-    this.#request = start.request;
+    this.#request = start.request!;
     this.#head = head;
     this.#host = host;
     this.#recordQuery = start.recordQuery;

@@ -44,7 +44,9 @@ function traced(route: RouteInfo, next: Run, { host, tracer, durations, recordQu
   function begin(request: Request): ContextSpan {
     const { parent, baggage } = tracer.received(request.source);
     start.request = request;
-    return tracer.begin(start, parent, baggage, ServerSpan);
+    const span = tracer.begin(start, parent, baggage, ServerSpan);
+    start.request = null;
+    return span;
   }
 
   function ended(request: Request, span: ContextSpan, status: number): void {
