@@ -4,7 +4,7 @@ import { createAmqpBroker, type MessagingError } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
 import { batchContract, requestContract } from "./batch-contract.js";
-import { contract, faultsContract, groupsContract } from "./contract.js";
+import { contract, delayContract, faultsContract, groupsContract } from "./contract.js";
 import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
 
@@ -17,6 +17,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
   groupsContract("RabbitMQ", backend);
   batchContract("RabbitMQ", backend);
   requestContract("RabbitMQ", backend);
+  delayContract("RabbitMQ", backend);
 
   describe("behind a connection that breaks", () => {
     let tunnel: Tunnel;
@@ -39,20 +40,6 @@ describe.skipIf(!url)("RabbitMQ", () => {
       code: "UNKNOWN_TOPIC",
       message: `no queue takes messages of '${name}': start a consumer of it first`,
     });
-  });
-
-  it("A delayed message comes after one without delay that was published later", async () => {
-    const client = await open();
-    const name = uniqueTopic();
-    const seen: unknown[] = [];
-    await client.subscribe(name, {}, (message) => {
-      seen.push(message.value);
-    });
-    await client.publish(name, "long", { delay: 0.4 });
-    await client.publish(name, "short", { delay: 0.1 });
-    await client.publish(name, "now");
-    await until(() => seen.length === 3);
-    expect(seen).toEqual(["now", "short", "long"]);
   });
 
   it("A topic exchange delivers to the groups whose pattern fits the key", async () => {
@@ -213,6 +200,16 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(seen).toEqual([1, 3]);
     await channel.deleteExchange(bad);
     await foreign.close();
+  });
+
+  it("A reply through the broker's own way back is sent without a complaint in the log", async () => {
+    const logger = silent();
+    const client = await open({ logger });
+    const name = uniqueTopic();
+    await client.subscribe(name, {}, ({ value }) => (value as number) * 2);
+    expect(await client.request(name, 21)).toBe(42);
+    await client.close();
+    expect(logger.lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
   });
 
   it("A request that asks for a reply to a place that does not exist is handled, and publishes go on", async () => {

@@ -3,7 +3,7 @@ import { App, CloudQueueConfig } from "stoa";
 import { type ConsumeRequest, createSqsBroker, type Delivery } from "stoa/messaging";
 import { expect, it } from "vitest";
 import { batchContract } from "./batch-contract.js";
-import { contract } from "./contract.js";
+import { contract, delayContract } from "./contract.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
 export const credentials = { accessKeyId: "test", secretAccessKey: "test" };
@@ -16,7 +16,9 @@ export function cloudQueueSuite(name: string, endpoint: () => string): void {
   const fifo = { connect: () => createSqsBroker({ ...settings(), fifo: true }) };
   contract(`${name}, with FIFO queues`, fifo);
   batchContract(`${name}, with FIFO queues`, fifo);
-  const open = clients({ connect: () => createSqsBroker(settings()) });
+  const standard = { connect: () => createSqsBroker(settings()) };
+  delayContract(`${name}, with standard queues`, standard);
+  const open = clients(standard);
 
   it("A request and a transaction are refused on a cloud queue, with the reason", async () => {
     const client = await open();

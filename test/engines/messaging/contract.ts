@@ -505,6 +505,30 @@ export function groupsContract(name: string, backend: Backend): void {
   });
 }
 
+/** Cases for brokers that can delay messages. */
+export function delayContract(name: string, backend: Backend): void {
+  describe(`delays on ${name}`, () => {
+    const open = clients(backend);
+
+    it("A delayed message comes after those with a shorter delay or none, whenever they were published", async () => {
+      const client = await open();
+      const topicName = uniqueTopic();
+      await backend.prepare?.(topicName);
+      const seen: unknown[] = [];
+      await client.subscribe(topicName, {}, (message) => {
+        seen.push(message.value);
+      });
+      await Promise.all([
+        client.publish(topicName, "long", { delay: 2 }),
+        client.publish(topicName, "short", { delay: 1 }),
+        client.publish(topicName, "now"),
+      ]);
+      await until(() => seen.length === 3);
+      expect(seen).toEqual(["now", "short", "long"]);
+    });
+  });
+}
+
 /** Cases for brokers that keep messages and can go back to them. */
 export function logContract(name: string, backend: Backend): void {
   describe(`older messages on ${name}`, () => {

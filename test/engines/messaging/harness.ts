@@ -55,8 +55,12 @@ export function silent(): Logger & { readonly lines: { level: string; message: s
 }
 
 /** Waits until a condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
-  const deadline = Date.now() + 25_000;
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what = "the condition",
+  patience = 25_000,
+): Promise<void> {
+  const deadline = Date.now() + patience;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`${what} did not come true`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -79,7 +79,8 @@ export class AmqpWay implements PublishWay {
     const routingKey = record.direct ? record.topic : (record.key ?? "");
     try {
       const properties = propertiesOf(record);
-      properties.mandatory = mandatory;
+      // The broker delivers a direct reply and returns it all the same, since its place is no queue.
+      properties.mandatory = mandatory && !(record.direct && routingKey.startsWith(replyQueue));
       channel.publish(exchange, routingKey, content, properties, (error: unknown) => {
         // A message that no queue receives is returned first, and confirmed then.
         const unroutable = returned.size > 0 && returned.delete(id);

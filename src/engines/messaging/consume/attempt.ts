@@ -96,18 +96,22 @@ export function inTime(running: unknown, timeout: number, abort: (reason: unknow
   return running instanceof Promise && timeout > 0 ? within(timeout, running, abort) : running;
 }
 
-async function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       const error = new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
       abort(error);
       reject(error);
     }, timeout);
+    running.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([running, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

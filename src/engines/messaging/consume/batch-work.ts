@@ -6,7 +6,7 @@ import { MessageTransaction, recordsOf, transactional } from "../transaction.js"
 import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
 import type { Batched } from "./batches.js";
 import { claimId, type HeldClaim } from "./claim.js";
-import { type Again, conclude, giveBack, isLast, named, type Once, undeliverable } from "./conclude.js";
+import { type Again, conclude, giveBack, isLast, type Once, undeliverable } from "./conclude.js";
 import { deadLetterRecord } from "./dead-letter.js";
 import type { BatchRun } from "./handler.js";
 import type { Held } from "./held.js";
@@ -43,12 +43,11 @@ export async function workBatch(
   if (open.length > 0) await call(open, place, run, transaction);
   if (transaction !== null) return commit(units, place, transaction);
   await Promise.all(units.map((unit) => endClaim(unit)));
-  return Promise.all(
-    units.map((unit) => {
-      const { held, outcome, attempts, end } = unit;
-      return end ?? aloneAfter(unit, outcome!, place) ?? conclude(held, place, outcome!, attempts);
-    }),
-  );
+  const ends = units.map((unit) => {
+    const { held, outcome, attempts, end } = unit;
+    return end ?? aloneAfter(unit, outcome!, place) ?? conclude(held, place, outcome!, attempts);
+  });
+  return announced(await Promise.all(ends), place, open[0]?.outcome);
 }
 
 function unitOf({ held, attempts }: Batched): Unit {
@@ -61,9 +60,21 @@ function unitOf({ held, attempts }: Batched): Unit {
  */
 function aloneAfter({ held, attempts, shared }: Unit, outcome: Once, place: WorkPlace): Again | null {
   if (!shared || held.lost || outcome.kind !== "retry" || !isLast(outcome.error, attempts + 1, place)) return null;
-  const { error } = outcome;
-  place.logger.warn(`a batch of '${place.topic}' failed: the message is handled alone`, { ...named(held), error });
   return { attempts: attempts + 1, pause: 0, alone: true };
+}
+
+/** Logs that messages of a batch are handled one by one from now on. */
+function announced<Ends extends readonly (WorkResult | Again)[]>(
+  ends: Ends,
+  place: WorkPlace,
+  outcome?: Once | null,
+): Ends {
+  const count = ends.filter((end) => typeof end !== "string" && end.alone).length;
+  if (count > 0) {
+    const error = outcome?.kind === "retry" ? { error: outcome.error } : {};
+    place.logger.warn(`a batch of '${place.topic}' failed: ${count} messages are handled one by one`, error);
+  }
+  return ends;
 }
 
 /** The outcome of one delivery without a broker: for tests. */
@@ -172,7 +183,8 @@ async function commit(
   await Promise.all(open.map((unit) => unit.claim?.end(false)));
   const { outcome } = late;
   for (const unit of open) unit.shared = open.length > 1;
-  return Promise.all(units.map(async (unit) => unit.end ?? (await again(unit, place, outcome!))));
+  const ends = units.map(async (unit) => unit.end ?? (await again(unit, place, outcome!)));
+  return announced(await Promise.all(ends), place, outcome);
 }
 
 /** The transaction was not committed: each of its messages has failed as the first of them. */

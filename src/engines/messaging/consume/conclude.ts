@@ -13,7 +13,7 @@ const longestPause = 30_000;
 export type Once = Outcome | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delay: number };
 
 /** A message that was delivered again and again without a result becomes a dead letter; null for any other. */
-export async function undeliverable(held: Held, place: WorkPlace, attempts: number): Promise<WorkResult | null> {
+export function undeliverable(held: Held, place: WorkPlace, attempts: number): Promise<WorkResult> | null {
   const { earlier } = held.delivery;
   if (earlier < place.settings.maxDeliveries) return null;
   const error = new Error(`delivered ${earlier} times without a result`);

@@ -2,30 +2,49 @@ import type { Logger } from "../../../internal/logger.js";
 import type { Transaction } from "../../db/database.js";
 import { own } from "../headers.js";
 import { Message } from "../message.js";
+import type { ValueSchema } from "../topic.js";
 import { checkIncoming, decodeValue } from "../values.js";
 import { failed, markReceived, type Outcome } from "./attempt.js";
 import type { Held } from "./held.js";
 import type { WorkPlace } from "./place.js";
 
 /** The message of a delivery with its value checked; or the outcome, if the value does not fit. */
-export async function receive(
+export function receive(
   held: Held,
   place: WorkPlace,
   attempt: number,
   tx?: Transaction,
-): Promise<Message | Outcome> {
-  const { settings, topic } = place;
-  const { record } = held.delivery;
+): Message | Promise<Message | Outcome> {
   held.renew();
-  let value: { readonly value: unknown } | undefined;
-  if (settings.schema !== null) {
-    try {
-      const decoded = decodeValue(record.body, record.headers[own.contentType]);
-      value = { value: await checkIncoming(topic, settings.schema, decoded, record.body) };
-    } catch (error) {
-      return failed(markReceived(error));
-    }
+  if (place.settings.schema === null) return messageOf(held, place, attempt, tx);
+  return checked(held, place, attempt, place.settings.schema, tx);
+}
+
+async function checked(
+  held: Held,
+  place: WorkPlace,
+  attempt: number,
+  schema: ValueSchema,
+  tx: Transaction | undefined,
+): Promise<Message | Outcome> {
+  const { record } = held.delivery;
+  try {
+    const decoded = decodeValue(record.body, record.headers[own.contentType]);
+    const value = await checkIncoming(place.topic, schema, decoded, record.body);
+    return messageOf(held, place, attempt, tx, { value });
+  } catch (error) {
+    return failed(markReceived(error));
   }
+}
+
+function messageOf(
+  held: Held,
+  { topic, logger }: WorkPlace,
+  attempt: number,
+  tx: Transaction | undefined,
+  value?: { readonly value: unknown },
+): Message {
+  const { record } = held.delivery;
   let log: Logger | null = null;
   return new Message({
     topic,
@@ -33,7 +52,7 @@ export async function receive(
     attempt,
     tx,
     signal: () => held.signal,
-    log: () => (log ??= place.logger.child({ topic, message_id: record.id, attempt })),
+    log: () => (log ??= logger.child({ topic, message_id: record.id, attempt })),
     ...(value && { value }),
   });
 }
