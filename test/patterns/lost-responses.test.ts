@@ -122,7 +122,7 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
   });
 
   it("A job whose end was stored without the knowledge of its worker is not run again", async () => {
-    const swallowed = swallow("{done}");
+    const swallowed = swallow('{"done"}');
     const id = await job.enqueue("once");
     await swallowed;
     await vi.waitFor(async () => expect(await app.jobs.get(id)).toMatchObject({ status: "done" }), patient);
@@ -140,12 +140,12 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
 
   it("A message of a transaction that is repeated has its effect once, if it has an id of its own", async () => {
     const swallowed = swallow("commit");
-    const publish = () => app.database.transaction((tx) => tx.publish("orders", "paid", { id: "order 1 paid" }));
+    const publish = () => app.database.transaction((tx) => tx.publish("orders", "paid", { id: "order-1-paid" }));
     await expect(publish()).rejects.toThrow();
     await swallowed;
     await publish();
     await vi.waitFor(
-      () => expect(hub.records("orders").filter(({ id }) => id === "order 1 paid")).toHaveLength(2),
+      () => expect(hub.records("orders").filter(({ id }) => id === "order-1-paid")).toHaveLength(2),
       patient,
     );
     await vi.waitFor(async () =>
@@ -156,11 +156,11 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
 
   it("A message that was marked as published without the knowledge of the relay is not published again", async () => {
     // The ids of published messages are the only list with a number in this statement.
-    const swallowed = tunnel.swallow((chunk: Buffer) => /memory[^{}]*\{\d+\}/s.test(chunk.toString("latin1")));
-    await app.outbox.publish("orders", "marked", { id: "order 2" });
+    const swallowed = tunnel.swallow((chunk: Buffer) => /memory[^{}]*\{"?\d/s.test(chunk.toString("latin1")));
+    await app.outbox.publish("orders", "marked", { id: "order-2" });
     await swallowed;
-    await app.outbox.publish("orders", "after", { id: "order 3" });
-    await vi.waitFor(() => expect(hub.records("orders").map(({ id }) => id)).toContain("order 3"), patient);
-    expect(hub.records("orders").filter(({ id }) => id === "order 2")).toHaveLength(1);
+    await app.outbox.publish("orders", "after", { id: "order-3" });
+    await vi.waitFor(() => expect(hub.records("orders").map(({ id }) => id)).toContain("order-3"), patient);
+    expect(hub.records("orders").filter(({ id }) => id === "order-2")).toHaveLength(1);
   });
 });

@@ -6,7 +6,7 @@ import { service } from "../support/service.js";
 
 /** Short runs; `node scripts/chaos.mjs --long` is the long one. The seed is printed, so that a failure can be repeated. */
 const secondsOfBrokers = 15;
-const secondsOfPatterns = 8;
+const secondsOfPatterns = 6;
 const seed = Number(process.env.STOA_CHAOS_SEED ?? Math.floor(Math.random() * 1e9));
 const available: Record<string, string | undefined> = {
   memory: "memory",

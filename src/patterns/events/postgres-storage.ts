@@ -11,6 +11,7 @@ import { eventTables } from "./postgres-tables.js";
 import { workerPrefix } from "./projection-share.js";
 import type {
   AppendOutcome,
+  CheckpointStep,
   Claim,
   EventStorage,
   EventToStore,
@@ -180,11 +181,11 @@ export class PostgresStorage implements EventStorage {
     return rowCount === 1;
   }
 
-  async advance(name: string, token: number, position: number, within?: Transaction): Promise<boolean> {
-    const { rowCount } = await (within ?? this.#db).execute(
+  async advance(name: string, token: number, position: number, within?: CheckpointStep): Promise<boolean> {
+    const { rowCount } = await (within?.tx ?? this.#db).execute(
       `update ${this.#table("subscriptions")} set position = $3, updated_at = clock_timestamp()
-       where name = $1 and token = $2`,
-      [name, token, position],
+       where name = $1 and token = $2${within === undefined ? "" : " and position = $4"}`,
+      [name, token, position, ...(within === undefined ? [] : [within.from])],
     );
     return rowCount === 1;
   }

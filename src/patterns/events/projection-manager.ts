@@ -153,7 +153,7 @@ export class ProjectionManager {
 
   async #process(build: string, name: string, batch: Batch): Promise<number | "end"> {
     const { db, schema, storage, leaseMs } = this.around;
-    const { events, upTo, token, last } = batch;
+    const { events, from, upTo, token, last } = batch;
     // A process that is stopped in the middle must not hold the row for ever.
     const settings = { idle_in_transaction_session_timeout: leaseMs * 2 };
     const role = await db.transaction(
@@ -162,7 +162,7 @@ export class ProjectionManager {
         const found = row?.live === build ? "live" : row?.build === build ? "build" : null;
         if (found === null) return null;
         await this.#apply(tx, events, found === "build");
-        if (!(await storage.advance(name, token, upTo, tx))) throw new ClaimLost();
+        if (!(await storage.advance(name, token, upTo, { tx, from }))) throw new ClaimLost();
         return found;
       },
       { settings: db.engine === "postgres" ? settings : {} },

@@ -96,6 +96,12 @@ export interface SubscriptionState {
   readonly owner: string | null;
 }
 
+/** The transaction in which a checkpoint moves, and its position before. */
+export interface CheckpointStep {
+  readonly tx: Transaction;
+  readonly from: number;
+}
+
 /** The storage of events, snapshots and checkpoints. */
 export interface EventStorage {
   append(
@@ -132,8 +138,11 @@ export interface EventStorage {
   claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null>;
   /** Extends a lease; false if the claim was lost. */
   renew(name: string, token: number, leaseMs: number): Promise<boolean>;
-  /** Moves a checkpoint; false, and nothing is changed, if the claim was lost. */
-  advance(name: string, token: number, position: number, within?: Transaction): Promise<boolean>;
+  /**
+   * Moves a checkpoint; false, and nothing is changed, if the claim was lost. In a transaction with effects it must still be at
+   * `from`: a batch may have been committed before, and only the response to its commit lost.
+   */
+  advance(name: string, token: number, position: number, within?: CheckpointStep): Promise<boolean>;
   release(name: string, token: number): Promise<void>;
   /** The checkpoint of a subscription; null if it has never run. */
   checkpoint(name: string): Promise<number | null>;

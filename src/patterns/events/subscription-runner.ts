@@ -25,6 +25,8 @@ export interface RunnerSettings {
 /** Events to handle, and the claim under which this is done. */
 export interface Batch {
   readonly events: readonly RecordedEvent[];
+  /** The position of the checkpoint before these events. */
+  readonly from: number;
   /** The position of the checkpoint after these events. */
   readonly upTo: number;
   readonly token: number;
@@ -183,7 +185,7 @@ export class SubscriptionRunner {
       const upTo = last ? mark : found.at(-1)!.position;
       try {
         const events = await this.upcasters.read(found);
-        const reached = await this.process({ events, upTo, token, last, signal, isHeld: this.#isHeld });
+        const reached = await this.process({ events, from: position, upTo, token, last, signal, isHeld: this.#isHeld });
         if (reached === "end") return this.#stop.abort();
         position = reached;
         failures = 0;
@@ -202,6 +204,8 @@ export class SubscriptionRunner {
           this.logger.error("the handler of an event failed and is tried again", fields);
           // The first retry finds out which event fails; it does not wait.
           if (limit === 1 || found.length <= 1) await this.#pause(backoff(failures, firstPause, longestPause), signal);
+          // The checkpoint may have moved, and only the response been lost: the events before it are done.
+          position = (await this.storage.checkpoint(name)) ?? position;
         }
       }
     }

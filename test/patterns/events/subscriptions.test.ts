@@ -176,6 +176,33 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
     expect(await storage.advance("fenced", second.token, 6)).toBe(true);
     expect(await storage.checkpoint("fenced")).toBe(6);
   });
+
+  it("A batch that is committed late, without the knowledge of its worker, is not committed a second time", async () => {
+    const app = await place.start();
+    const { storage } = app.eventStore;
+    const { token } = (await storage.claim("late", "a", 60_000, 0))!;
+    let begun = (): void => {};
+    let goOn = (): void => {};
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const first = app.database.transaction(async (tx) => {
+      const moved = await storage.advance("late", token, 5, { tx, from: 0 });
+      begun();
+      await gate;
+      return moved;
+    });
+    await isBegun;
+    // It waits for the lock of the first one.
+    const second = app.database.transaction((tx) => storage.advance("late", token, 5, { tx, from: 0 }));
+    goOn();
+    expect(await first).toBe(true);
+    expect(await second).toBe(false);
+    expect(await storage.checkpoint("late")).toBe(5);
+  });
 });
 
 describe.skipIf(!server)("the high-water mark", () => {

@@ -41,7 +41,8 @@ describe.skipIf(!shared)("a server that is restarted under running sagas and job
         .sleep("rest", 20)
         .step("four", step)
         .step("five", {
-          ...step,
+          compensate: effect,
+          compensateRetries: 1000,
           action: async (context) => {
             if (context.input.fails) throw new StepRefused("refused");
             await effect(context);
