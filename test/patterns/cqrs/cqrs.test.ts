@@ -282,6 +282,26 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     expect(ran).toBe(before + 1);
   });
 
+  it("A key that cannot be kept is a 400, and an input may contain any character", async () => {
+    const call = (key: string, on = app) =>
+      on.request("/charges", {
+        method: "POST",
+        body: JSON.stringify({ amount: 9 }),
+        headers: { "content-type": "application/json", "idempotency-key": key },
+      });
+    expect((await call("k".repeat(256))).status).toBe(400);
+    const plain = new App();
+    plain.logger = quiet;
+    plain.enableCqrs();
+    plain.post("/charges", ...plain.commands.route(charge));
+    await plain.start();
+    expect((await call("k", plain)).status).toBe(400);
+    await plain.stop();
+    const length = command("length", { handler: (text: string) => text.length });
+    const run = () => app.commands.execute(length, "a\0\ud800", { idempotencyKey: "any character" });
+    expect([(await run()).value, (await run()).repeated]).toEqual([3, true]);
+  });
+
   it("A client that gives up and calls again with the same key does not run the command twice", async () => {
     let open = (): void => {};
     gate = new Promise((resolve) => (open = resolve));

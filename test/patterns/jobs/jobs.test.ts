@@ -71,6 +71,9 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     await expect(jobs.mail.enqueue({ to: 7 } as never)).rejects.toMatchObject({ status: 422 });
     await expect(jobs.flaky.enqueue(1n as never)).rejects.toThrow("cannot be written as JSON");
     await expect(jobs.flaky.enqueue("x", { delay: -1 })).rejects.toThrow("option 'delay'");
+    await expect(jobs.flaky.enqueue("x", { key: "\0" })).rejects.toThrow("option 'key'");
+    await ended(await jobs.flaky.enqueue(null as never), "done");
+    expect(ran).toContainEqual([null, 1]);
   });
 
   it("A failing job is tried again, then fails, and can be retried by a person", async () => {
@@ -214,6 +217,18 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     plain.job("b", {}, () => {});
     await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
     expect(() => plain.jobs.get("1")).toThrow("once an application with app.job() has started");
+  });
+
+  it("Many jobs of several kinds that are added at once run once each, and each caller gets the id of its own", async () => {
+    ran.length = 0;
+    const names = Array.from({ length: 450 }, (_, n) => `n${n}`);
+    const ids = await Promise.all(
+      names.map((to, n) => (n % 3 === 0 ? jobs.flaky.enqueue(to, { priority: n }) : jobs.mail.enqueue({ to }))),
+    );
+    for (const [n, id] of ids.entries()) {
+      expect((await ended(id, "done")).value).toEqual(n % 3 === 0 ? names[n] : { to: names[n] });
+    }
+    expect(ran.map((one) => (one as unknown[])[0]).toSorted()).toEqual(names.toSorted());
   });
 
   it("A failed job is not run again while another one with its key waits", async () => {
