@@ -100,34 +100,42 @@ const sides = {
     await DBOS.launch();
     return () => repeat(sagas, () => workflow());
   },
-  /** An insert for each job, claims and ends of 50. */
+  /** An insert for each job, claims and ends of 50, with the lease, the token and the attempts that at-least-once needs. */
   async "jobs plain SQL"(url) {
     const { default: pg } = await load("pg");
     const pool = new pg.Pool({ connectionString: url, max: 10 });
     await pool.query(`create table plain_jobs (id bigint generated always as identity primary key, name text not null, value jsonb not null,
-      state text not null default 'waiting', at timestamptz not null default clock_timestamp());
-      create index on plain_jobs (name, id) where state = 'waiting'`);
+      status text not null default 'waiting', priority smallint not null default 0, attempts int not null default 0, owner text,
+      token bigint not null default 0, lease_until timestamptz not null default '-infinity', run_at timestamptz not null default clock_timestamp(),
+      started_at timestamptz, created_at timestamptz not null default clock_timestamp(), finished_at timestamptz);
+      create index on plain_jobs (name, priority desc, run_at, id) where finished_at is null`);
     return async () => {
       await repeat(jobs, (n) =>
         pool.query({
           name: "add",
-          text: "insert into plain_jobs (name, value) values ('bench', $1)",
+          text: "insert into plain_jobs (name, value) values ('bench', $1) returning id",
           values: [JSON.stringify({ n })],
         }),
       );
       for (;;) {
         const { rows } = await pool.query({
           name: "claim",
-          text: `update plain_jobs set state = 'running' where id in (select id from plain_jobs where name = 'bench' and state = 'waiting'
-            order by id limit $1 for update skip locked) returning id, value`,
+          text: `update plain_jobs set owner = 'me', token = token + 1, attempts = attempts + 1, started_at = clock_timestamp(),
+              lease_until = clock_timestamp() + interval '6 seconds'
+            where id in (select id from plain_jobs
+              where name = 'bench' and finished_at is null and run_at <= clock_timestamp() and lease_until <= clock_timestamp()
+              order by priority desc, run_at, id limit $1 for update skip locked)
+            returning id, token, value, attempts`,
           values: [concurrency],
         });
         if (rows.length === 0) return;
-        await pool.query({
+        const { rowCount } = await pool.query({
           name: "end",
-          text: "update plain_jobs set state = 'done' where id = any ($1)",
-          values: [rows.map(({ id }) => id)],
+          text: `update plain_jobs j set status = 'done', owner = null, lease_until = '-infinity', finished_at = clock_timestamp()
+            from unnest($1::bigint[], $2::bigint[]) as s (id, token) where j.id = s.id and j.token = s.token`,
+          values: [rows.map(({ id }) => id), rows.map(({ token }) => token)],
         });
+        if (rowCount !== rows.length) throw new Error("a job was lost");
       }
     };
   },

@@ -14,6 +14,8 @@ import { createTables } from "./tables.js";
 export interface OrdersOptions extends BrokerChoice {
   /** Where the data is: `postgres://...`, `pglite:` in memory, `pglite:./folder`. */
   readonly database: string;
+  /** Serves the pages of sagas and jobs. Outside of development they need guards: `{ guards: [new Role("operator")] }`. */
+  readonly pages?: boolean | undefined;
 }
 
 /** Orders from the command to the mail; the README follows one of them. */
@@ -21,7 +23,8 @@ export function ordersApp(options: OrdersOptions): App {
   const app = new App();
   app.enableDatabase(options.database).enableOutbox();
   enableBroker(app, options);
-  app.enableEventSourcing().enableSaga().enableCqrs({ enableEventSync: true });
+  const operators = options.pages ? { admin: {} } : {};
+  app.enableEventSourcing().enableSaga(operators).enableJobs(operators).enableCqrs({ enableEventSync: true });
   app.enableHealthChecks().enableMetrics().enableLivePage().enableOpenapi({ title: "Orders" });
   app.onEvent("startup", () => createTables(app.database));
 
@@ -38,5 +41,6 @@ export function ordersApp(options: OrdersOptions): App {
 /** The application as the environment describes it: for main.ts, and for `stoa messages`. */
 export default function app(): App {
   const database = process.env["DATABASE_URL"] ?? "pglite:";
-  return ordersApp({ database, ...brokerOf(process.env) });
+  const pages = process.env["STOA_ENV"] !== "production";
+  return ordersApp({ database, pages, ...brokerOf(process.env) });
 }

@@ -9,7 +9,7 @@ import { orderList } from "./order-list.js";
 import type { Stock } from "./stock.js";
 
 const PlaceOrder = z.object({
-  id: z.string().min(1).max(50),
+  id: z.string().regex(/^[\w-]{1,50}$/),
   customer: z.string().min(1).max(100),
   email: z.email(),
   sku: z.string(),
@@ -27,7 +27,7 @@ export interface PlaceOrderParts {
 
 /**
  * The command that begins it all. The event and the start of the saga are in one transaction: an order that was stored is
- * checked out, and nothing else is. The same command again changes nothing.
+ * checked out, and nothing else is. The same command again changes nothing; another one with the same id is refused (409).
  */
 export function placeOrder({
   app,

@@ -21,7 +21,9 @@ export function addRoutes(
 
   // The saga ends by itself. This waits for it, so that a person at a terminal sees the end.
   app.get("/orders/{id}/outcome", async (request) => {
-    const end = await checkouts.wait(`checkout-${request.params.id}`, { timeoutMs: 10_000, signal: request.signal });
+    const saga = `checkout-${request.params.id}`;
+    if ((await app.sagas.get(saga)) === null) throw new HttpError(404, "there is no such order");
+    const end = await checkouts.wait(saga, { timeoutMs: 10_000, signal: request.signal });
     return { status: end?.status ?? "running", error: end?.error ?? null };
   });
 

@@ -115,6 +115,10 @@ describe.skipIf(!executablePath)("the page of events in a browser", { timeout: 1
     expect((await get({ "sec-fetch-site": "cross-site" })).status).toBe(403);
     const production = await serve(ledger(), { debug: false });
     expect((await send(production.url, "/_stoa/event-store")).status).toBe(404);
+    for (const name of ["%00", "a".repeat(256)]) {
+      expect((await send(server.url, `/_stoa/event-store?stream=${name}`)).status).toBe(400);
+      expect((await send(server.url, `/_stoa/event-store?correlation=${name}`)).status).toBe(400);
+    }
     await production.close();
   });
 });

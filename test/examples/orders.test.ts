@@ -54,7 +54,7 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     drop = place.drop;
     const { end: stop, ...choice } = await broker();
     end = stop;
-    const app = ordersApp({ database: place.url, ...choice });
+    const app = ordersApp({ database: place.url, pages: true, ...choice });
     app.logger = quiet;
     server = await serve(app, { debug: true });
   }, 120_000);
@@ -109,7 +109,24 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     expect(await get(`/orders/${id}/outcome`)).toMatchObject({ status: "compensated" });
     expect((await place({ id: "o4", sku: "gold" })).status).toBe(404);
     expect((await place({ id: "o5", sku: "tea", quantity: 0 })).status).toBe(422);
-    expect((await fetch(`${server.url}/orders/nobody`)).status).toBe(404);
+    expect((await place({ id: "a\0b", sku: "tea" })).status).toBe(422);
+    expect((await place({ id, sku: "tea", quantity: 1 })).status).toBe(409);
+    for (const path of ["/orders/nobody", "/orders/nobody/outcome"]) {
+      expect((await fetch(`${server.url}${path}`)).status, path).toBe(404);
+    }
+  });
+
+  it("The pages of the live view, events, sagas and jobs are served", async () => {
+    for (const page of ["/_stoa", "/_stoa/event-store", "/_sagas", "/_jobs", "/docs"]) {
+      const response = await fetch(`${server.url}${page}`);
+      expect([response.status, response.headers.get("content-type")], page).toEqual([
+        200,
+        expect.stringContaining("html"),
+      ]);
+    }
+    const { items } = await get<{ items: { name: string }[] }>("/_sagas/list");
+    expect(items.map(({ name }) => name)).toContain("checkout");
+    expect((await get<{ items: { name: string }[] }>("/_jobs/list")).items[0]).toMatchObject({ name: "mail" });
   });
 });
 

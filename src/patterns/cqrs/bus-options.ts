@@ -37,6 +37,6 @@ export interface BusServices {
   readonly config: CqrsConfig;
   keys(): IdempotencyKeys | null;
   eventStore(): EventStore | null;
-  /** Null where neither metrics nor spans are enabled. */
-  readonly monitor: MessageMonitor | null;
+  /** Set at the start; null where neither metrics nor spans are enabled. */
+  monitor: MessageMonitor | null;
 }

@@ -1,38 +1,66 @@
 /** Work that ends at a time. */
 export interface Expiring {
-  /** The time by the clock of the process that only moves forward. Set when it is added. */
-  endsAt: number;
   expire(): void;
 }
 
+/** The place of work in the line of its duration. */
+export interface Deadline {
+  /** By the clock of the process that only moves forward. */
+  readonly endsAt: number;
+  /** Null for the end of the line. */
+  readonly work: Expiring | null;
+  before: Deadline;
+  after: Deadline;
+}
+
 /**
- * Deadlines of work that mostly ends long before: a set for each duration, in the order of their ends, and one timer for
- * the set. A timer for each command would cost as much as the rest of the bus.
+ * Deadlines of work that mostly ends long before: a line for each duration, in the order of their ends, and one timer for
+ * the line. A timer for each command would cost ten times as much as the rest of the bus, a `Set` as much as a promise.
  */
 export class Deadlines {
-  readonly #byDuration = new Map<number, Set<Expiring>>();
+  /** The ends of the lines. An empty line is its own neighbour. */
+  readonly #ends = new Map<number, Deadline>();
 
-  /** Calls `expire` after a time, unless the work is deleted from the returned set first. */
-  add(work: Expiring, milliseconds: number): Set<Expiring> {
-    let all = this.#byDuration.get(milliseconds);
-    work.endsAt = performance.now() + milliseconds;
-    if (all === undefined) {
-      this.#byDuration.set(milliseconds, (all = new Set()));
-      this.#arm(all, milliseconds, milliseconds);
+  /** Calls `expire` after a time, unless the deadline is removed first. */
+  add(work: Expiring, milliseconds: number): Deadline {
+    let end = this.#ends.get(milliseconds);
+    if (end === undefined) {
+      end = newLine();
+      this.#ends.set(milliseconds, end);
+      this.#arm(end, milliseconds, milliseconds);
     }
-    all.add(work);
-    return all;
+    const deadline: Deadline = { endsAt: performance.now() + milliseconds, work, before: end.before, after: end };
+    end.before.after = deadline;
+    end.before = deadline;
+    return deadline;
   }
 
-  #arm(all: Set<Expiring>, milliseconds: number, delay: number): void {
+  /** Removes a deadline; a second time, nothing happens. */
+  remove(deadline: Deadline): void {
+    deadline.before.after = deadline.after;
+    deadline.after.before = deadline.before;
+    deadline.before = deadline.after = deadline;
+  }
+
+  #arm(end: Deadline, milliseconds: number, delay: number): void {
     setTimeout(() => {
       const now = performance.now();
-      for (const work of all) {
-        if (work.endsAt > now) return this.#arm(all, milliseconds, Math.ceil(work.endsAt - now));
-        all.delete(work);
-        work.expire();
+      while (end.after !== end) {
+        const first = end.after;
+        if (first.endsAt > now) {
+          this.#arm(end, milliseconds, Math.ceil(first.endsAt - now));
+          return;
+        }
+        this.remove(first);
+        first.work?.expire();
       }
-      this.#byDuration.delete(milliseconds);
+      this.#ends.delete(milliseconds);
     }, delay).unref();
   }
+}
+
+function newLine(): Deadline {
+  const end = { endsAt: Infinity, work: null } as Deadline;
+  end.before = end.after = end;
+  return end;
 }

@@ -5,7 +5,7 @@ import { withJournal } from "../events/cause.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
 import type { IdempotencyKeys } from "./idempotency.js";
 import { CommandTimeout, type Message, type MessageHandler } from "./message.js";
-import { Run } from "./run.js";
+import { Run, type RunSettings } from "./run.js";
 
 type Kind = "command" | "query";
 type AnyMessage = Message<Kind, unknown, unknown>;
@@ -16,6 +16,7 @@ export class Execution {
   readonly #kind: Kind;
   readonly #services: BusServices;
   readonly #middleware: readonly BusMiddleware[];
+  readonly #settings = new WeakMap<AnyMessage, RunSettings>();
 
   constructor(kind: Kind, services: BusServices, middleware: readonly BusMiddleware[]) {
     this.#kind = kind;
@@ -96,18 +97,25 @@ export class Execution {
     signal: AbortSignal | undefined,
     finish: (value: unknown) => T,
   ): Promise<T> {
-    const { config, monitor } = this.#services;
-    const settings = {
-      kind: this.#kind,
-      name: message.name,
-      handler,
-      timeout: this.#timeoutOf(message),
-      retries: message.retries ?? (this.#kind === "command" ? config.retries : 0),
-      middleware: this.#middleware,
-      signal,
-    };
-    const run = new Run(settings, input);
-    return monitor === null ? run.start(finish) : monitor.measure(run, () => run.start(finish));
+    const { monitor } = this.#services;
+    const run = new Run(this.#settingsOf(message, handler), input, signal, finish);
+    return monitor === null ? run.start() : monitor.measure(run, () => run.start());
+  }
+
+  #settingsOf(message: AnyMessage, handler: MessageHandler): RunSettings {
+    let settings = this.#settings.get(message);
+    if (settings === undefined) {
+      settings = {
+        kind: this.#kind,
+        name: message.name,
+        handler,
+        timeout: this.#timeoutOf(message),
+        retries: message.retries ?? (this.#kind === "command" ? this.#services.config.retries : 0),
+        middleware: this.#middleware,
+      };
+      this.#settings.set(message, settings);
+    }
+    return settings;
   }
 
   #timeoutOf(message: AnyMessage): number {

@@ -5,9 +5,9 @@ import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { enabledEventStore } from "../events/feature.js";
 import { Bus, loadExecution } from "./bus.js";
+import type { BusServices } from "./bus-options.js";
 import { CqrsConfig, type CqrsOptions } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
-import type { MessageMonitor } from "./monitor.js";
 
 export interface CqrsFeature {
   /** Runs typed commands and queries: `app.commands` and `app.queries`. */
@@ -23,27 +23,25 @@ export interface CqrsFeature {
 }
 
 interface State {
-  buses: { readonly config: CqrsConfig; readonly commands: Bus<"command">; readonly queries: Bus<"query"> } | null;
+  buses: { readonly services: BusServices; readonly commands: Bus<"command">; readonly queries: Bus<"query"> } | null;
   keys: IdempotencyKeys | null;
-  monitor: MessageMonitor | null;
 }
 
-const stateOf = perHost((): State => ({ buses: null, keys: null, monitor: null }));
+const stateOf = perHost((): State => ({ buses: null, keys: null }));
 
 export const cqrsFeature = feature<CqrsFeature>({
   name: "commands and queries",
   setup: {
     enableCqrs(host, ...given) {
       const config = CqrsConfig.from(given);
-      const services = {
+      const services: BusServices = {
         config,
         keys: () => stateOf(host).keys,
         eventStore: () => enabledEventStore(host),
-        get monitor() {
-          return stateOf(host).monitor;
-        },
+        monitor: null,
       };
-      stateOf(host).buses = { config, commands: new Bus("command", services), queries: new Bus("query", services) };
+      const [commands, queries] = [new Bus("command", services), new Bus("query", services)];
+      stateOf(host).buses = { services, commands, queries };
     },
   },
   values: {
@@ -56,12 +54,12 @@ export const cqrsFeature = feature<CqrsFeature>({
     await loadExecution();
     const meter = meterOf(host);
     if (meter !== null || host.tracer !== null) {
-      state.monitor = new (await import("./monitor.js")).MessageMonitor(meter, host.tracer);
+      state.buses.services.monitor = new (await import("./monitor.js")).MessageMonitor(meter, host.tracer);
     }
     const db = databaseOrNull(host);
     if (db === null) return;
     const { IdempotencyKeys } = await import("./idempotency.js");
-    const { schema, idempotencyHours } = state.buses.config;
+    const { schema, idempotencyHours } = state.buses.services.config;
     const keys = new IdempotencyKeys(db, schema, idempotencyHours);
     await keys.open();
     state.keys = keys;

@@ -3,13 +3,14 @@ import { DatabaseError } from "../../engines/db/errors.js";
 import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
-import { Deadlines, type Expiring } from "./deadlines.js";
+import { type Deadline, Deadlines, type Expiring } from "./deadlines.js";
 import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
 
 /** Failures of two writers at once: the same again succeeds. */
 const transient: ReadonlySet<string | null> = new Set(["40001", "40P01"]);
 const deadlines = new Deadlines();
 
+/** The part of a run that is the same for every run of a message. */
 export interface RunSettings {
   readonly kind: "command" | "query";
   readonly name: string;
@@ -17,29 +18,37 @@ export interface RunSettings {
   readonly timeout: number;
   readonly retries: number;
   readonly middleware: readonly BusMiddleware[];
-  readonly signal: AbortSignal | undefined;
 }
 
-/** One run of a handler: within its time, and again after a conflict. A late result is discarded. */
-export class Run implements MessageContext, BusContext, Expiring {
+/**
+ * One run of a handler: within its time, and again after a conflict. A late result is discarded. The signal is made when it
+ * is first read, as most handlers do not read it.
+ */
+export class Run<Result> implements MessageContext, BusContext, Expiring {
   readonly kind: "command" | "query";
   readonly name: string;
   attempt = 1;
   readonly #settings: RunSettings;
-  /** Made when the handler asks for it: most do not. */
+  readonly #caller: AbortSignal | undefined;
+  /** Makes the result of the bus from the value of the handler. */
+  readonly #finish: (value: unknown) => Result;
   #controller: AbortController | null = null;
   #over = false;
-  #reject!: (error: unknown) => void;
-  #unfollow: (() => void) | null = null;
-  endsAt = 0;
+  #deadline: Deadline | null = null;
+  #resolve: ((result: Result) => void) | null = null;
+  #reject: ((error: unknown) => void) | null = null;
 
   constructor(
     settings: RunSettings,
     readonly input: unknown,
+    caller: AbortSignal | undefined,
+    finish: (value: unknown) => Result,
   ) {
     this.#settings = settings;
     this.kind = settings.kind;
     this.name = settings.name;
+    this.#caller = caller;
+    this.#finish = finish;
   }
 
   get signal(): AbortSignal {
@@ -50,71 +59,79 @@ export class Run implements MessageContext, BusContext, Expiring {
     return this.#controller.signal;
   }
 
-  /** Runs the handler; `finish` makes the result of the bus from its value. One promise beside that of the handler. */
-  start<Result>(finish: (value: unknown) => Result): Promise<Result> {
-    const { handler, middleware, signal, timeout } = this.#settings;
-    if (signal?.aborted) return Promise.reject(signal.reason);
+  /** Runs the handler. One promise beside that of the handler, and none for a handler that returns none. */
+  start(): Promise<Result> {
+    const { handler, middleware } = this.#settings;
+    if (this.#caller?.aborted) return Promise.reject(this.#caller.reason);
     let first: unknown;
     try {
-      first = middleware.length === 0 ? handler(this.input as never, this) : this.#around();
+      first = middleware.length === 0 ? handler(this.input as never, this) : this.#next(0);
     } catch (error) {
+      if (!this.#mayRepeat(error)) return Promise.reject(error);
       first = Promise.reject(error);
     }
-    if (!isPromise(first)) return Promise.resolve(finish(first));
-    return new Promise((resolve, reject) => {
-      this.#reject = reject;
-      const waiting = deadlines.add(this, timeout);
-      if (signal !== undefined) this.#follow(signal);
-      const done = (value: unknown): void => {
-        waiting.delete(this);
-        this.#unfollow?.();
-        resolve(finish(value));
-      };
-      const failed = (error: unknown): void => {
-        // With middleware the handler is repeated inside of it.
-        if (middleware.length === 0 && this.#mayRepeat(error)) {
-          this.#again(error).then(done, failed);
-          return;
-        }
-        waiting.delete(this);
-        this.#unfollow?.();
-        reject(error);
-      };
-      asPromise(first as PromiseLike<unknown>).then(done, failed);
-    });
-  }
-
-  #follow(signal: AbortSignal): void {
-    const onAbort = (): void => this.#end(signal.reason);
-    signal.addEventListener("abort", onAbort);
-    this.#unfollow = () => signal.removeEventListener("abort", onAbort);
-  }
-
-  #mayRepeat(error: unknown): boolean {
-    return this.attempt <= this.#settings.retries && !this.#over && isTransient(error);
+    if (!isPromise(first)) return Promise.resolve(this.#finish(first));
+    const result = new Promise<Result>(this.#keep);
+    this.#deadline = deadlines.add(this, this.#settings.timeout);
+    this.#caller?.addEventListener("abort", this.#onAbort);
+    asPromise(first).then(this.#done, this.#failed);
+    return result;
   }
 
   expire(): void {
     this.#end(new CommandTimeout(this.name, this.#settings.timeout));
   }
 
-  #end(error: unknown): void {
-    this.#over = true;
-    this.#controller?.abort();
-    this.#reject(error);
+  readonly #keep = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  };
+
+  readonly #done = (value: unknown): void => {
+    this.#leave();
+    // Also after the end: `finish` may keep a late result.
+    const result = this.#finish(value);
+    this.#resolve!(result);
+  };
+
+  readonly #failed = (error: unknown): void => {
+    // With middleware the handler is repeated inside of it.
+    if (this.#settings.middleware.length === 0 && this.#mayRepeat(error)) {
+      this.#again(error).then(this.#done, this.#failed);
+      return;
+    }
+    this.#leave();
+    this.#reject!(error);
+  };
+
+  readonly #onAbort = (): void => this.#end(this.#caller!.reason);
+
+  #leave(): void {
+    if (this.#deadline !== null) deadlines.remove(this.#deadline);
+    this.#caller?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** The handler inside of the middleware, the first one outermost. */
-  #around(): Promise<unknown> {
+  #end(error: unknown): void {
+    this.#over = true;
+    this.#leave();
+    this.#controller?.abort();
+    this.#reject!(error);
+  }
+
+  #mayRepeat(error: unknown): boolean {
+    return this.attempt <= this.#settings.retries && !this.#over && isTransient(error);
+  }
+
+  /** The middleware of this place, around those after it and the handler. */
+  async #next(place: number): Promise<unknown> {
     const { handler, middleware } = this.#settings;
-    const handle = async (): Promise<unknown> => {
-      try {
-        return await handler(this.input as never, this);
-      } catch (error) {
-        return this.#again(error);
-      }
-    };
-    return middleware.reduceRight<() => Promise<unknown>>((next, one) => async () => one(this, next), handle)();
+    const one = middleware[place];
+    if (one !== undefined) return one(this, () => this.#next(place + 1));
+    try {
+      return await handler(this.input as never, this);
+    } catch (error) {
+      return this.#again(error);
+    }
   }
 
   /** Runs the handler again after a conflict with another writer. */

@@ -9,6 +9,7 @@ export {
   type SagaSettings,
   saga,
 } from "./definition.js";
+export { SagaConflictError } from "./errors.js";
 export type { SagaHandle, SagaRun } from "./feature.js";
 export type { SagaStatus } from "./row.js";
 export { type SagaContext, type StepContext, type StepOptions, StepRefused } from "./steps.js";

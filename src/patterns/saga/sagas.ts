@@ -14,6 +14,7 @@ import { SagaAdmin } from "./admin.js";
 import type { SagaConfig } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
 import { drive } from "./driver.js";
+import { SagaConflictError } from "./errors.js";
 import type { DriverParts } from "./execution.js";
 import type { SagaRow } from "./row.js";
 import { checkedInput } from "./run-wait.js";
@@ -122,7 +123,7 @@ export class Sagas {
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
     const found = await this.storage.insert({ id, name, version, input, timeoutMs }, tx);
     if (found.name !== name || !found.same) {
-      throw new ValueError(`there is a saga with the id ${show(id)} already, with another name or input`);
+      throw new SagaConflictError(id);
     }
     if (found.isNew) this.#doorbell.ringAfter(tx);
     return id;

@@ -83,6 +83,7 @@ describe("the pages for operators of sagas and jobs", () => {
     expect(await get("/_sagas/list?name=nobody")).toMatchObject({ body: { items: [] } });
     expect(await get("/_sagas/list?status=strange")).toMatchObject({ status: 400 });
     expect(await get("/_sagas/list?before=strange")).toMatchObject({ status: 400 });
+    expect(await get(`/_sagas/list?before=${ids[1]}&name=stuck`)).toMatchObject({ body: { items: [{ id: ids[0] }] } });
     const detail = await get(`/_sagas/detail?id=${ids[0]}`);
     expect(detail).toMatchObject({
       status: 200,
@@ -93,6 +94,50 @@ describe("the pages for operators of sagas and jobs", () => {
     });
     expect(JSON.stringify(detail.body)).toContain("compensation started");
     expect(await get("/_sagas/detail?id=nobody")).toMatchObject({ status: 404 });
+  });
+
+  it("Pages of sagas that were created in one moment show each of them once", async () => {
+    const total = 120;
+    await app.database.execute(
+      `insert into stoa.sagas (id, name, version, status, input, created_at, finished_at)
+       select 'same-' || n, 'same', 1, 'completed', 'null', now() + n / 60 * interval '1 microsecond', now()
+       from generate_series(1, $1::int) n`,
+      [total],
+    );
+    const seen: string[] = [];
+    for (let next: string | null = ""; next !== null; ) {
+      const { body } = (await get(`/_sagas/list?name=same&before=${next}`)) as unknown as {
+        body: { items: { id: string }[]; next: string | null };
+      };
+      seen.push(...body.items.map(({ id }) => id));
+      next = body.next;
+    }
+    expect([seen.length, new Set(seen).size]).toEqual([total, total]);
+    const two = await app.sagas.list({ name: "same", limit: 2 });
+    expect((await app.sagas.list({ name: "same", limit: 1, before: two[0]!.id }))[0]!.id).toBe(two[1]!.id);
+    expect(await app.sagas.list({ name: "same", before: new Date(0) })).toEqual([]);
+    await expect(app.sagas.list({ before: 7 as never })).rejects.toThrow("a Date or the id of a saga");
+    await expect(app.sagas.list({ before: "gone" })).rejects.toThrow('there is no saga with the id "gone"');
+  });
+
+  it("Ids and names with U+0000 are refused with 400 by pages, and found nowhere by calls", async () => {
+    for (const path of ["/_sagas", "/ops/jobs"]) {
+      for (const part of ["detail?id=%00", "list?name=a%00b", "list?status=%00", "list?before=%00"]) {
+        expect((await get(`${path}/${part}`)).status, `${path}/${part}`).toBe(400);
+      }
+      for (const id of ["\0", "\ud800"])
+        expect(await act(path, { id, action: path === "/_sagas" ? "abort" : "cancel" })).toBe(400);
+    }
+    expect([await app.sagas.get("\0"), await app.sagas.log("\ud800"), await app.sagas.children("\0")]).toEqual([
+      null,
+      [],
+      [],
+    ]);
+    await expect(app.sagas.abort("\0")).rejects.toThrow("there is no saga with the id");
+    await expect(app.sagas.signal("\0", "go")).rejects.toThrow("there is no saga with the id");
+    await expect(app.sagas.start(stuck, null, { id: "\ud800" })).rejects.toThrow("the id of a saga");
+    await expect(app.jobs.list({ name: "\0" })).rejects.toThrow("option 'name'");
+    expect(await app.jobs.get("\0")).toBeNull();
   });
 
   it("A parked saga is resumed, skipped and aborted by calls, and no call comes from another site", async () => {

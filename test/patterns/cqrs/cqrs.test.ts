@@ -169,6 +169,27 @@ describe("commands and queries", () => {
     expect(aborted).toEqual([true, true]);
   });
 
+  it("Each of several commands with one time limit ends in its own time, and the context of a handler is plain", async () => {
+    const app = create({ commandTimeoutMs: 30 });
+    const contexts: string[] = [];
+    const wait = command("wait", {
+      handler: ({ n }: { n: number }, context) => {
+        contexts.push(JSON.stringify(context));
+        return n % 2 === 0 ? new Promise<number>(() => {}) : Promise.resolve(n);
+      },
+    });
+    await app.start();
+    const calls = [0, 1, 2].map((n) => app.commands.execute(wait, { n }));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.map((one) => (one.status === "fulfilled" ? one.value.value : one.reason.constructor))).toEqual([
+      CommandTimeout,
+      1,
+      CommandTimeout,
+    ]);
+    expect(JSON.parse(contexts[1]!)).toEqual({ kind: "command", name: "wait", input: { n: 1 }, attempt: 1 });
+    expect((await app.commands.execute(wait, { n: 3 })).value).toBe(3);
+  });
+
   it("Commands are counted by outcome and timed in the metrics", async () => {
     const app = create({ commandTimeoutMs: 20 }).enableMetrics();
     const fail = command("fail", { handler: () => Promise.reject(new Error("no")) });
@@ -280,6 +301,26 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     const value = await (await first).json();
     expect(await (await call()).json()).toEqual(value);
     expect(ran).toBe(before + 1);
+  });
+
+  it("A key that cannot be kept is a 400, and an input may contain any character", async () => {
+    const call = (key: string, on = app) =>
+      on.request("/charges", {
+        method: "POST",
+        body: JSON.stringify({ amount: 9 }),
+        headers: { "content-type": "application/json", "idempotency-key": key },
+      });
+    expect((await call("k".repeat(256))).status).toBe(400);
+    const plain = new App();
+    plain.logger = quiet;
+    plain.enableCqrs();
+    plain.post("/charges", ...plain.commands.route(charge));
+    await plain.start();
+    expect((await call("k", plain)).status).toBe(400);
+    await plain.stop();
+    const length = command("length", { handler: (text: string) => text.length });
+    const run = () => app.commands.execute(length, "a\0\ud800", { idempotencyKey: "any character" });
+    expect([(await run()).value, (await run()).repeated]).toEqual([3, true]);
   });
 
   it("A client that gives up and calls again with the same key does not run the command twice", async () => {

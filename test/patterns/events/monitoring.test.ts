@@ -1,26 +1,42 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { App, hostOf } from "../../../src/app/app.js";
-import type { Span, Tracer } from "../../../src/internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../../src/internal/tracer.js";
 import { command } from "../../../src/patterns/cqrs/message.js";
+import type { RecordedEvent } from "../../../src/patterns/events/event.js";
+import { EventMonitor } from "../../../src/patterns/events/monitor.js";
 import { quiet } from "./stores.js";
 
 const patient = { timeout: 20_000, interval: 10 };
 
-/** A tracer that keeps the names of ended spans, with their error. */
-function recordingTracer(): { tracer: Tracer; ended: [name: string, error: unknown][] } {
-  const ended: [string, unknown][] = [];
+interface EndedSpan {
+  readonly name: string;
+  readonly attributes: Attributes | undefined;
+  readonly kind: string | undefined;
+  /** The context of the span itself, of its parent and of its links. */
+  readonly context: string;
+  readonly parent: string | undefined;
+  readonly links: readonly (string | undefined)[];
+  readonly error: unknown;
+}
+
+/** A tracer that keeps the spans that have ended. Each has a trace of its own. */
+function recordingTracer(): { tracer: Tracer; ended: EndedSpan[] } {
+  const ended: EndedSpan[] = [];
+  let count = 0;
   const tracer: Tracer = {
-    start(name) {
+    start(name, attributes, { kind, from, links = [] } = {}) {
+      const context = `00-${String(++count).padStart(32, "0")}-0000000000000001-01`;
+      const [parent, linked] = [from?.("traceparent"), links.map((link) => link("traceparent"))];
       const span: Span = {
-        traceId: "0".repeat(32),
-        spanId: "0".repeat(16),
+        traceId: context.slice(3, 35),
+        spanId: "0000000000000001",
         recording: true,
         set: () => span,
         event: () => span,
         rename: () => span,
         run: (work) => work(),
-        headers: () => ({}),
-        end: (error) => void ended.push([name, error]),
+        headers: () => ({ traceparent: context, tracestate: "vendor=1", baggage: "user=7" }),
+        end: (error) => void ended.push({ name, attributes, kind, context, parent, links: linked, error }),
       };
       return span;
     },
@@ -74,7 +90,7 @@ describe("monitoring of events", () => {
     await vi.waitFor(async () => expect(await check()).toBe("UP"), patient);
   });
 
-  it("Batches of a subscription and commands are spans, with their errors", async () => {
+  it("Commands, appends and handlers of events are spans, and a handler is in the trace of the append, also when it is tried again", async () => {
     create().enableCqrs();
     const { tracer, ended } = recordingTracer();
     hostOf(app).tracer = tracer;
@@ -85,9 +101,48 @@ describe("monitoring of events", () => {
     await app.start();
     const add = command("add", { handler: () => app.eventStore.append("a-1", { type: "A", data: 1 }) });
     await app.commands.execute(add, null);
-    await vi.waitFor(() => expect(ended.length).toBeGreaterThanOrEqual(3), patient);
-    expect(ended.map(([name]) => name).sort()).toEqual(["command add", "process mail", "process mail"]);
-    const errors = ended.filter(([name]) => name === "process mail").map(([, error]) => error);
-    expect(errors).toEqual([expect.objectContaining({ message: "not yet" }), undefined]);
+    await vi.waitFor(() => expect(ended).toHaveLength(4), patient);
+    expect(ended.map(({ name }) => name).sort()).toEqual(["append a", "command add", "process mail", "process mail"]);
+    const append = ended.find(({ name }) => name === "append a")!;
+    const [event] = await app.eventStore.read("a-1");
+    expect(event!.metadata).toMatchObject({ traceparent: append.context, tracestate: "vendor=1" });
+    expect(event!.metadata).not.toHaveProperty("baggage");
+    const [first, second] = ended.filter(({ name }) => name === "process mail");
+    expect([first!.parent, second!.parent]).toEqual([append.context, append.context]);
+    expect([first!.error, second!.error]).toEqual([expect.objectContaining({ message: "not yet" }), undefined]);
+    expect(append).toMatchObject({ kind: "producer", attributes: { "messaging.destination.name": "a" } });
+    expect(second).toMatchObject({
+      kind: "consumer",
+      attributes: {
+        "messaging.system": "stoa",
+        "messaging.operation.type": "process",
+        "messaging.destination.name": "a",
+        "messaging.destination.subscription.name": "mail",
+        "messaging.message.id": event!.id,
+      },
+    });
+    const { attributes } = ended.find(({ name }) => name === "command add")!;
+    expect(attributes).toEqual({ "stoa.message.kind": "command", "stoa.message.name": "add" });
+  });
+
+  it("A batch of a projection is in the trace of its append, and has links where its events are of several", async () => {
+    create();
+    const { tracer, ended } = recordingTracer();
+    const monitor = new EventMonitor(null, tracer, () => []);
+    const contexts = await Promise.all(
+      [1, 2].map((count) => monitor.append("a", count, async (trace) => String(trace?.["traceparent"]))),
+    );
+    const events = [...contexts, contexts[0], undefined].map(
+      (traceparent) => ({ metadata: { traceparent } }) as unknown as RecordedEvent,
+    );
+    await monitor.batch("totals@1.0", events, async () => {});
+    await monitor.batch("totals@1.0#2", [events[0]!, events[2]!], async () => {});
+    await monitor.batch("totals@1.0", [events[3]!], async () => {});
+    const [several, one, none] = ended.slice(2);
+    expect(several).toMatchObject({ name: "process totals", parent: undefined, links: contexts });
+    expect(one).toMatchObject({ name: "process totals#2", parent: contexts[0], links: [] });
+    expect(none).toMatchObject({ parent: undefined, links: [] });
+    expect(several!.attributes).toMatchObject({ "messaging.batch.message_count": 4 });
+    await app.start();
   });
 });

@@ -105,6 +105,33 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
       expect((await rows())[0]).toMatchObject({ total: 1500 });
       expect(ran).not.toHaveBeenCalled();
     });
+
+  if (kind !== "pglite")
+    it("While the next version is built, the program of the old one keeps serving new events", async () => {
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let begun = 0;
+      const old = sums(2, 100);
+      const next = sums(3, 1, async () => {
+        begun++;
+        await held;
+      });
+      const blue = await place.start({ leaseMs: 1000 });
+      await using _old = blue.eventStore.project(old);
+      const green = await place.start({ leaseMs: 1000 });
+      await using _next = green.eventStore.project(next);
+      await vi.waitFor(() => expect(begun).toBeGreaterThan(0), patient);
+      const { position } = await blue.eventStore.append("order-blue", item("a", 1));
+      expect(await blue.eventStore.waitFor(old, position, { timeoutMs: 20_000 })).toBe(true);
+      expect(await rows()).toContainEqual({ stream: "order-blue", total: 100, events: 1 });
+      release();
+      await vi.waitFor(async () => {
+        expect(await rows()).toContainEqual({ stream: "order-blue", total: 1, events: 1 });
+      }, patient);
+      const later = await blue.eventStore.append("order-blue", item("b", 1));
+      expect(await green.eventStore.waitFor(next, later.position, { timeoutMs: 20_000 })).toBe(true);
+      expect(await rows()).toContainEqual({ stream: "order-blue", total: 2, events: 2 });
+    });
 });
 
 describe("wrong projections", () => {

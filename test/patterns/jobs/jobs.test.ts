@@ -3,6 +3,7 @@ import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
+import { deleteFinished } from "../../../src/patterns/storage/retention.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet, recorder } from "../events/stores.js";
@@ -71,6 +72,9 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     await expect(jobs.mail.enqueue({ to: 7 } as never)).rejects.toMatchObject({ status: 422 });
     await expect(jobs.flaky.enqueue(1n as never)).rejects.toThrow("cannot be written as JSON");
     await expect(jobs.flaky.enqueue("x", { delay: -1 })).rejects.toThrow("option 'delay'");
+    await expect(jobs.flaky.enqueue("x", { key: "\0" })).rejects.toThrow("option 'key'");
+    await ended(await jobs.flaky.enqueue(null as never), "done");
+    expect(ran).toContainEqual([null, 1]);
   });
 
   it("A failing job is tried again, then fails, and can be retried by a person", async () => {
@@ -214,6 +218,48 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     plain.job("b", {}, () => {});
     await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
     expect(() => plain.jobs.get("1")).toThrow("once an application with app.job() has started");
+  });
+
+  it("Many jobs of several kinds that are added at once run once each, and each caller gets the id of its own", async () => {
+    ran.length = 0;
+    const names = Array.from({ length: 450 }, (_, n) => `n${n}`);
+    const ids = await Promise.all(
+      names.map((to, n) => (n % 3 === 0 ? jobs.flaky.enqueue(to, { priority: n }) : jobs.mail.enqueue({ to }))),
+    );
+    for (const [n, id] of ids.entries()) {
+      expect((await ended(id, "done")).value).toEqual(n % 3 === 0 ? names[n] : { to: names[n] });
+    }
+    expect(ran.map((one) => (one as unknown[])[0]).toSorted()).toEqual(names.toSorted());
+  });
+
+  it("A job whose end was committed but not confirmed is not run again", async () => {
+    const storage = new JobStorage(app.database, "stoa", "me", 1);
+    const name = "not confirmed";
+    const { id } = await storage.insert({ name, key: null, value: "null", delay: 0, priority: 0 }, app.database);
+    const [job] = await storage.claim(name, 1);
+    const finish = () => new Promise<boolean>((resolve, reject) => storage.finish(job!, resolve, reject));
+    // The response of the first one is lost, and the caller tries again.
+    expect([await finish(), await finish()]).toEqual([true, true]);
+    expect(await storage.get(id)).toMatchObject({ status: "done", attempts: 1 });
+    expect(await storage.claim(name, 1)).toEqual([]);
+  });
+
+  it("Finished jobs are deleted by age and by number, and others stay", async () => {
+    const names = async (): Promise<unknown[]> => {
+      const rows = await app.database.fetch("select key from stoa.jobs where name = 'old' order by key");
+      return rows.map(({ key }) => key);
+    };
+    await app.database.execute(
+      `insert into stoa.jobs (name, key, value, status, finished_at)
+       select 'old', 'day ' || n, '1', 'done', now() - n * interval '1 day' from generate_series(1, 6) n
+       union all select 'old', 'waits', '1', 'waiting', null`,
+    );
+    const { table } = new JobStorage(app.database, "stoa", "me", 1000);
+    await app.database.execute(`delete from ${table} where name <> 'old' and finished_at is not null`);
+    await deleteFinished(app.database, table, { days: 4.5, count: 100 });
+    expect(await names()).toEqual(["day 1", "day 2", "day 3", "day 4", "waits"]);
+    await deleteFinished(app.database, table, { days: 4.5, count: 2 });
+    expect(await names()).toEqual(["day 1", "day 2", "waits"]);
   });
 
   it("A failed job is not run again while another one with its key waits", async () => {

@@ -206,6 +206,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(await handle.wait(id, patient)).toMatchObject({ status: "completed" });
     expect(action).toHaveBeenCalledTimes(1);
     await expect(handle.start({ a: 2 }, { id })).rejects.toThrow("already, with another name or input");
+    await expect(handle.start({ a: 2 }, { id })).rejects.toMatchObject({ status: 409 });
   });
 
   it("A saga that is started in a transaction begins when that is committed, or not at all", async () => {
