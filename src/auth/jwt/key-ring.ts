@@ -1,9 +1,9 @@
-import type { JsonWebKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isPlainObject } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
+import type { JsonWebKey } from "./json-web-key.js";
 import { jwksAddress } from "./jwks-address.js";
 import type { Jwks, KeyRing } from "./key-set.js";
 import {

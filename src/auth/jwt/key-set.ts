@@ -1,9 +1,9 @@
-import type { JsonWebKey } from "node:crypto";
+import type { NamedJsonWebKey } from "./json-web-key.js";
 import type { SigningKey, VerificationKey } from "./keys.js";
 
 /** A JSON Web Key Set (RFC 7517 section 5). */
 export interface Jwks {
-  readonly keys: readonly (JsonWebKey & Readonly<Record<string, unknown>>)[];
+  readonly keys: readonly NamedJsonWebKey[];
 }
 
 /** The keys of one configuration. A token chooses among them by `kid`, and brings none itself. */

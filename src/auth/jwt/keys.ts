@@ -1,10 +1,11 @@
-import type { JsonWebKey, KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Algorithm } from "./algorithms.js";
+import type { JsonWebKey, NamedJsonWebKey } from "./json-web-key.js";
 
 /** A key as it may be given: PEM text or bytes, a JWK, or a `KeyObject`. */
-export type KeyInput = string | Uint8Array | JsonWebKey | KeyObject;
+export type KeyInput = string | Uint8Array | JsonWebKey | NamedJsonWebKey | KeyObject;
 
 /** A key that verifies. Signatures are base64url; `input` is the header and the payload of the token, as received. */
 export interface VerificationKey {
