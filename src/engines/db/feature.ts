@@ -1,7 +1,3 @@
-import { registerHealthCheck } from "../../batteries/health/feature.js";
-import { livePageOf } from "../../batteries/live/feature.js";
-import { livePanels } from "../../batteries/live/panels.js";
-import { meterOf } from "../../batteries/metrics/feature.js";
 import { feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
@@ -14,8 +10,7 @@ import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
 import type { TransactionOutbox } from "./job-queries.js";
 import { LazyDatabase } from "./lazy-database.js";
-import { readQueryLog } from "./log/options.js";
-import type { ReplicaStats } from "./replicas/stats.js";
+import { prepareReplicas, watchQueries } from "./operations.js";
 
 export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
@@ -105,55 +100,6 @@ export function databaseOf(host: Host, needs: string): Database {
 /** Lets transactions of the application publish messages: `tx.publish()`. */
 export function attachOutbox(host: Host, outbox: TransactionOutbox): Promise<void> {
   return postgres.of(host, "enableOutbox()").attachOutbox(outbox);
-}
-
-/** Records statements where the log of queries is enabled, and for the live page. */
-async function watchQueries(db: LazyDatabase, config: DatabaseConfig, host: Host): Promise<void> {
-  const settings = readQueryLog(config.logQueries);
-  const development = host.env === "development";
-  const live = development && livePageOf(host) !== null;
-  if (settings === null && !live) return;
-  const [{ requestWork }, { openQueryLog }, { QueryStatistics }, { queriesPanel }] = await Promise.all([
-    import("./request-work.js"),
-    import("./log/open-log.js"),
-    import("./log/statistics.js"),
-    import("./log/panel.js"),
-  ]);
-  if (config.replicaConfigs.length === 0) host.use(requestWork());
-  const statistics = live ? new QueryStatistics() : null;
-  if (statistics !== null) livePanels(host).add("statements", () => queriesPanel(statistics));
-  await db.observe((database) => openQueryLog(database, { settings, development, audience: statistics }));
-}
-
-/** Lets the reads of a request use replicas until it writes, and shows the state of the replicas to operators. */
-async function prepareReplicas(db: LazyDatabase, host: Host): Promise<void> {
-  const { requestWork } = await import("./request-work.js");
-  host.use(requestWork());
-  const states = (): readonly ReplicaStats[] => db.stats().replicas ?? [];
-  registerHealthCheck(
-    host,
-    "database replicas",
-    () => {
-      const away = states().filter(({ usable }) => !usable);
-      if (away.length === 0) return "UP";
-      return { status: "DEGRADED", message: `not used: ${away.map(({ address }) => address).join(", ")}` };
-    },
-    { critical: false },
-  );
-  const meter = meterOf(host);
-  if (meter === null) return;
-  meter.metrics.gauge(meter.named("database_replicas_usable"), {
-    help: "Replicas that reads go to.",
-    collect: () => states().filter(({ usable }) => usable).length,
-  });
-  meter.metrics.gauge(meter.named("database_replica_lag_seconds"), {
-    help: "Time that a replica is behind the primary.",
-    labels: ["replica"],
-    merge: "max",
-    collect(gauge) {
-      for (const { address, lag } of states()) gauge.set({ replica: address }, lag / 1000);
-    },
-  });
 }
 
 /** The view of the database that a request keeps. */

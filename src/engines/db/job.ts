@@ -60,6 +60,8 @@ export class Job {
   encoded: Encoded[] | null = null;
   /** The number of times it was sent again: a prepared statement was outdated, or the cancel of another one hit it. */
   retries = 0;
+  /** The number of servers that it was taken back from. */
+  servers = 0;
   completed = false;
   /** True if the caller has its result; later messages of the server are dropped. */
   settled = false;
@@ -186,6 +188,7 @@ export class Job {
   startOver(): void {
     this.restart();
     this.retries = 0;
+    this.servers++;
     this.heavy = false;
     this.carrier = null;
     this.columns = noColumns;

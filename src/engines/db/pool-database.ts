@@ -26,9 +26,8 @@ import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-qu
 import { Listeners } from "./listeners.js";
 import type { QueryLog } from "./log/query-log.js";
 import { Pool } from "./pool.js";
-import { readPosition } from "./replicas/position.js";
 import type { Replicas } from "./replicas/replicas.js";
-import { currentWork, type RequestWork } from "./request-work.js";
+import { type Departure, readAfter, startOnReplica, usePrimary } from "./replicas/routing.js";
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
 import { StatementTracer } from "./trace.js";
@@ -126,7 +125,7 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
-    if (options?.readOnly !== true) this.#wrote();
+    if (this.#core.replicas !== null && options?.readOnly !== true) usePrimary();
     return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
   }
 
@@ -139,7 +138,7 @@ export class PoolDatabase extends JobQueries implements Database {
     const given = readOptions<SessionOptions>("session()", options, sessionChecks);
     const signal = given.signal ?? this.signal;
     if (signal?.aborted) throw cancelledError(signal.reason);
-    this.#wrote();
+    if (this.#core.replicas !== null) usePrimary();
     const pool = this.#pool();
     const connection = await pool.acquire(signal);
     const session = new SessionScope(this.#core, connection, this.defaults, signal);
@@ -194,11 +193,7 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   readAfter(position: string | null | undefined): void {
-    const work = this.#core.replicas === null ? null : currentWork();
-    if (work === null || position === null || position === undefined) return;
-    const read = readPosition(position);
-    if (read === null) work.primaryOnly = true;
-    else if (work.position === null || work.position < read) work.position = read;
+    if (this.#core.replicas !== null && position !== null && position !== undefined) readAfter(position);
   }
 
   async ping(): Promise<void> {
@@ -250,51 +245,22 @@ export class PoolDatabase extends JobQueries implements Database {
 
   protected start(job: Job): void {
     const { replicas } = this.#core;
-    if (replicas !== null && this.#startOnReplica(job, replicas)) return;
+    if (replicas !== null && startOnReplica(job, replicas, this.#departure())) return;
     if (this.alters(job)) this.#pool().submitAlone(job);
     else this.#pool().submit(job);
-  }
-
-  /** Sends a read to a replica; false if it is for the primary. */
-  #startOnReplica(job: Job, replicas: Replicas): boolean {
-    const work = currentWork();
-    if (!job.info.reads) {
-      this.#wrote();
-      return false;
-    }
-    if (!this.#mayUseReplica(work)) return false;
-    const replica = replicas.choose(work);
-    if (replica === null) {
-      // A replica that comes back could be behind the rows that the request has read by then.
-      this.#wrote();
-      return false;
-    }
-    job.reroute = (error) => {
-      if (!replicas.failed(replica, job, error)) return false;
-      if (work !== null) work.primaryOnly = true;
-      job.startOver();
-      this.#pool().submit(job);
-      return true;
-    };
-    replica.submit(job);
-    return true;
-  }
-
-  /** Outside of requests, nothing tells which writes a read must see. In a transaction or session, its own. */
-  #mayUseReplica(work: RequestWork | null): boolean {
-    if (this.#place !== null) return this.#place === "replica";
-    return work !== null && !work.primaryOnly && currentScope(this.#core) === null;
-  }
-
-  /** The reads of the request go to the primary from now on. */
-  #wrote(): void {
-    const work = this.#core.replicas === null ? null : currentWork();
-    if (work !== null) work.primaryOnly = true;
   }
 
   /** @internal */
   cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
     return openTransaction(this.#core, this.#source(), this.defaults, signal);
+  }
+
+  #departure(): Departure {
+    return {
+      place: this.#place,
+      inScope: currentScope(this.#core) !== null,
+      submit: (job) => this.#pool().submit(job),
+    };
   }
 
   #source(): TransactionSource {

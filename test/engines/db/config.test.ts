@@ -86,6 +86,26 @@ describe("DatabaseConfig", () => {
       expect(new DatabaseConfig("pglite:").user).toBeUndefined();
     });
 
+    it.each([
+      ["PGHOST", "h.example", "host", "h.example"],
+      ["PGPORT", "6543", "port", 6543],
+      ["PGUSER", "ada", "user", "ada"],
+      ["PGPASSWORD", "p", "password", "p"],
+      ["PGDATABASE", "shop", "database", "shop"],
+      ["PGSSLMODE", "require", "sslmode", "require"],
+      ["PGSSLROOTCERT", "ca.pem", "sslrootcert", "ca.pem"],
+      ["PGSSLCERT", "c.pem", "sslcert", "c.pem"],
+      ["PGSSLKEY", "k.pem", "sslkey", "k.pem"],
+      ["PGREQUIREAUTH", "scram-sha-256", "requireAuth", "scram-sha-256"],
+      ["PGCHANNELBINDING", "require", "channelBinding", "require"],
+      ["PGTARGETSESSIONATTRS", "standby", "targetSessionAttrs", "standby"],
+      ["PGAPPNAME", "till", "applicationName", "till"],
+      ["PGCONNECT_TIMEOUT", "2", "connectTimeout", 2000],
+    ] as const)("The variable %s with the value %s sets the option %s", (variable, text, option, value) => {
+      vi.stubEnv(variable, text);
+      expect(new DatabaseConfig({})[option]).toBe(value);
+    });
+
     it("An invalid variable of libpq is refused with an error that names it", () => {
       vi.stubEnv("PGPORT", "many");
       expect(() => new DatabaseConfig({ host: "h" })).toThrow("option 'PGPORT' in the environment must be an integer");
@@ -163,6 +183,36 @@ describe("DatabaseConfig", () => {
   ])("DatabaseConfig refuses %o", (options, message) => {
     expect(() => new DatabaseConfig(options as object)).toThrow(ValueError);
     expect(() => new DatabaseConfig(options as object)).toThrow(message);
+  });
+
+  it("A replica has the options of the primary, except for those in its own URL", () => {
+    const { replicaConfigs } = new DatabaseConfig({
+      url: "postgres://ada:hunter2@primary:6000/shop?target_session_attrs=read-write",
+      poolSize: 3,
+      replicas: ["postgres://first", "postgres://bob:pass@second:7000/copy?pool_size=5"],
+      logQueries: true,
+    });
+    expect(replicaConfigs).toMatchObject([
+      { host: "first", port: 5432, user: "ada", password: "hunter2", database: "shop", poolSize: 3 },
+      { host: "second", port: 7000, user: "bob", password: "pass", database: "copy", poolSize: 5 },
+    ]);
+    expect(replicaConfigs[0]).toMatchObject({ targetSessionAttrs: "any", logQueries: false, replicaConfigs: [] });
+    expect(new DatabaseConfig({ url: "postgres://h/x", max_replica_lag: 5 }).maxReplicaLag).toBe(5);
+  });
+
+  it.each([
+    [{ replicas: "postgres://ada:hunter2@h" }, "option 'replicas' in DatabaseConfig must be a list of URLs"],
+    [{ replicas: [5] }, "option 'replicas' in DatabaseConfig must be a list of URLs"],
+    [{ replicas: ["hunter2"] }, "the database URL must begin with"],
+    [{ replicas: ["pglite:"] }, "a replica cannot be an embedded database"],
+    [{ url: "pglite:", replicas: ["postgres://h"] }, "an embedded database has none"],
+  ])("DatabaseConfig refuses the replicas of %j, without showing a password", (options, message) => {
+    const refused = (): DatabaseConfig => new DatabaseConfig(options as object);
+    expect(refused).toThrow(message);
+    expect(refused).not.toThrow("hunter2");
+    expect(inspect(new DatabaseConfig({ replicas: ["postgres://a:hunter2@h"] }), { depth: 9 })).not.toContain(
+      "hunter2",
+    );
   });
 
   it("A printed DatabaseConfig shows neither the password nor the URL that contains it", () => {

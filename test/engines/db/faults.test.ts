@@ -275,6 +275,26 @@ describe.skipIf(server === "")("a database that fails", () => {
       await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
     });
 
+    it("A statement whose caller left while another was being cancelled is cancelled too", async () => {
+      await open({ poolSize: 1, acquireTimeout: 30_000 });
+      let requests = 0;
+      // The first cancel request gets nowhere, as on a busy server. Meanwhile its statement ends.
+      proxy.changeRequest = (chunk) =>
+        chunk.length === 16 && chunk.readInt32BE(4) === 80_877_102 && ++requests === 1 ? Buffer.alloc(0) : chunk;
+      const [first, second] = [new AbortController(), new AbortController()];
+      const calls = [
+        db.fetch("select pg_sleep(0.3)", [], { signal: first.signal }),
+        db.fetch("select pg_sleep(60)", [], { signal: second.signal }),
+      ].map((call) => call.catch((error: Error) => error.message));
+      await vi.waitFor(() => expect(db.stats().inUse).toBe(1));
+      first.abort();
+      await vi.waitFor(() => expect(requests).toBe(1), 10_000);
+      second.abort();
+      expect(await Promise.all(calls)).toHaveLength(2);
+      expect(await db.fetchval("select 1", [], { timeout: 20_000 })).toBe(1);
+      expect(requests).toBeGreaterThan(1);
+    });
+
     it("A time limit of a call cancels its statement", async () => {
       await open();
       expect((await failure(db.fetch("select pg_sleep(33)", [], { timeout: 50 }))).message).toContain("its 50 ms");

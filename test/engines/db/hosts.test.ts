@@ -9,6 +9,7 @@ import { makeRole } from "./engines.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
+const standby = service("replica") ?? "";
 
 describe.skipIf(server === "")("a database", () => {
   const opened: Database[] = [];
@@ -144,6 +145,38 @@ describe.skipIf(server === "")("a database", () => {
       const db = await open({ url: urlOf([portOf(first)]), targetSessionAttrs: "read-write" });
       expect(await db.fetchval("select 1")).toBe(1);
       expect(asked).toBe(3);
+    });
+  });
+
+  describe.skipIf(standby === "")("a real primary and its standby", () => {
+    const { port = "" } = server === "" ? {} : new URL(server);
+
+    it.each([
+      ["read-write", false],
+      ["primary", false],
+      ["standby", true],
+      ["read-only", true],
+      ["prefer-standby", true],
+    ] as [TargetSessionAttrs, boolean][])(
+      "The setting targetSessionAttrs %s finds the server of its kind among a real primary and its standby",
+      async (targetSessionAttrs, follows) => {
+        for (const ports of [
+          [port, new URL(standby).port],
+          [new URL(standby).port, port],
+        ]) {
+          const db = await open({ url: urlOf(ports), targetSessionAttrs });
+          expect(await db.fetchval("select pg_is_in_recovery()")).toBe(follows);
+        }
+      },
+    );
+
+    it("A write on a real standby is an OperationalError, and its connection is replaced", async () => {
+      const db = await open({ url: standby });
+      const pid = await db.fetchval("select pg_backend_pid()");
+      const error = await db.execute("create table refused (n int)").catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(OperationalError);
+      expect((error as OperationalError).sqlstate).toBe("25006");
+      expect(await db.fetchval("select pg_backend_pid()")).not.toBe(pid);
     });
   });
 

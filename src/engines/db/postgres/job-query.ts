@@ -25,9 +25,12 @@ export function createJobQuery({ Query }: PgModule): JobQueryClass {
 class JobQuery implements PgQuery {
   readonly #job: Job;
   readonly #carrier: JobCarrier;
+  /** The turn of the job: the driver reports a lost connection late, when the job may be at another server. */
+  readonly #servers: number;
   #over = false;
 
   constructor(job: Job, carrier: JobCarrier) {
+    this.#servers = job.servers;
     this.#job = job;
     this.#carrier = carrier;
   }
@@ -58,7 +61,7 @@ class JobQuery implements PgQuery {
   handleCopyData(): void {}
 
   handleError(error: ServerError | Error): void {
-    if (this.#over) return;
+    if (this.#over || this.#servers !== this.#job.servers) return;
     this.#over = true;
     this.#carrier.failed(this.#job, error);
   }

@@ -23,9 +23,13 @@ interface Prepared {
 const mostPrepared = 250;
 /** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
+/** Milliseconds after which a cancel request without effect is sent again. */
+const repeatedCancelDelay = 1000;
 /** Milliseconds from which a statement counts as slow, beyond the quickest response. */
 const slowAfter = 50;
 const heavyFrom = 20;
+/** Milliseconds that a cancelled statement counts for at least: twice cancelled in a row, it is known to be slow. */
+const costOfCancelled = 80;
 const wholeResult = {};
 /** SQLSTATE of a change in a transaction that is read only. */
 const readOnlyServer = "25006";
@@ -124,6 +128,9 @@ export class PgConnection implements Connection, JobCarrier {
     this.#strayCancel = true;
     this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
+      const head = this.#sent[0];
+      // Callers that left meanwhile could not have theirs cancelled; and a request that was lost is sent again.
+      if (head?.settled) this.#cancelLater(head, head === job ? repeatedCancelDelay : lateCancelDelay);
       if (this.usable) this.owner.onProgress(this);
     });
   }
@@ -292,10 +299,16 @@ export class PgConnection implements Connection, JobCarrier {
     const took = now - this.busySince;
     this.busySince = now;
     if (took < this.#quickest) this.#quickest = took;
-    job.info.cost += (took - this.#quickest - job.info.cost) / 4;
+    // A statement that was cancelled would have taken longer; how long is not known, but others should not wait behind it.
+    const cost = job.cancelled ? Math.max(took, costOfCancelled) : took - this.#quickest;
+    job.info.cost += (cost - job.info.cost) / 4;
     const head = this.#sent[0];
     // Its caller left while it waited. It runs now, usually not for long.
-    if (head?.settled) setTimeout(() => this.cancel(head), lateCancelDelay).unref();
+    if (head?.settled) this.#cancelLater(head, lateCancelDelay);
+  }
+
+  #cancelLater(job: Job, delay: number): void {
+    setTimeout(() => this.cancel(job), delay).unref();
   }
 
   #remember(info: StatementInfo): void {

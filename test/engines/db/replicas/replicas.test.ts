@@ -9,6 +9,7 @@ import type { Logger } from "../../../../src/internal/logger.js";
 import type { EitherSpelling } from "../../../../src/internal/names.js";
 import { createTables } from "../../../../src/orm/index.js";
 import { service } from "../../../support/service.js";
+import { readOwnWrites } from "../documented.js";
 import { makeDatabase } from "../engines.js";
 import { FaultProxy } from "../fault-proxy.js";
 
@@ -178,6 +179,22 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
     await follower.execute("select pg_wal_replay_pause()");
     await Reply.objects.create({ note });
     expect([await get("/any"), await get("/primary")]).toEqual(["[0]", "[1]"]);
+  });
+
+  it("The documented cookie lets a client read its own writes in later requests", async () => {
+    const { get } = await started({}, (app) => {
+      readOwnWrites(app);
+      app.post("/notes", async () => ({ id: (await Note.objects.create({ text: "cookie" })).id }));
+      app.get("/notes", async () => [await Note.objects.filter({ text: "cookie" }).count()]);
+      app.get("/base", (request) => request.url.slice(0, -"/base".length));
+    });
+    const base = await get("/base");
+    await follower.execute("select pg_wal_replay_pause()");
+    const written = await fetch(`${base}/notes`, { method: "POST" });
+    const [cookie = ""] = written.headers.getSetCookie().map((line) => line.split(";")[0]!);
+    expect(decodeURIComponent(cookie)).toMatch(/^seen=[0-9A-F]+\/[0-9A-F]+$/);
+    expect(await (await fetch(`${base}/notes`, { headers: { cookie } })).text()).toBe("[1]");
+    expect(await get("/notes")).toBe("[0]");
   });
 
   it("A replica that is further behind than maxReplicaLag gets no reads until it has caught up", async () => {
