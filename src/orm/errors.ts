@@ -13,6 +13,11 @@ export class MultipleObjectsReturned extends Error {
   override name = "MultipleObjectsReturned";
 }
 
+/** A row with a version was changed by somebody else since it was read. Nothing was written. */
+export class StaleError extends Error {
+  override name = "StaleError";
+}
+
 /** A relation that was not loaded was read while lazy loading is forbidden (`strict`). */
 export class LazyLoadError extends Error {
   override name = "LazyLoadError";

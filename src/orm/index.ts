@@ -1,8 +1,9 @@
 export { bindDatabase } from "../engines/db/default-database.js";
 export type { ModelBody, PartialModelBody } from "./body/body-types.js";
 export { partial } from "./body/partial.js";
+export { type Unset, unset } from "./compile/json-patch.js";
 export { strictRelations } from "./database.js";
-export { DoesNotExist, FieldError, LazyLoadError, MultipleObjectsReturned } from "./errors.js";
+export { DoesNotExist, FieldError, LazyLoadError, MultipleObjectsReturned, StaleError } from "./errors.js";
 export {
   arrayAgg,
   avg,
@@ -23,7 +24,7 @@ export {
   sum,
   variance,
 } from "./expressions/aggregates.js";
-export { Expression, F, type Ordering, raw, test, value } from "./expressions/expression.js";
+export { Expression, excluded, F, type Ordering, raw, test, value } from "./expressions/expression.js";
 export {
   abs,
   castTo,
@@ -64,6 +65,7 @@ export type { FieldOptions, ManyToManyOptions, RelationOptions } from "./fields/
 export { field } from "./fields/field.js";
 export type { CustomType, Json } from "./fields/field-types.js";
 export { mix, softDelete, timestamps } from "./fields/mixins.js";
+export { orConflict, orNotFound } from "./http-errors.js";
 export type {
   CheckMeta,
   ColumnDefault,
@@ -82,7 +84,9 @@ export type {
 export { Model, type ModelClass, type ModelInstance } from "./model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions } from "./model/options.js";
 export { prefetch } from "./query/builders.js";
+export type { NestedInput } from "./query/nested-types.js";
 export type { ClientParameters, KeysetPageOptions, PageOptions } from "./query/page-input.js";
+export { PendingWrite } from "./query/pending-write.js";
 export { type Manager, QuerySet } from "./query/queryset.js";
 export type { CreateInput, UpdateInput } from "./query/row-types.js";
 export type { Lazy } from "./relations/lazy.js";

@@ -122,6 +122,8 @@ export interface ColumnMeta {
   readonly hidden: boolean;
   /** The time of a soft delete: queries skip rows that have it. */
   readonly softDelete: boolean;
+  /** Counts the updates of the row: a row that was changed since it was read is not written. */
+  readonly version: boolean;
   /** True if an insert needs no value: the column is nullable, has a default, or is set automatically. */
   readonly optional: boolean;
   /** Set when the column is a foreign key; resolves the target on first use. */

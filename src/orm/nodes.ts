@@ -10,6 +10,8 @@ export type ExpressionNode =
   /** A field of the query around a subquery. */
   | { readonly type: "outer"; readonly path: string }
   | { readonly type: "value"; readonly value: unknown }
+  /** A field of the row that was to be inserted, in the update of a conflict. */
+  | { readonly type: "excluded"; readonly path: string }
   /** A column of the subquery that the rows come from. */
   | { readonly type: "derived"; readonly column: string; readonly of: ColumnType | undefined }
   /** SQL written by the application. */

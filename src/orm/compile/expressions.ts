@@ -1,13 +1,14 @@
 import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
+import { quote } from "../identifiers.js";
 import type { ColumnMeta, ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import { isAggregate } from "./aggregation.js";
 import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { encodeFor, type Left } from "./operands.js";
-import { resolveJoined, resolvePath, type Scope, shown, singleKey } from "./scope.js";
+import { noField, resolveJoined, resolvePath, type Scope, shown, singleKey } from "./scope.js";
 import { datePart, localTime, transform } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
@@ -20,6 +21,8 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return compilePath(node.path, scope.outer, context);
     case "value":
       return compileValue(node.value, context);
+    case "excluded":
+      return `EXCLUDED.${quote(excludedColumn(node.path, scope).column)}`;
     case "derived":
       return `${scope.alias}.${node.column}`;
     case "fragment":
@@ -88,6 +91,12 @@ function compilePath(path: string, scope: Scope, context: Context): string {
   if (found.rest.length === 0) return sql;
   if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest, scope.timeZone).sql;
   return found.rest.reduce((left, key) => `(${left} -> ${context.param(key)}::text)`, sql);
+}
+
+function excludedColumn(path: string, { meta }: Scope): ColumnMeta {
+  const column = meta.column(path);
+  if (column === undefined) throw noField(meta, path);
+  return column;
 }
 
 /** A column after transforms: `published__year`, `title__lower`. */
@@ -257,6 +266,8 @@ export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Co
       const inner = context.innerScope(node.query, scope);
       return first ? context.typeOf(first.expression, inner) : singleKey(node.query.meta).type;
     }
+    case "excluded":
+      return excludedColumn(node.path, scope).type;
     case "derived":
       return node.of;
     case "fragment":

@@ -4,23 +4,30 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
 import { type Query, rootQuery } from "../nodes.js";
 import { type Compiled, Compiler } from "./compiler.js";
+import { JsonPatch, jsonKey } from "./json-patch.js";
 import { encodeNamed, keyOfInstance, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
-import { noField } from "./scope.js";
+import { noField, type Scope } from "./scope.js";
 import { conditionUsesWindow } from "./windows.js";
 
 /** A column and the value to write. */
 export type Assignment = readonly [column: ColumnMeta, value: unknown];
 
 /** The columns that an object of values names, by field, attribute or relation. */
-export function assignments(meta: ModelMeta, values: object): Assignment[] {
+export function assignments(meta: ModelMeta, values: object, keys: "refused" | "allowed" = "refused"): Assignment[] {
   const list: Assignment[] = [];
   const seen = new Set<ColumnMeta>();
+  const patches = new Map<ColumnMeta, JsonPatch>();
   for (const key of Object.keys(values)) {
     const value = (values as Record<string, unknown>)[key];
     if (value === undefined) continue;
     const column = meta.column(key);
     if (column === undefined) {
+      const inside = keys === "allowed" ? jsonKey(meta, key) : undefined;
+      if (inside) {
+        patchOf(meta, inside.column, patches, list, seen).set(inside.keys, value);
+        continue;
+      }
       if (meta.relations.has(key))
         throw new FieldError(`${meta.name}.${key} is on the other side of a relation and cannot be set here`);
       throw noField(meta, key);
@@ -31,6 +38,23 @@ export function assignments(meta: ModelMeta, values: object): Assignment[] {
     list.push([column, value]);
   }
   return list;
+}
+
+function patchOf(
+  meta: ModelMeta,
+  column: ColumnMeta,
+  patches: Map<ColumnMeta, JsonPatch>,
+  list: Assignment[],
+  seen: Set<ColumnMeta>,
+): JsonPatch {
+  let patch = patches.get(column);
+  if (patch === undefined) {
+    if (seen.has(column)) throw new FieldError(`${meta.name}.${column.name} and a key inside of it are both given`);
+    seen.add(column);
+    patches.set(column, (patch = new JsonPatch(column.name)));
+    list.push([column, patch]);
+  }
+  return patch;
 }
 
 export function encodeColumn(meta: ModelMeta, column: ColumnMeta, value: unknown): unknown {
@@ -54,28 +78,13 @@ export function returningPlan(meta: ModelMeta): RowPlan & { readonly list: strin
 
 const plans = new WeakMap<ModelMeta, RowPlan & { readonly list: string }>();
 
-export interface ConflictClause {
-  readonly columns: readonly ColumnMeta[];
-  /** Undefined: leave the row as it is. */
-  readonly update: readonly ColumnMeta[] | undefined;
-}
-
-export function conflictSql(conflict: ConflictClause | undefined): string {
-  if (conflict === undefined) return "";
-  const target =
-    conflict.columns.length === 0 ? "" : ` (${conflict.columns.map((column) => quote(column.column)).join(", ")})`;
-  if (conflict.update === undefined || conflict.update.length === 0) return ` ON CONFLICT${target} DO NOTHING`;
-  const set = conflict.update.map((column) => `${quote(column.column)} = EXCLUDED.${quote(column.column)}`);
-  return ` ON CONFLICT${target} DO UPDATE SET ${set.join(", ")}`;
-}
-
 const insertTexts = new WeakMap<ModelMeta, Map<string, string>>();
 
 /** INSERT of one row, which returns all of its columns. */
-export function insertStatement(meta: ModelMeta, values: readonly Assignment[], conflict?: ConflictClause): Compiled {
-  if (values.some(([, value]) => value instanceof Expression)) return insertWithExpressions(meta, values, conflict);
+export function insertStatement(meta: ModelMeta, values: readonly Assignment[], unlessThere = false): Compiled {
+  const tail = unlessThere ? " ON CONFLICT DO NOTHING" : "";
+  if (values.some(([, value]) => value instanceof Expression)) return insertWithExpressions(meta, values, tail);
   const params = values.map(([column, value]) => encodeColumn(meta, column, value));
-  const tail = conflictSql(conflict);
   const shape = `${values.map(([column]) => column.index).join(",")}${tail}`;
   let texts = insertTexts.get(meta);
   if (texts === undefined) insertTexts.set(meta, (texts = new Map()));
@@ -93,11 +102,7 @@ export function insertStatement(meta: ModelMeta, values: readonly Assignment[], 
   return { text, params };
 }
 
-function insertWithExpressions(
-  meta: ModelMeta,
-  values: readonly Assignment[],
-  conflict: ConflictClause | undefined,
-): Compiled {
+function insertWithExpressions(meta: ModelMeta, values: readonly Assignment[], tail: string): Compiled {
   const compiler = new Compiler();
   const scope = compiler.scope(rootQuery(meta));
   const places = values.map(([column, value]) =>
@@ -105,7 +110,7 @@ function insertWithExpressions(
       ? compiler.expression(value.node, scope)
       : compiler.param(encodeColumn(meta, column, value)),
   );
-  return { text: insertText(meta, values, places, conflictSql(conflict)), params: compiler.params };
+  return { text: insertText(meta, values, places, tail), params: compiler.params };
 }
 
 function insertText(meta: ModelMeta, values: readonly Assignment[], places: readonly string[], tail: string): string {
@@ -115,13 +120,20 @@ function insertText(meta: ModelMeta, values: readonly Assignment[], places: read
   return `INSERT INTO ${meta.sqlName} (${columns}) VALUES (${places.join(", ")})${tail} RETURNING ${list}`;
 }
 
-/** UPDATE of the rows of a query. */
-export function updateStatement(query: Query, values: readonly Assignment[], returning = false): Compiled {
+/** UPDATE of the rows of a query. It returns these columns of the rows, if they are given. */
+export function updateStatement(
+  query: Query,
+  values: readonly Assignment[],
+  returning?: readonly ColumnMeta[],
+): Compiled {
   const compiler = new Compiler();
   const scope = compiler.scope(query);
   const { meta } = query;
-  const set = withAutoNow(meta, values).map(([column, value]) => {
+  const set = withAutomatic(meta, values).map(([column, value]) => {
     if (value === autoNow) return `${quote(column.column)} = ${column.type.kind === "date" ? "CURRENT_DATE" : "now()"}`;
+    if (value === nextVersion) return `${quote(column.column)} = ${scope.column(column)} + 1`;
+    if (value instanceof JsonPatch)
+      return `${quote(column.column)} = ${value.compile(scope.column(column), scope, compiler)}`;
     if (value instanceof Expression) {
       const sql = compiler.expression(value.node, scope);
       if (scope.joins !== "")
@@ -133,39 +145,41 @@ export function updateStatement(query: Query, values: readonly Assignment[], ret
     return `${quote(column.column)} = ${compiler.param(encodeColumn(meta, column, value))}`;
   });
   const where = whereForWrite(query, compiler, scope);
-  const tail = returning ? ` RETURNING ${aliased(meta, scope.alias)}` : "";
   return {
-    text: `UPDATE ${meta.sqlName} ${scope.alias} SET ${set.join(", ")}${where}${tail}`,
+    text: `UPDATE ${meta.sqlName} ${scope.alias} SET ${set.join(", ")}${where}${returningSql(scope, returning)}`,
     params: compiler.params,
   };
 }
 
-function aliased(meta: ModelMeta, alias: string): string {
-  return meta.columns
-    .map((column) => {
-      const sql = `${alias}.${quote(column.column)}`;
-      return column.type.selectSql ? column.type.selectSql(sql) : sql;
-    })
-    .join(", ");
+function returningSql(scope: Scope, columns: readonly ColumnMeta[] | undefined): string {
+  if (columns === undefined) return "";
+  const list = columns.map((column) => {
+    const sql = scope.column(column);
+    return column.type.selectSql ? column.type.selectSql(sql) : sql;
+  });
+  return ` RETURNING ${list.join(", ")}`;
 }
 
 const autoNow = Symbol("now");
+const nextVersion = Symbol("version");
 
-function withAutoNow(meta: ModelMeta, values: readonly Assignment[]): Assignment[] {
+/** The values, and those of the columns that change with every update: the time, the version. */
+function withAutomatic(meta: ModelMeta, values: readonly Assignment[]): Assignment[] {
   const given = new Set(values.map(([column]) => column));
-  const automatic = meta.columns.filter((column) => column.autoNow && !given.has(column));
-  return [...values, ...automatic.map((column): Assignment => [column, autoNow])];
+  const automatic = meta.columns.filter((column) => (column.autoNow || column.version) && !given.has(column));
+  return [...values, ...automatic.map((column): Assignment => [column, column.autoNow ? autoNow : nextVersion])];
 }
 
-export function deleteStatement(query: Query): Compiled {
+export function deleteStatement(query: Query, returning?: readonly ColumnMeta[]): Compiled {
   const compiler = new Compiler();
   const scope = compiler.scope(query);
   const where = whereForWrite(query, compiler, scope);
-  return { text: `DELETE FROM ${query.meta.sqlName} ${scope.alias}${where}`, params: compiler.params };
+  const text = `DELETE FROM ${query.meta.sqlName} ${scope.alias}${where}${returningSql(scope, returning)}`;
+  return { text, params: compiler.params };
 }
 
 /** The condition of an UPDATE or DELETE. It is by primary key if joins or a limit are needed to find the rows. */
-function whereForWrite(query: Query, compiler: Compiler, scope: ReturnType<Compiler["scope"]>): string {
+function whereForWrite(query: Query, compiler: Compiler, scope: Scope): string {
   if (query.combined) throw new FieldError("a union cannot be written to");
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
   if (query.selection) throw new FieldError("a queryset of values cannot be written to");

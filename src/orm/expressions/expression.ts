@@ -174,6 +174,11 @@ export function F<const Path extends string>(path: Path): Expression<PathRef<Pat
   return new Expression({ type: "path", path: checkPath(path) });
 }
 
+/** A field of the row that was to be inserted, in the update of a conflict: `F("count").plus(excluded("count"))`. */
+export function excluded<const Path extends string>(path: Path): Expression<PathRef<Path>, Path> {
+  return new Expression({ type: "excluded", path: checkPath(path) });
+}
+
 /** A value as an expression. */
 export function value<T extends Operand>(given: T): Expression<T, PathsOf<T>, ConditionsOf<T>> {
   return new Expression(given instanceof Expression ? given.node : { type: "value", value: given });

@@ -28,7 +28,11 @@ export function read<O extends object>(owner: string, options: unknown, checks: 
   return readOptions<O>(owner, options, checks);
 }
 
-export function column<F>(type: ColumnType, options: FieldOptions<never> | object, more: { auto?: boolean } = {}): F {
+export function column<F>(
+  type: ColumnType,
+  options: FieldOptions<never> | object,
+  more: { auto?: boolean; version?: boolean } = {},
+): F {
   const given = options as TextOptions & TimeOptions<unknown>;
   const values = ["default", "defaultSql", "generated", "autoNow", "autoNowAdd"] as const;
   const set = values.filter((name) => given[name] !== undefined && given[name] !== false);

@@ -81,6 +81,7 @@ export type FieldSpec =
       readonly options: TextOptions & TimeOptions<unknown>;
       readonly auto?: boolean;
       readonly softDelete?: boolean;
+      readonly version?: boolean;
     }
   | { readonly form: "toOne"; readonly target: () => unknown; readonly one: boolean; readonly options: RelationOptions }
   | { readonly form: "reverse"; readonly target: () => unknown; readonly via: string; readonly one: boolean }

@@ -46,6 +46,19 @@ export const field = {
       { auto: true },
     ),
 
+  /**
+   * The version of a row: 1 at first, one more with each update. `save()` and `delete()` of an instance whose row was
+   * changed in the meantime throw `StaleError` and write nothing.
+   */
+  version: <const O extends AutoOptions = None>(
+    options?: Exact<O, AutoOptions>,
+  ): Column<number, number, "optional" | "readOnly", "int"> =>
+    column(
+      columnTypes.int,
+      { readOnly: true, default: 1, ...read("field.version", options, checks.autoChecks) },
+      { version: true },
+    ),
+
   smallInt: <const O extends FieldOptions<number> = None>(
     options?: Exact<O, FieldOptions<number>>,
   ): ManualColumn<number, number, O, "int"> =>

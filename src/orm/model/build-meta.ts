@@ -37,6 +37,8 @@ export function buildMeta(table: string, fields: object, options: Partial<ModelO
       relations.set(name, spec);
     }
   }
+  if (columns.filter((column) => column.version).length > 1)
+    throw new ValueError(`${table} has two fields of versions`);
   return new Meta(table, columns, relations, checks, options, base);
 }
 

@@ -42,6 +42,7 @@ export function plainColumn(name: string, index: number, spec: ColumnSpec): Colu
     readOnly: options.readOnly === true || options.generated !== undefined,
     hidden: options.hidden === true,
     softDelete: spec.softDelete === true,
+    version: spec.version === true,
     optional,
     reference: undefined,
     collation: options.collation,
@@ -76,6 +77,7 @@ export function foreignColumn(owner: string, name: string, index: number, spec: 
     readOnly: options.readOnly === true,
     hidden: options.hidden === true,
     softDelete: false,
+    version: false,
     optional: options.null === true || given !== undefined,
     get reference(): ColumnReference {
       return (reference ??= resolveReference(`${owner}.${name}`, spec.target, options));

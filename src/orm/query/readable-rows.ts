@@ -7,6 +7,7 @@ import { compileSelect } from "../compile/statement-cache.js";
 import type { AnyExpression, outerPaths, rowType, Subquery } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
 import type { FieldsOf } from "../fields/types.js";
+import { orNotFound } from "../http-errors.js";
 import type { Query } from "../nodes.js";
 import { aggregate } from "../run/aggregate.js";
 import { type JsonText, queryJson } from "../run/json.js";
@@ -70,6 +71,13 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   ): Promise<Row | null> {
     const query = this.narrowed(condition);
     return read.onlyRowOrNull(query, await load(read.atMostTwo(query))) as Row | null;
+  }
+
+  /** Returns the only row that matches, or throws an error that becomes a response with status 404. */
+  async getOr404<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
+    condition?: CheckedCondition<M, A, K, P, X, B>,
+  ): Promise<Row> {
+    return orNotFound(this.getOrNull(condition)) as Promise<Row>;
   }
 
   /** Returns the first row, or null. Without an order, rows are ordered by primary key. */

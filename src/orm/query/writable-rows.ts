@@ -6,8 +6,11 @@ import { create as createInstance } from "../run/persist.js";
 import * as races from "../run/races.js";
 import * as write from "../run/write.js";
 import type { CheckedWhere, Unused } from "./condition-types.js";
+import type { ConflictWhere } from "./conflict-types.js";
+import type { JsonKeysInput } from "./json-key-types.js";
 import type { NestedInput } from "./nested-types.js";
 import type { AnyName, ColumnName, Name, Unless } from "./path-types.js";
+import { PendingWrite } from "./pending-write.js";
 import { ReadableRows } from "./readable-rows.js";
 import type { UpdateInput } from "./row-types.js";
 
@@ -24,7 +27,11 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
   /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
   async bulkCreate<Any extends AnyName = never>(
     items: readonly Unless<Any, object, NestedInput<M> | M>[],
-    options: Unless<Any, BulkCreateOptions, BulkCreateOptions<ColumnName<M>>> = {},
+    options: Unless<
+      Any,
+      BulkCreateOptions,
+      BulkCreateOptions<ColumnName<M>, UpdateInput<M> & JsonKeysInput<M>, ConflictWhere<M>>
+    > = {},
   ): Promise<M[]> {
     const { meta, db } = this.query;
     const rows = items as unknown as readonly object[];
@@ -69,28 +76,36 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
     )) as [M, boolean];
   }
 
-  /** Updates all rows with one statement and returns their number. Hooks are not called. Without values, nothing is written. */
-  async update<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<number> {
-    return write.update(this.query, values as unknown as object);
+  /**
+   * Updates all rows with one statement and returns their number, or with `.returning()` the rows. Hooks are not called.
+   * Without values, nothing is written. A key inside of JSON is written `settings__theme`; `unset` removes it.
+   */
+  update<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M> & JsonKeysInput<M>>): PendingWrite<M> {
+    return new PendingWrite(write.update(this.query, values as unknown as object));
   }
 
-  /** Updates all rows with one statement and returns them. */
-  async updateReturning<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M>>): Promise<M[]> {
-    return (await write.updateReturning(this.query, values as unknown as object)) as M[];
+  /** Updates all rows with one statement and returns them: short for `update(values).returning()`. */
+  async updateReturning<Any extends AnyName = never>(
+    values: Unless<Any, object, UpdateInput<M> & JsonKeysInput<M>>,
+  ): Promise<M[]> {
+    return (await write.update(this.query, values as unknown as object).rows(null)) as M[];
   }
 
-  /** Deletes all rows with one statement and returns their number; softly if the model has `softDelete()`. Hooks are not called. */
-  async delete(): Promise<number> {
-    return write.remove(this.query, false);
+  /**
+   * Deletes all rows with one statement and returns their number, or with `.returning()` the rows; softly if the model has
+   * `softDelete()`. Hooks are not called.
+   */
+  delete(): PendingWrite<M> {
+    return new PendingWrite(write.remove(this.query, false));
   }
 
   /** Removes the rows from the table, also for models with `softDelete()`. */
-  async hardDelete(): Promise<number> {
-    return write.remove(this.query, true);
+  hardDelete(): PendingWrite<M> {
+    return new PendingWrite(write.remove(this.query, true));
   }
 
-  /** Restores softly deleted rows and returns their number. */
-  async restore(): Promise<number> {
-    return write.restore(this.query);
+  /** Restores softly deleted rows and returns their number, or with `.returning()` the rows. */
+  restore(): PendingWrite<M> {
+    return new PendingWrite(write.restore(this.query));
   }
 }

@@ -1,16 +1,11 @@
 import type { Queries } from "../../engines/db/database.js";
 import { ValueError } from "../../internal/value-error.js";
+import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
 import { noField } from "../compile/scope.js";
-import {
-  type Assignment,
-  arrayTypeOf,
-  type ConflictClause,
-  conflictSql,
-  encodeColumn,
-  returningPlan,
-} from "../compile/write.js";
+import { type Assignment, arrayTypeOf, assignments, encodeColumn, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
-import { FieldError } from "../errors.js";
+import { FieldError, StaleError } from "../errors.js";
+import { type Condition, conditionOf } from "../expressions/q.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
@@ -18,14 +13,23 @@ import { absorb } from "./hydrate.js";
 import { missingTable } from "./missing-table.js";
 import { insertValues, metaOf } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
+import { versionColumn } from "./version.js";
 
-export interface BulkCreateOptions<Name extends string = string> {
+/** `Update` are the values of an update, `Where` is a condition. */
+export interface BulkCreateOptions<Name extends string = string, Update = object, Where = object> {
   /** `ignore`: rows that conflict are skipped. `update`: they are updated. */
   readonly onConflict?: "ignore" | "update" | undefined;
   /** The fields of the unique constraint. Required for `update`. */
   readonly conflictFields?: readonly Name[] | undefined;
   /** The fields that `update` writes; by default all given fields except `conflictFields`. */
   readonly updateFields?: readonly Name[] | undefined;
+  /**
+   * The values that `update` writes, with expressions: `{ count: F("count").plus(excluded("count")) }`. If it is given, only
+   * these and `updateFields` are written.
+   */
+  readonly update?: Update | undefined;
+  /** Rows that conflict are updated only if this holds for them, as they are in the table; otherwise they are skipped. */
+  readonly conflictWhere?: Where | undefined;
   readonly batchSize?: number | undefined;
 }
 
@@ -74,7 +78,7 @@ async function insertBatch(
   db: Queries | null,
 ): Promise<object[]> {
   const columns = rows[0]!.values.map(([column]) => column);
-  const tail = conflictSql(conflictOf(meta, columns, options));
+  const conflict = conflictOf(meta, columns, options);
   const plan = returningPlan(meta);
   const source = rowSource(
     meta,
@@ -82,8 +86,12 @@ async function insertBatch(
     rows.map(({ values }) => values.map(([, value]) => value)),
   );
   const into = columns.length === 0 ? "" : ` (${columns.map((column) => quote(column.column)).join(", ")})`;
-  const text = `INSERT INTO ${meta.sqlName}${into} ${source.text}${tail} RETURNING ${plan.list}`;
-  const result = await connectionFor(db).fetchArrays(text, source.params).catch(missingTable);
+  const tail = conflict && conflictClause(meta, conflict, source.params);
+  const alias = tail ? ` AS ${tail.alias}` : "";
+  const text = `INSERT INTO ${meta.sqlName}${alias}${into} ${source.text}${tail?.text ?? ""} RETURNING ${plan.list}`;
+  const result = await connectionFor(db)
+    .fetchArrays(text, tail?.params ?? source.params)
+    .catch(missingTable);
   // If rows were skipped, the returned rows cannot be matched with the given instances: they become new instances.
   const complete = result.rows.length === rows.length;
   return result.rows.map((row, index) => {
@@ -93,11 +101,7 @@ async function insertBatch(
   });
 }
 
-function conflictOf(
-  meta: ModelMeta,
-  given: readonly ColumnMeta[],
-  options: BulkCreateOptions,
-): ConflictClause | undefined {
+function conflictOf(meta: ModelMeta, given: readonly ColumnMeta[], options: BulkCreateOptions): Conflict | undefined {
   if (options.onConflict === undefined) return undefined;
   const find = (name: string): ColumnMeta => {
     const column = meta.column(name);
@@ -108,10 +112,23 @@ function conflictOf(
   if (options.onConflict === "ignore") return { columns, update: undefined };
   if (options.onConflict !== "update") throw new ValueError("onConflict must be 'ignore' or 'update'");
   if (columns.length === 0) throw new ValueError("onConflict 'update' needs 'conflictFields'");
-  const update =
-    options.updateFields?.map(find) ?? given.filter((column) => !columns.includes(column) && !column.primaryKey);
-  const automatic = meta.columns.filter((column) => column.autoNow && !update.includes(column));
-  return { columns, update: [...update, ...automatic] };
+  return { columns, update: updateOf(meta, given, columns, options, find) };
+}
+
+function updateOf(
+  meta: ModelMeta,
+  given: readonly ColumnMeta[],
+  key: readonly ColumnMeta[],
+  options: BulkCreateOptions,
+  find: (name: string) => ColumnMeta,
+): ConflictUpdate {
+  const { updateFields, update, conflictWhere } = options;
+  const others = (): ColumnMeta[] => given.filter((column) => !key.includes(column) && !column.primaryKey);
+  return {
+    columns: updateFields?.map(find) ?? (update === undefined ? others() : []),
+    values: update === undefined ? [] : assignments(meta, update, "allowed"),
+    where: conflictWhere === undefined ? undefined : conditionOf(conflictWhere as Condition),
+  };
 }
 
 /** The rows as a source for SQL: one array for each column, or a list of VALUES if a column itself holds arrays. */
@@ -150,15 +167,35 @@ export async function bulkUpdate(
   const columns = fields.map((name) => {
     const column = meta.column(name);
     if (column === undefined) throw noField(meta, name);
-    if (column.primaryKey || column.generated !== undefined)
+    if (column.primaryKey || column.generated !== undefined || column.version)
       throw new FieldError(`${meta.name}.${name} cannot be updated`);
     return column;
   });
   const size = batchSizeFor(meta, batchSize);
-  let count = 0;
-  for (let i = 0; i < instances.length; i += size)
-    count += await updateBatch(meta, instances.slice(i, i + size), columns, db);
+  const run = async (connection: Queries | null): Promise<number> => {
+    let count = 0;
+    for (let i = 0; i < instances.length; i += size)
+      count += await updateBatch(meta, instances.slice(i, i + size), columns, connection);
+    return count;
+  };
+  if (versionColumn(meta) === undefined) return run(db);
+  // All rows are written, or none of them if one is stale.
+  const count = await connectionFor(db).transaction(async (tx) => {
+    const found = await run(tx);
+    if (found < instances.length)
+      throw new StaleError(
+        `${instances.length - found} of the ${meta.name} rows were changed or deleted since they were read`,
+      );
+    return found;
+  });
+  for (const instance of instances) markNextVersion(instance, versionColumn(meta)!);
   return count;
+}
+
+function markNextVersion(instance: object, column: ColumnMeta): void {
+  const values = instance as Values;
+  values[column.attribute] = (values[column.attribute] as number) + 1;
+  markSaved(instance, [column]);
 }
 
 async function updateBatch(
@@ -167,7 +204,9 @@ async function updateBatch(
   columns: readonly ColumnMeta[],
   db: Queries | null,
 ): Promise<number> {
-  const all = [...meta.primaryKey, ...columns];
+  const version = versionColumn(meta);
+  const keys = version === undefined ? meta.primaryKey : [...meta.primaryKey, version];
+  const all = [...keys, ...columns];
   const rows = instances.map((instance) => {
     if (metaOf(instance).sqlName !== meta.sqlName)
       throw new FieldError(`bulkUpdate of ${meta.name} was given an instance of ${metaOf(instance).name}`);
@@ -183,13 +222,12 @@ async function updateBatch(
   const typed = !source.text.startsWith("VALUES");
   const cast = (column: ColumnMeta, name: string): string =>
     typed ? `v.${name}` : `v.${name}::${column.type.sqlType}`;
-  const set = columns.map(
-    (column, i) => `${quote(column.column)} = ${cast(column, names[meta.primaryKey.length + i]!)}`,
-  );
+  const set = columns.map((column, i) => `${quote(column.column)} = ${cast(column, names[keys.length + i]!)}`);
   for (const column of meta.columns) {
     if (column.autoNow && !columns.includes(column)) set.push(`${quote(column.column)} = now()`);
+    if (column === version) set.push(`${quote(column.column)} = t.${quote(column.column)} + 1`);
   }
-  const on = meta.primaryKey.map((column, i) => `t.${quote(column.column)} = ${cast(column, names[i]!)}`);
+  const on = keys.map((column, i) => `t.${quote(column.column)} = ${cast(column, names[i]!)}`);
   const text = `UPDATE ${meta.sqlName} t SET ${set.join(", ")} FROM (${source.text}) AS v(${names.join(", ")}) WHERE ${on.join(" AND ")}`;
   const { rowCount } = await connectionFor(db).execute(text, source.params);
   for (const instance of instances) markSaved(instance, columns);

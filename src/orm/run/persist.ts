@@ -10,13 +10,15 @@ import {
   updateStatement,
 } from "../compile/write.js";
 import { connectionFor } from "../database.js";
-import { DoesNotExist, FieldError } from "../errors.js";
+import { FieldError } from "../errors.js";
 import type { ColumnMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
+import { missing } from "./missing.js";
 import { missingTable } from "./missing-table.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
+import { assertCurrent, atVersion } from "./version.js";
 
 export interface SaveOptions {
   /** Writes only these fields. */
@@ -87,12 +89,25 @@ async function update(
 ): Promise<void> {
   const changes = fields ? named(instance, meta, fields) : changed(instance, meta);
   if (changes.length === 0) return;
-  const { text, params } = updateStatement(keyQuery(instance, meta, db), changes, true);
-  const { rows } = await connectionFor(db).fetchArrays(text, params);
-  if (rows[0] === undefined) throw missing(meta, "is no longer in the database");
+  const row = await updateRow(instance, meta, db, changes);
   const stale = changes.filter(([column]) => column.reference !== undefined);
-  absorb(instance, rows[0], returningPlan(meta), db);
+  absorb(instance, row, returningPlan(meta), db);
   for (const [column] of stale) forgetRelation(instance, column);
+}
+
+/** Updates the row of an instance, if it has the version of the instance. Returns the columns of the row. */
+async function updateRow(
+  instance: object,
+  meta: ModelMeta,
+  db: Queries | null,
+  changes: readonly Assignment[],
+): Promise<unknown[]> {
+  const query = keyQuery(instance, meta, db);
+  const { text, params } = updateStatement(atVersion(query, instance), changes, meta.columns);
+  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  if (rows[0] !== undefined) return rows[0];
+  await assertCurrent(query, db);
+  throw missing(meta, "is no longer in the database");
 }
 
 /** Drops a relation that was loaded for another key, so that it is loaded again. */
@@ -118,6 +133,8 @@ function named(instance: object, meta: ModelMeta, fields: readonly string[]): As
 function changed(instance: object, meta: ModelMeta): Assignment[] {
   const state = stateOf(instance);
   return writableValues(instance, meta).filter(([column, value]) => {
+    // The version that an instance has is compared, not written.
+    if (column.version) return false;
     const differs = value !== savedValue(state, column);
     if (column.autoNow) return differs;
     return differs || (typeof value === "object" && value !== null && !(value instanceof Date));
@@ -146,8 +163,10 @@ export async function remove(instance: object, hard: boolean): Promise<void> {
   if (mark) {
     await writeMark(instance, meta, mark, new Date());
   } else {
-    const { text, params } = deleteStatement(keyQuery(instance, meta, state.db));
-    await connectionFor(state.db).execute(text, params);
+    const query = keyQuery(instance, meta, state.db);
+    const { text, params } = deleteStatement(atVersion(query, instance));
+    const { rowCount } = await connectionFor(state.db).execute(text, params);
+    if (rowCount === 0) await assertCurrent(query, state.db);
     state.saved = null;
   }
   await runHooks(instance, "afterDelete", { created: false });
@@ -163,15 +182,7 @@ export async function restore(instance: object): Promise<void> {
 
 async function writeMark(instance: object, meta: ModelMeta, mark: ColumnMeta, value: Date | null): Promise<void> {
   const state = stateOf(instance);
-  const { text, params } = updateStatement(keyQuery(instance, meta, state.db), [[mark, value]], true);
-  const { rows } = await connectionFor(state.db).fetchArrays(text, params);
-  if (rows[0] === undefined) throw missing(meta, "is no longer in the database");
-  absorb(instance, rows[0], returningPlan(meta), state.db);
-}
-
-export function missing(meta: ModelMeta, what: string): Error {
-  const Missing = (meta.model as unknown as { DoesNotExist?: typeof DoesNotExist }).DoesNotExist ?? DoesNotExist;
-  return new Missing(`${meta.name} ${what}`);
+  absorb(instance, await updateRow(instance, meta, state.db, [[mark, value]]), returningPlan(meta), state.db);
 }
 
 /** Sets values of an instance from an object: columns, and relations with their instances. */

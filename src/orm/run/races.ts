@@ -74,7 +74,7 @@ async function one(query: Query): Promise<object | undefined> {
 async function insertUnlessThere(meta: ModelMeta, values: object, db: Queries | null): Promise<object | null> {
   const instance = new meta.model(values);
   await runHooks(instance, "beforeSave", { created: true });
-  const { text, params } = insertStatement(meta, insertValues(instance, meta), { columns: [], update: undefined });
+  const { text, params } = insertStatement(meta, insertValues(instance, meta), true);
   const { rows } = await connectionFor(db).fetchArrays(text, params);
   if (rows[0] === undefined) return null;
   absorb(instance, rows[0], returningPlan(meta), db);

@@ -8,8 +8,8 @@ import type { ModelMeta } from "../meta.js";
 import type { Query } from "../nodes.js";
 import { hydrate } from "./hydrate.js";
 import { load, loadRelations, valuesReader } from "./load.js";
+import { missing } from "./missing.js";
 import { checkCount, type Page } from "./paginate.js";
-import { missing } from "./persist.js";
 import { lockable, send } from "./send.js";
 import type { Values } from "./state.js";
 
