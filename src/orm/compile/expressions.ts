@@ -8,7 +8,7 @@ import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { countType } from "./expression-types.js";
 import { encodeFor } from "./operands.js";
-import { resolveJoined, resolvePath, restPath, type Scope, shown } from "./scope.js";
+import { type Resolution, resolveJoined, resolvePath, restPath, type Scope, shown } from "./scope.js";
 import { datePart, localTime, transformed } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
@@ -184,7 +184,7 @@ function aggregateOfMany(
   if (scope.grouped) {
     const inner = found.scope.joinMany(found.relation);
     const arg = context.expression({ type: "path", path: restPath(many.rest, inner) }, inner);
-    const more = node.args.slice(1).map((each) => context.expression(each, scope));
+    const more = node.args.slice(1).map((each) => besides(each, found, scope, inner, context));
     // The filter and the order start at the related rows, as they do without groups.
     return callSql(node, [arg, ...more], inner, context);
   }
@@ -197,9 +197,26 @@ function aggregateOfMany(
   // Inside the subquery, every field belongs to the related rows.
   const call = callSql(
     node,
-    [context.expression(path, source.scope), ...node.args.slice(1).map((each) => context.expression(each, scope))],
+    [
+      context.expression(path, source.scope),
+      ...node.args.slice(1).map((each) => besides(each, found, scope, source.scope, context)),
+    ],
     source.scope,
     context,
   );
   return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
+}
+
+/** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
+function besides(
+  node: ExpressionNode,
+  many: Extract<Resolution, { kind: "many" }>,
+  scope: Scope,
+  inner: Scope,
+  context: Context,
+): string {
+  const found = node.type === "path" ? resolvePath(scope, node.path) : undefined;
+  if (found?.kind === "many" && found.relation === many.relation && found.scope === many.scope)
+    return context.expression({ type: "path", path: restPath(found.rest, inner) }, inner);
+  return context.expression(node, scope);
 }

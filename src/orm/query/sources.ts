@@ -73,8 +73,6 @@ export function recursive(query: Query, name: string, options: RecursiveOptions)
     limit: null,
     offset: null,
     distinct: false,
-    empty: false,
-    clientPattern: false,
     sources: [{ type: "recursive", relation, start, self, depth: depth !== undefined, maxDepth }],
     annotations: depth === undefined ? {} : { [depth]: { type: "joined", source: 0, column: 1 } },
   };
