@@ -31,7 +31,7 @@ describe("an editor suggests", () => {
     ["fields and lookups in Q.or", "Book.objects.filter(Q.or({ | }, { year: 1 }))", ["title__icontains"]],
     ["fields and lookups in Q.and", "Book.objects.get(Q.and({ year: 1 }, { | }))", ["title__icontains"]],
     ["fields and lookups in when", 'Book.objects.annotate({ x: when({ | }, "a") })', ["stock__lt", "author__name"]],
-    ["annotations in Q", 'Book.objects.annotate({ n: count("tags") }).filter(Q({ n| }))', ["n", "n__gte"]],
+    ["annotations in Q", 'Book.objects.annotate({ n: count("tags") }).filter(Q({ | }))', ["n", "n__gte"]],
     ["fields in only", 'Book.objects.only("|")', ["title", "author", "authorId"]],
     [
       "fields of loaded relations in only",

@@ -366,8 +366,9 @@ export const pairs: readonly Pair[] = [
     "Author.objects.values_list('id', 'books__tags__name').distinct().order_by('id', 'books__tags__name')",
   ],
   [
-    () => Country.objects.flat("authors__books__author__country__code").orderBy("authors__books"),
-    "Country.objects.values_list('authors__books__author__country__code', flat=True).order_by('authors__books')",
+    () =>
+      Country.objects.valuesList("authors__books", "authors__books__author__country__code").orderBy("authors__books"),
+    "Country.objects.values_list('authors__books', 'authors__books__author__country__code').order_by('authors__books')",
   ],
   [() => Book.objects.values("id", "tags__name").count(), "Book.objects.values('id', 'tags__name').count()"],
   [
