@@ -24,6 +24,7 @@ export {
   sum,
   variance,
 } from "./expressions/aggregates.js";
+export { when } from "./expressions/cases.js";
 export { Expression, excluded, F, type Ordering, raw, test, value } from "./expressions/expression.js";
 export {
   abs,
@@ -58,7 +59,6 @@ export {
   trim,
   truncate,
   upper,
-  when,
 } from "./expressions/functions.js";
 export { type Condition, Q } from "./expressions/q.js";
 export type { FieldOptions, ManyToManyOptions, RelationOptions } from "./fields/definition.js";
@@ -83,10 +83,10 @@ export type {
 } from "./meta.js";
 export { Model, type ModelClass, type ModelInstance } from "./model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions } from "./model/options.js";
-export { prefetch } from "./query/builders.js";
 export type { NestedInput } from "./query/nested-types.js";
 export type { ClientParameters, KeysetPageOptions, PageOptions } from "./query/page-input.js";
 export { PendingWrite } from "./query/pending-write.js";
+export { prefetch } from "./query/prefetches.js";
 export { type Manager, QuerySet } from "./query/queryset.js";
 export type { CreateInput, UpdateInput } from "./query/row-types.js";
 export type { Lazy } from "./relations/lazy.js";

@@ -12,6 +12,8 @@ export type ExpressionNode =
   | { readonly type: "value"; readonly value: unknown }
   /** A field of the row that was to be inserted, in the update of a conflict. */
   | { readonly type: "excluded"; readonly path: string }
+  /** A column of rows that are joined: see `Query.sources`. */
+  | { readonly type: "joined"; readonly source: number; readonly column: number }
   /** A column of the subquery that the rows come from. */
   | { readonly type: "derived"; readonly column: string; readonly of: ColumnType | undefined }
   /** SQL written by the application. */
@@ -124,6 +126,29 @@ export interface Selection {
   readonly many: readonly string[];
 }
 
+/** Rows beside those of the model. There is a row of the result for each pair. */
+export type SourceNode = JoinedSource | RecursiveSource;
+
+/** The rows of another query. */
+export interface JoinedSource {
+  readonly type: "rows";
+  /** A query with a selection. */
+  readonly query: Query;
+  readonly left: boolean;
+  /** Fields of the model, with the columns of the other rows that they are equal to. */
+  readonly on: readonly (readonly [path: ExpressionNode, column: number])[];
+}
+
+/** The keys of the rows that are reached from those of a query, step by step. Column 1 is the depth. */
+export interface RecursiveSource {
+  readonly type: "recursive";
+  readonly relation: RelationMeta;
+  readonly start: Query;
+  readonly self: boolean;
+  readonly depth: boolean;
+  readonly maxDepth: number | undefined;
+}
+
 export interface Query {
   readonly meta: ModelMeta;
   /** The connection that runs the query; null for the database that the models are bound to. */
@@ -144,6 +169,7 @@ export interface Query {
   readonly related: RelatedTree;
   readonly prefetch: readonly PrefetchNode[];
   readonly lock: LockNode | null;
+  readonly sources: readonly SourceNode[];
   readonly combined: {
     readonly operator: "UNION" | "UNION ALL" | "INTERSECT" | "EXCEPT";
     readonly queries: readonly Query[];
@@ -177,6 +203,7 @@ export function rootQuery(meta: ModelMeta): Query {
     related: Object.freeze({}),
     prefetch: [],
     lock: null,
+    sources: [],
     combined: null,
     strict: false,
     deleted: "hidden",

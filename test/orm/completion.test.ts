@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openEditor } from "../support/language-service.js";
 
 const editor = openEditor(`
-import { count, F, max, prefetch, sum } from "../../src/orm/index.js";
+import { count, F, max, prefetch, Q, sum, when } from "../../src/orm/index.js";
 import { Author, Book, Tag } from "./bookshop.js";`);
 
 // The first question reads and checks all sources.
@@ -25,6 +25,21 @@ describe("an editor suggests", () => {
     ["fields and lookups in exclude", "Book.objects.exclude({ | })", ["title", "stock__lt"]],
     ["fields and lookups in get", "Book.objects.get({ | })", ["id", "title"]],
     ["fields in getOrCreate", "Book.objects.getOrCreate({ | })", ["title", "author"]],
+    ["fields and lookups in Q", "Book.objects.filter(Q({ | }))", ["title", "title__icontains", "author__name"]],
+    ["keys in Q next to keys that are written", 'Book.objects.exclude(Q({ title: "x", ye| }))', ["year__gte"]],
+    ["fields and lookups in Q.not", "Book.objects.filter(Q.not({ | }))", ["title__icontains", "author__name"]],
+    ["fields and lookups in Q.or", "Book.objects.filter(Q.or({ | }, { year: 1 }))", ["title__icontains"]],
+    ["fields and lookups in Q.and", "Book.objects.get(Q.and({ year: 1 }, { | }))", ["title__icontains"]],
+    ["fields and lookups in when", 'Book.objects.annotate({ x: when({ | }, "a") })', ["stock__lt", "author__name"]],
+    ["annotations in Q", 'Book.objects.annotate({ n: count("tags") }).filter(Q({ | }))', ["n", "n__gte"]],
+    ["fields in only", 'Book.objects.only("|")', ["title", "author", "authorId"]],
+    [
+      "fields of loaded relations in only",
+      'Book.objects.selectRelated("author").only("title", "author__|")',
+      ["author__name", "author__email"],
+    ],
+    ["fields of to-many relations in values", 'Book.objects.values("tags__|")', ["tags__name"]],
+    ["relations of a model to itself", 'Author.objects.recursive("|")', ["mentor"]],
     ["annotations", 'Book.objects.annotate({ n: count("tags") }).filter({ n| })', ["n", "n__gte"]],
     ["the values of an enum", 'Book.objects.filter({ status: "|" })', ["draft", "published", "sold_out"]],
     ["the values of an enum in a list", 'Book.objects.filter({ status__in: ["|"] })', ["draft", "sold_out"]],

@@ -2,17 +2,22 @@ import {
   avg,
   count,
   exists,
+  extract,
   F,
   field,
   type Lazy,
   Model,
   max,
+  median,
+  mode,
   outer,
+  percentileDisc,
   prefetch,
   Q,
   type QuerySet,
   type RelatedSet,
   sum,
+  truncate,
   when,
 } from "stoa/orm";
 import { assertType, describe, expectTypeOf, it } from "vitest";
@@ -332,5 +337,93 @@ describe("declaring", () => {
 
   it("A static method of a model keeps its queryset's type", () => {
     expectTypeOf(Book.recent()).toEqualTypeOf<QuerySet<Book>>();
+  });
+});
+
+describe("values of to-many relations", () => {
+  it("Values of to-many relations may be null, and can be ordered and filtered by after values()", async () => {
+    const rows = await Book.objects.values("title", "tags__name").filter({ tags__name: "sf" }).orderBy("-tags__name");
+    expectTypeOf(rows).toEqualTypeOf<{ title: string; tags__name: string | null }[]>();
+    const groups = await Book.objects.values("tags__name").annotate({ n: count() }).orderBy("tags__name");
+    expectTypeOf(groups[0]!.n).toEqualTypeOf<number>();
+    expectTypeOf(groups[0]!.tags__name).toEqualTypeOf<string | null>();
+    expectTypeOf(await Author.objects.flat("books__title")).toEqualTypeOf<(string | null)[]>();
+    // @ts-expect-error: no such field
+    Book.objects.values("tags__nam");
+    // @ts-expect-error: not selected
+    Book.objects.values("title").orderBy("tags__name");
+  });
+});
+
+describe("pages", () => {
+  it("pageFrom() returns pages by number, or by key", async () => {
+    const page = await Book.objects.values("id").pageFrom(new URLSearchParams(), { size: 10, maxPage: 5 });
+    expectTypeOf(page.items).toEqualTypeOf<{ id: number }[]>();
+    expectTypeOf(page.total).toEqualTypeOf<number>();
+    const keys = await Book.objects.pageFrom({ after: "x" }, { by: "key" });
+    expectTypeOf(keys.next).toEqualTypeOf<string | null>();
+    expectTypeOf(keys.items).toEqualTypeOf<Book[]>();
+    // @ts-expect-error: pages by key have no numbers
+    Book.objects.pageFrom({}, { by: "key", maxPage: 5 });
+  });
+});
+
+describe("time zones and further aggregates", () => {
+  it("Functions with a time zone and percentiles have the types of their results", async () => {
+    const rows = await Book.objects.inTimeZone("Europe/Berlin").annotate({
+      day: truncate("day", "published", { timeZone: "Europe/Berlin" }),
+      hour: extract("hour", "published", { timeZone: "Europe/Berlin" }),
+    });
+    expectTypeOf(rows[0]!.day).toEqualTypeOf<Date>();
+    expectTypeOf(rows[0]!.hour).toEqualTypeOf<number>();
+    const all = await Book.objects.aggregate({
+      m: median("stock"),
+      d: percentileDisc(0.5, "title"),
+      o: mode("status"),
+    });
+    expectTypeOf(all.m).toEqualTypeOf<number | null>();
+    expectTypeOf(all.d).toEqualTypeOf<string | null>();
+    expectTypeOf(all.o).toEqualTypeOf<"draft" | "published" | "sold_out" | null>();
+    // @ts-expect-error: no such field
+    Book.objects.aggregate({ m: median("stok") });
+    // @ts-expect-error: no such option
+    truncate("day", "published", { zone: "Europe/Berlin" });
+  });
+});
+
+describe("joins and recursion", () => {
+  const stats = Book.objects.values("author").annotate({ n: count(), newest: max("year") });
+
+  it("Joined values have the types of the other rows", async () => {
+    const select = { bookCount: "n", newest: "newest" } as const;
+    const rows = await Author.objects.innerJoin(stats, { on: { id: "author" }, select }).filter({ bookCount__gte: 1 });
+    expectTypeOf(rows[0]!.bookCount).toEqualTypeOf<number>();
+    expectTypeOf(rows[0]!.newest).toEqualTypeOf<number | null>();
+    expectTypeOf(rows[0]!.shout).toEqualTypeOf<string>();
+    const left = await Author.objects.leftJoin(stats, { on: { id: "author" }, select: { n: "n" } }).orderBy("-n");
+    expectTypeOf(left[0]!.n).toEqualTypeOf<number | null>();
+    const books = await Note.objects.innerJoin(Book.objects.all(), { on: { text: "title" }, select: { year: "year" } });
+    expectTypeOf(books[0]!.year).toEqualTypeOf<number | null>();
+    // @ts-expect-error: no such value
+    Author.objects.innerJoin(stats, { on: { id: "autor" } });
+    // @ts-expect-error: no such field
+    Author.objects.innerJoin(stats, { on: { idd: "author" } });
+    // @ts-expect-error: a text is not compared with a number
+    Author.objects.innerJoin(stats, { on: { name: "n" } });
+    // @ts-expect-error: no such value
+    Author.objects.innerJoin(stats, { on: { id: "author" }, select: { x: "y" } });
+    // @ts-expect-error: the name of a field
+    Author.objects.innerJoin(stats, { on: { id: "author" }, select: { name: "n" } });
+  });
+
+  it("recursive() takes relations of a model to itself", async () => {
+    const rows = await Author.objects.filter({ id: 1 }).recursive("mentor", { depth: "steps" }).orderBy("-steps");
+    expectTypeOf(rows[0]!.steps).toEqualTypeOf<number>();
+    expectTypeOf(rows[0]!.shout).toEqualTypeOf<string>();
+    expectTypeOf(await Author.objects.recursive("mentor").first()).toEqualTypeOf<Author | null>();
+    // @ts-expect-error: leads to another model
+    Author.objects.recursive("books");
+    // @ts-expect-error: no such relation
+    Author.objects.recursive("mentr");
   });
 });

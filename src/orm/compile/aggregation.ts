@@ -1,5 +1,5 @@
 import type { ConditionNode, ExpressionNode } from "../nodes.js";
-import type { Scope } from "./scope.js";
+import { resolvePath, type Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
 
@@ -62,4 +62,33 @@ export function splitConditions(
     (usesAggregate(condition, scope.annotations) ? groups : rows).push(condition);
   }
   return { rows: rows.length === 0 ? [] : [{ type: "and", children: rows }], groups };
+}
+
+/** True for a value that is the same in all rows. */
+export function isConstant(node: ExpressionNode, { annotations }: Scope): boolean {
+  if (node.type === "path") return Object.hasOwn(annotations, node.path) && annotations[node.path]!.type === "value";
+  return node.type === "value";
+}
+
+/** True if all aggregates in an expression are over to-many relations of a row. */
+export function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
+  switch (node.type) {
+    case "call":
+      if (!node.aggregate)
+        return node.args.every((arg) => !isAggregate(arg, scope.annotations) || aggregatesMany(arg, scope));
+      return node.args[0]?.type === "path" && resolvePath(scope, node.args[0].path).kind === "many";
+    case "binary":
+      return [node.left, node.right].every(
+        (each) => !isAggregate(each, scope.annotations) || aggregatesMany(each, scope),
+      );
+    case "cast":
+    case "extract":
+    case "truncate":
+    case "isNull":
+      return aggregatesMany(node.expression, scope);
+    case "path":
+      return true;
+    default:
+      return true;
+  }
 }

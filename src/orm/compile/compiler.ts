@@ -1,10 +1,11 @@
 import { FieldError } from "../errors.js";
 import type { ColumnType, ModelMeta } from "../meta.js";
 import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
-import { isAggregate, splitConditions } from "./aggregation.js";
+import { aggregatesMany, isAggregate, isConstant, splitConditions } from "./aggregation.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
-import { compileExpression, typeOfExpression } from "./expressions.js";
+import { typeOfExpression } from "./expression-types.js";
+import { compileExpression } from "./expressions.js";
 import {
   checkedLimit,
   columnSql,
@@ -15,7 +16,8 @@ import {
   softDeleteColumn,
 } from "./query-parts.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
-import { resolvePath, Scope, singleKey } from "./scope.js";
+import { Scope, singleKey } from "./scope.js";
+import { sourcesSql } from "./sources.js";
 import { splitByWindows } from "./windows.js";
 import { namedList, type OrderTerm, orderSql, wrappedSelect } from "./wrapped-select.js";
 
@@ -124,6 +126,7 @@ export class Compiler implements Context {
     const scope = new Scope(query.meta, () => this.alias(), outer, query.annotations);
     scope.grouped = query.selection?.grouped === true;
     scope.timeZone = query.timeZone;
+    scope.sources = query.sources;
     if (query.selection) scope.manyPaths = query.selection.many;
     return scope;
   }
@@ -143,7 +146,7 @@ export class Compiler implements Context {
     return { text: this.assemble(query, scope, list, { names }), params: this.params, plan };
   }
 
-  subselect(query: Query, outer: Scope, shape: "values" | "key" | "exists"): string {
+  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string {
     if (query.combined) throw new FieldError("a union cannot be a subquery");
     const scope = this.scope(query, outer);
     if (query.empty) return `SELECT ${shape === "exists" ? "1" : "NULL"} WHERE FALSE`;
@@ -169,7 +172,8 @@ export class Compiler implements Context {
     const from = ` FROM ${query.meta.sqlName} ${scope.alias}`;
     const order = this.#orderTerms(query, scope);
     const conditions = windows.map((condition) => this.condition(condition, scope));
-    const rest = `${clauses.where}${clauses.groupBy}${clauses.having}`;
+    const sources = sourcesSql(query.sources, scope, this);
+    const rest = `${sources}${clauses.where}${clauses.groupBy}${clauses.having}`;
     if (conditions.length > 0 || (query.distinct === true && order.some(({ sql }) => !list.includes(sql)))) {
       const parts = { list, names, order, conditions, tables: () => `${from}${scope.joins}${rest}` };
       return wrappedSelect(query, parts) + this.#range(query);
@@ -300,32 +304,5 @@ export class Compiler implements Context {
     if (query.limit !== null) text += ` LIMIT ${this.#count("limit", query.limit)}`;
     if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
     return { text, params: this.params, plan: plan! };
-  }
-}
-
-function isConstant(node: ExpressionNode, { annotations }: Scope): boolean {
-  if (node.type === "path") return Object.hasOwn(annotations, node.path) && annotations[node.path]!.type === "value";
-  return node.type === "value";
-}
-
-function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
-  switch (node.type) {
-    case "call":
-      if (!node.aggregate)
-        return node.args.every((arg) => !isAggregate(arg, scope.annotations) || aggregatesMany(arg, scope));
-      return node.args[0]?.type === "path" && resolvePath(scope, node.args[0].path).kind === "many";
-    case "binary":
-      return [node.left, node.right].every(
-        (each) => !isAggregate(each, scope.annotations) || aggregatesMany(each, scope),
-      );
-    case "cast":
-    case "extract":
-    case "truncate":
-    case "isNull":
-      return aggregatesMany(node.expression, scope);
-    case "path":
-      return true;
-    default:
-      return true;
   }
 }

@@ -25,5 +25,5 @@ export interface Context {
   /** The scope of a subquery, to find the types in it. */
   innerScope(query: Query, outer: Scope): Scope;
   /** A subquery, without parentheses. `shape`: its values, only its primary key, or only its existence. */
-  subselect(query: Query, outer: Scope, shape: "values" | "key" | "exists"): string;
+  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string;
 }

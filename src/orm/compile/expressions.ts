@@ -2,14 +2,15 @@ import { ValueError } from "../../internal/value-error.js";
 import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
 import { quote } from "../identifiers.js";
-import type { ColumnMeta, ColumnType } from "../meta.js";
+import type { ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import { isAggregate } from "./aggregation.js";
 import { manySource } from "./conditions.js";
 import type { Context } from "./context.js";
-import { encodeFor, type Left } from "./operands.js";
-import { noField, resolveJoined, resolvePath, type Scope, shown, singleKey } from "./scope.js";
-import { datePart, localTime, transform } from "./transforms.js";
+import { countType } from "./expression-types.js";
+import { encodeFor } from "./operands.js";
+import { ownColumn, type Resolution, resolveJoined, resolvePath, restPath, type Scope, shown } from "./scope.js";
+import { datePart, localTime, transformed } from "./transforms.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -22,7 +23,9 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
     case "value":
       return compileValue(node.value, context);
     case "excluded":
-      return `EXCLUDED.${quote(excludedColumn(node.path, scope).column)}`;
+      return `EXCLUDED.${quote(ownColumn(node.path, scope).column)}`;
+    case "joined":
+      return `${scope.sourceAlias(node.source)}.c${node.column}`;
     case "derived":
       return `${scope.alias}.${node.column}`;
     case "fragment":
@@ -91,23 +94,6 @@ function compilePath(path: string, scope: Scope, context: Context): string {
   if (found.rest.length === 0) return sql;
   if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest, scope.timeZone).sql;
   return found.rest.reduce((left, key) => `(${left} -> ${context.param(key)}::text)`, sql);
-}
-
-function excludedColumn(path: string, { meta }: Scope): ColumnMeta {
-  const column = meta.column(path);
-  if (column === undefined) throw noField(meta, path);
-  return column;
-}
-
-/** A column after transforms: `published__year`, `title__lower`. */
-function transformed(sql: string, column: ColumnMeta, path: string, rest: readonly string[], timeZone: string): Left {
-  let left: Left = { sql, type: column.type, column, name: path, timeZone };
-  for (const part of rest) {
-    const next = transform(left, part);
-    if (next === undefined) throw new FieldError(`${shown(path)} is not the name of a field`);
-    left = next;
-  }
-  return left;
 }
 
 function compileValue(value: unknown, context: Context): string {
@@ -201,7 +187,7 @@ function aggregateOfMany(
   if (scope.grouped) {
     const inner = found.scope.joinMany(found.relation);
     const arg = context.expression({ type: "path", path: restPath(many.rest, inner) }, inner);
-    const more = node.args.slice(1).map((each) => context.expression(each, scope));
+    const more = node.args.slice(1).map((each) => besides(each, found, scope, inner, context));
     // The filter and the order start at the related rows, as they do without groups.
     return callSql(node, [arg, ...more], inner, context);
   }
@@ -214,126 +200,26 @@ function aggregateOfMany(
   // Inside the subquery, every field belongs to the related rows.
   const call = callSql(
     node,
-    [context.expression(path, source.scope), ...node.args.slice(1).map((each) => context.expression(each, scope))],
+    [
+      context.expression(path, source.scope),
+      ...node.args.slice(1).map((each) => besides(each, found, scope, source.scope, context)),
+    ],
     source.scope,
     context,
   );
   return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
 }
 
-function restPath(rest: readonly string[], scope: Scope): string {
-  return rest.length === 0 ? singleKey(scope.meta).name : rest.join("__");
-}
-
-const booleanType = columnTypes.bool;
-/** Counts and ranks: 64 bits, but always numbers. */
-const countType: ColumnType = { ...columnTypes.int, sqlType: "bigint", json: { type: "integer" } };
-
-/** The type of an expression's value; undefined if it is not known. */
-export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Context): ColumnType | undefined {
-  switch (node.type) {
-    case "path":
-    case "outer":
-      return typeOfPath(node.path, node.type === "outer" ? scope.outer : scope, context);
-    case "value":
-      return typeOfValue(node.value);
-    case "call":
-      return typeOfCall(node, scope, context);
-    case "binary":
-      if (node.operator === "||") return columnTypes.text;
-      return context.typeOf(node.left, scope) ?? context.typeOf(node.right, scope);
-    case "cast":
-      return castTypes[node.sqlType];
-    case "extract":
-      return columnTypes.int;
-    case "truncate":
-      return columnTypes.datetime;
-    case "case": {
-      const values = node.branches.map(({ value }) => value);
-      return [...values, ...(node.otherwise ? [node.otherwise] : [])]
-        .map((each) => context.typeOf(each, scope))
-        .find(Boolean);
-    }
-    case "window":
-      return context.typeOf(node.expression, scope);
-    case "exists":
-    case "isNull":
-    case "condition":
-      return booleanType;
-    case "subquery": {
-      const [first] = node.query.selection?.fields ?? [];
-      if (node.query.selection && first === undefined) return undefined;
-      const inner = context.innerScope(node.query, scope);
-      return first ? context.typeOf(first.expression, inner) : singleKey(node.query.meta).type;
-    }
-    case "excluded":
-      return excludedColumn(node.path, scope).type;
-    case "derived":
-      return node.of;
-    case "fragment":
-      return undefined;
-  }
-}
-
-const castTypes: Readonly<Record<string, ColumnType>> = {
-  integer: columnTypes.int,
-  "double precision": columnTypes.float,
-  numeric: columnTypes.decimal(undefined, undefined),
-  text: columnTypes.text,
-  boolean: booleanType,
-  date: columnTypes.date,
-  "timestamp with time zone": columnTypes.datetime,
-  jsonb: columnTypes.json,
-};
-
-function typeOfValue(value: unknown): ColumnType | undefined {
-  if (typeof value === "string") return columnTypes.text;
-  if (typeof value === "number") return Number.isInteger(value) ? columnTypes.int : columnTypes.float;
-  if (typeof value === "boolean") return booleanType;
-  return value instanceof Date ? columnTypes.datetime : undefined;
-}
-
-function typeOfPath(path: string, scope: Scope | null, context: Context): ColumnType | undefined {
-  if (scope === null) return undefined;
-  const found = resolvePath(scope, path);
-  if (found.kind === "annotation") return context.typeOf(found.node, scope);
-  if (found.kind === "column") {
-    if (found.rest.length === 0) return found.column.type;
-    return found.column.type.kind === "json"
-      ? columnTypes.json
-      : transformed("", found.column, path, found.rest, "UTC").type;
-  }
-  const inner = manySource(found.scope, found.relation, context);
-  return typeOfPath(restPath(found.rest, inner.scope), inner.scope, context);
-}
-
-function typeOfCall(node: CallNode, scope: Scope, context: Context): ColumnType | undefined {
-  const [first] = node.args;
-  const argument = (): ColumnType | undefined => (first ? context.typeOf(first, scope) : undefined);
-  switch (node.result) {
-    case "integer":
-      return countType;
-    case "float":
-      return columnTypes.float;
-    case "text":
-      return columnTypes.text;
-    case "boolean":
-      return booleanType;
-    case "json":
-      return columnTypes.json;
-    case "date":
-      return columnTypes.date;
-    case "datetime":
-      return columnTypes.datetime;
-    case "array": {
-      const item = argument();
-      return item && columnTypes.array(item);
-    }
-    case "sum": {
-      const type = argument();
-      return type?.kind === "int" || type?.kind === "smallInt" ? countType : type;
-    }
-    default:
-      return argument();
-  }
+/** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
+function besides(
+  node: ExpressionNode,
+  many: Extract<Resolution, { kind: "many" }>,
+  scope: Scope,
+  inner: Scope,
+  context: Context,
+): string {
+  const found = node.type === "path" ? resolvePath(scope, node.path) : undefined;
+  if (found?.kind === "many" && found.relation === many.relation && found.scope === many.scope)
+    return context.expression({ type: "path", path: restPath(found.rest, inner) }, inner);
+  return context.expression(node, scope);
 }

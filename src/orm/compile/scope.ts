@@ -2,7 +2,7 @@ import { didYouMean } from "../../internal/suggest.js";
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
-import type { ExpressionNode, Query } from "../nodes.js";
+import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
 
 /** A table in a statement, with the tables joined to it. Names are resolved only here. */
 export class Scope {
@@ -17,6 +17,9 @@ export class Scope {
   grouped = false;
   /** True if the rows come from a subquery that has no columns except the annotations. */
   derivedOnly = false;
+  /** Rows that are joined beside those of relations. */
+  sources: readonly SourceNode[] = [];
+  readonly #sourceAliases: string[] = [];
   /** The time zone of dates and parts of times. */
   timeZone = "UTC";
   /** The selected fields of to-many relations, which are joined. */
@@ -51,6 +54,10 @@ export class Scope {
 
   column(column: ColumnMeta): string {
     return `${this.alias}.${quote(column.column)}`;
+  }
+
+  sourceAlias(at: number): string {
+    return (this.#sourceAliases[at] ??= this.#nextAlias());
   }
 
   /** Joins the table of a to-one relation. Returns the same scope each time. */
@@ -172,6 +179,18 @@ export function splitPath(path: string): string[] {
 export function singleKey(meta: ModelMeta): ColumnMeta {
   if (meta.primaryKey.length === 1) return meta.primaryKey[0]!;
   throw new FieldError(`${meta.name} has a composite key: name its fields`);
+}
+
+/** The path on a related row; its key if there is no more of it. */
+export function restPath(rest: readonly string[], scope: Scope): string {
+  return rest.length === 0 ? singleKey(scope.meta).name : rest.join("__");
+}
+
+/** A column of the model itself, by the name of its field. */
+export function ownColumn(name: string, { meta }: Scope): ColumnMeta {
+  const column = meta.column(name);
+  if (column === undefined) throw noField(meta, name);
+  return column;
 }
 
 export function noField(meta: ModelMeta, name: string): FieldError {

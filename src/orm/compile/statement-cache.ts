@@ -100,7 +100,7 @@ function valueAt(place: number, query: Query, lookups: readonly Lookup[]): unkno
 
 /** A text that is the same for queries with the same statement; null for queries that are not cached. */
 function shapeOf(query: Query, lookups: Lookup[]): string | null {
-  if (query.combined || query.lock || query.empty || query.prefetch.length > 0) return null;
+  if (query.combined || query.lock || query.empty || query.prefetch.length > 0 || query.sources.length > 0) return null;
   for (const _ in query.annotations) return null;
   let shape = `${query.limit === null ? "" : "l"}${query.offset === null ? "" : "o"}${query.reversed ? "r" : ""}${query.deleted[0]}`;
   if (query.timeZone !== "UTC") shape += `\nz${query.timeZone}`;

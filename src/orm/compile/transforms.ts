@@ -1,6 +1,8 @@
+import { FieldError } from "../errors.js";
 import * as columnTypes from "../fields/column-types.js";
-import type { ColumnType } from "../meta.js";
+import type { ColumnMeta, ColumnType } from "../meta.js";
 import type { Left } from "./operands.js";
+import { shown } from "./scope.js";
 
 /**
  * Applies a transform to a value before it is compared: the year of a date, the length of a list. Undefined if the part
@@ -23,6 +25,23 @@ export function transform(left: Left, part: string): Left | undefined {
   const field = dateParts.get(part);
   if (field === undefined || (type.kind === "time" && !timeParts.has(part))) return undefined;
   return make(datePart(field, moment), columnTypes.int);
+}
+
+/** A column after transforms: `published__year`, `title__lower`. */
+export function transformed(
+  sql: string,
+  column: ColumnMeta,
+  path: string,
+  rest: readonly string[],
+  timeZone: string,
+): Left {
+  let left: Left = { sql, type: column.type, column, name: path, timeZone };
+  for (const part of rest) {
+    const next = transform(left, part);
+    if (next === undefined) throw new FieldError(`${shown(path)} is not the name of a field`);
+    left = next;
+  }
+  return left;
 }
 
 /** The date and time in a time zone. Dates and times without time zone stay as they are. */

@@ -184,7 +184,7 @@ function whereForWrite(query: Query, compiler: Compiler, scope: Scope): string {
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
   if (query.selection) throw new FieldError("a queryset of values cannot be written to");
   const windows = query.where.some((condition) => conditionUsesWindow(condition, query.annotations));
-  const limited = windows || query.limit !== null || query.offset !== null;
+  const limited = windows || query.sources.length > 0 || query.limit !== null || query.offset !== null;
   if (!limited) {
     const before = compiler.params.length;
     const where = compiler.where(query, scope);

@@ -17,23 +17,12 @@ import {
 } from "../compile/scope.js";
 import { transform } from "../compile/transforms.js";
 import { FieldError } from "../errors.js";
-import { Expression, orderNode, type Subquery } from "../expressions/expression.js";
-import type { FieldsOf, tableOf } from "../fields/types.js";
+import { Expression, orderNode } from "../expressions/expression.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
-import type {
-  ConditionNode,
-  ExpressionNode,
-  LockNode,
-  OrderNode,
-  PrefetchNode,
-  Query,
-  RelatedTree,
-  Selection,
-} from "../nodes.js";
+import type { ConditionNode, ExpressionNode, LockNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
 import { clientLookups, isPattern } from "./client-values.js";
 import { type ClientParameters, entriesOf, pageParameters } from "./page-input.js";
-import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row-types.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -142,9 +131,7 @@ export function annotate(query: Query, given: Readonly<Record<string, unknown>>)
   const annotations = { ...query.annotations };
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
-    checkAlias(query.meta, name);
-    if (query.meta.column(name) || query.meta.relations.has(name))
-      throw new FieldError(`the annotation '${name}' has the name of a field of ${query.meta.name}`);
+    checkNewName(query, name);
     if (!(expression instanceof Expression))
       throw new FieldError(`the annotation '${name}' must be an expression such as count("books")`);
     annotations[name] = expression.node;
@@ -167,6 +154,13 @@ export function aggregates(
       throw new FieldError(`the aggregate '${name}' must be an expression such as sum("price")`);
     return [name, expression.node] as const;
   });
+}
+
+/** Checks the name of a value that is added to rows: no field has it. */
+export function checkNewName({ meta }: Query, name: string): void {
+  checkAlias(meta, name);
+  if (meta.column(name) || meta.relations.has(name))
+    throw new FieldError(`the annotation '${name}' has the name of a field of ${meta.name}`);
 }
 
 /** Checks the name of a computed value by the rules for the names of fields. */
@@ -208,86 +202,6 @@ function addRelated(meta: ModelMeta, tree: RelatedTree, parts: readonly string[]
   return { ...tree, [name]: { ...node, related: addRelated(relation.target, node.related, rest) } };
 }
 
-declare const prefetchPath: unique symbol;
-declare const prefetchRow: unique symbol;
-
-/** A relation to load with a query of its own: `prefetch("books", Book.objects.filter({ year__gte: 2000 }))`. */
-export interface Prefetch<Path extends string, Row = unknown> {
-  readonly [prefetchPath]: Path;
-  readonly [prefetchRow]: Row;
-}
-
-/** A path of relations, or a prefetch whose query is for the model that its path leads to. */
-export type CheckedPrefetch<M, P> = P extends string
-  ? CheckedRelation<M, P>
-  : P extends Prefetch<infer Path, infer Row>
-    ? [RelationTarget<FieldsOf<M>, Path>] extends [never]
-      ? NoInfer<Prefetch<RelationSuggestions<FieldsOf<M>, Path>>>
-      : Row extends Pick<RelationTarget<FieldsOf<M>, Path>, TableMark<RelationTarget<FieldsOf<M>, Path>>>
-        ? P
-        : NoInfer<Prefetch<Path, RelationTarget<FieldsOf<M>, Path>>>
-    : never;
-
-type TableMark<Target> = Extract<typeof tableOf, keyof Target>;
-
-/** The path of an argument of `prefetchRelated`. */
-export type PrefetchPath<P> = P extends Prefetch<infer Path> ? Path : P extends string ? P : never;
-
-interface PrefetchRequest {
-  readonly path: string;
-  readonly query: Query;
-}
-
-class PrefetchWithQuery implements PrefetchRequest {
-  readonly path: string;
-  readonly query: Query;
-
-  constructor(path: string, query: Query) {
-    this.path = path;
-    this.query = query;
-  }
-}
-
-export function prefetch<const Path extends string, Row>(path: Path, queryset: Subquery<Row>): Prefetch<Path, Row> {
-  return new PrefetchWithQuery(path, queryset.query) as unknown as Prefetch<Path, Row>;
-}
-
-export function prefetchRelated(query: Query, paths: readonly unknown[]): Query {
-  if (query.selection) throw new FieldError("prefetchRelated loads models, but values were asked for");
-  let nodes = query.prefetch;
-  for (const given of paths) {
-    const request = given instanceof PrefetchWithQuery ? given : { path: given as string, query: undefined };
-    nodes = addPrefetch(query.meta, nodes, splitPath(request.path), request.query);
-  }
-  return { ...query, prefetch: nodes };
-}
-
-function addPrefetch(
-  meta: ModelMeta,
-  nodes: readonly PrefetchNode[],
-  parts: readonly string[],
-  query: Query | undefined,
-): PrefetchNode[] {
-  const [name, ...rest] = parts as [string, ...string[]];
-  const relation = meta.relations.get(name);
-  if (relation === undefined) throw noField(meta, name);
-  const here = rest.length === 0 && query ? withColumn(query, relation.targetColumn) : undefined;
-  if (here && here.meta.sqlName !== relation.target.sqlName)
-    throw new FieldError(
-      `${meta.name}.${name} leads to ${relation.target.name}, but the query is for ${here.meta.name}`,
-    );
-  const known = nodes.find((node) => node.relation === name);
-  const nested =
-    rest.length === 0 ? (known?.nested ?? []) : addPrefetch(relation.target, known?.nested ?? [], rest, query);
-  const node: PrefetchNode = { relation: name, query: here ?? known?.query, nested, as: undefined };
-  return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
-}
-
-/** Adds a column to the columns to load: related rows are assigned to their owners by it. */
-export function withColumn(query: Query, column: ColumnMeta): Query {
-  return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
-}
-
 export function combine(operator: NonNullable<Query["combined"]>["operator"], queries: readonly Query[]): Query {
   const [first] = queries as [Query];
   if (queries.some((query) => query.meta.sqlName !== first.meta.sqlName && !(query.selection && first.selection))) {
@@ -307,6 +221,7 @@ export function combine(operator: NonNullable<Query["combined"]>["operator"], qu
     lock: null,
     empty: false,
     deleted: "shown",
+    sources: [],
     combined: { operator, queries },
   };
 }

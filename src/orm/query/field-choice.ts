@@ -4,7 +4,7 @@ import { noField, shown, splitPath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { type PrefetchNode, type Query, type RelatedNode, type RelatedTree, relatedQuery } from "../nodes.js";
-import { withColumn } from "./builders.js";
+import { withColumn } from "./prefetches.js";
 
 export function only(query: Query, names: readonly string[]): Query {
   return chosen(query, names, "only");

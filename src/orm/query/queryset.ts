@@ -1,13 +1,12 @@
 import type { DatabasePlace, Queries } from "../../engines/db/database.js";
 import { ValueError } from "../../internal/value-error.js";
-import type { AnyExpression, Ordering } from "../expressions/expression.js";
+import type { AnyExpression, Ordering, Subquery } from "../expressions/expression.js";
 import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
 import { checkTimeZone } from "../expressions/time-zone.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { LockNode } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
-import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./builders.js";
 import * as build from "./builders.js";
 import type { CheckedField, Defer, Only } from "./choice-types.js";
 import type {
@@ -30,8 +29,13 @@ import type {
   Unless,
   WithJoined,
 } from "./path-types.js";
+import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./prefetches.js";
+import { prefetchRelated } from "./prefetches.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
+import type { CheckedSelf, DepthIn, Joined, Joining, WithDepth } from "./source-types.js";
+import type { RecursiveOptions } from "./sources.js";
+import * as sources from "./sources.js";
 import { WritableRows } from "./writable-rows.js";
 
 /**
@@ -166,7 +170,34 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   prefetchRelated<const P extends readonly (Name | Prefetch<string>)[]>(
     ...paths: { readonly [I in keyof P]: Unless<P[I], unknown, CheckedPrefetch<M, P[I]>> }
   ): QuerySet<M, Unless<P[number], Row, WithRelated<M, Row, PrefetchPath<P[number]>>>, A> {
-    return new QuerySet(build.prefetchRelated(this.query, paths as unknown as readonly string[]));
+    return new QuerySet(prefetchRelated(this.query, paths as unknown as readonly string[]));
+  }
+
+  /** Joins the rows of another queryset without a relation: `innerJoin(stats, { on: { id: "author" }, select: { sold: "n" } })`. There is one row for each pair. */
+  innerJoin<Other, const On, const S = unknown>(
+    other: Subquery<Other>,
+    join: Joining<M, A, Other, On, S>,
+  ): QuerySet<M, Merged<Row, Joined<Other, S, never>>, A & Joined<Other, S, never>> {
+    return new QuerySet(sources.join(this.query, other.query, false, join as never));
+  }
+
+  /** Joins the rows of another queryset. Rows without another one stay, with null in its place. */
+  leftJoin<Other, const On, const S = unknown>(
+    other: Subquery<Other>,
+    join: Joining<M, A, Other, On, S>,
+  ): QuerySet<M, Merged<Row, Joined<Other, S, null>>, A & Joined<Other, S, null>> {
+    return new QuerySet(sources.join(this.query, other.query, true, join as never));
+  }
+
+  /**
+   * Follows a relation of the model to itself from the rows of this queryset, step by step: `filter({ id: 1
+   * }).recursive("children")` returns a row and everything below it. Circles are safe.
+   */
+  recursive<const P extends Name, const D extends string = never>(
+    relation: Unless<P, string, CheckedSelf<M, P>>,
+    options: RecursiveOptions<D> = {},
+  ): QuerySet<M, WithDepth<Row, D>, DepthIn<A, D>> {
+    return new QuerySet(sources.recursive(this.query, relation as unknown as string, options));
   }
 
   /** Locks the rows until the transaction ends. Throws `ProgrammingError` outside of a transaction. */

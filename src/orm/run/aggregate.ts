@@ -29,8 +29,9 @@ interface Statement {
 }
 
 /** True if the rows must be computed before they are aggregated: for groups, and for aggregates and windows of each row. */
-function needsRows({ selection, annotations, where, combined }: Query): boolean {
+function needsRows({ selection, annotations, where, combined, sources }: Query): boolean {
   if (combined) return false;
+  if (sources.length > 0) return true;
   if (
     selection?.grouped ||
     selection?.many.length ||
@@ -66,7 +67,7 @@ function overRows(compiler: Compiler, query: Query, entries: Entries): Statement
   const rows = compiler.assemble(query, inner, list.length === 0 ? ["1"] : list, {
     names: list.length === 0 ? ["one"] : names,
   });
-  const scope = compiler.scope({ ...query, annotations: derived, selection: null });
+  const scope = compiler.scope({ ...query, annotations: derived, selection: null, sources: [] });
   scope.grouped = true;
   scope.derivedOnly = grouped;
   const { list: outer, types } = compiledEntries(compiler, entries, scope);

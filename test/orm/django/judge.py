@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 import types
+import zoneinfo
 
 import django
 from django.conf import settings
@@ -25,14 +26,17 @@ settings.configure(
 )
 django.setup()
 
-from django.contrib.postgres.aggregates import ArrayAgg, BoolAnd, BoolOr, StringAgg  # noqa: E402
+from django.contrib.postgres.aggregates import (  # noqa: E402
+    ArrayAgg, BoolAnd, BoolOr, Corr, RegrIntercept, RegrSlope, StringAgg,
+)
 from django.contrib.postgres.fields import ArrayField  # noqa: E402
 from django.db import models  # noqa: E402
+from django.utils import timezone  # noqa: E402
 from django.db.models import (  # noqa: E402, F401
     Avg, Case, Count, Exists, F, Max, Min, OuterRef, Q, StdDev, Subquery, Sum, Value, Variance, When, Window,
 )
 from django.db.models.functions import (  # noqa: E402, F401
-    Abs, Cast, Ceil, Coalesce, Concat, DenseRank, ExtractMonth, ExtractYear, FirstValue, Floor, Greatest, Lag, Lead,
+    Abs, Cast, Ceil, Coalesce, Concat, DenseRank, ExtractHour, ExtractMonth, ExtractYear, FirstValue, Floor, Greatest, Lag, Lead,
     Least, Length, Lower, NullIf, Rank, Replace, Round, RowNumber, Substr, Trim, TruncDay, TruncMonth, TruncYear, Upper,
 )
 
@@ -140,6 +144,11 @@ def result(run):
         return {"value": plain(run())}
     except Exception as error:  # noqa: BLE001: the error is the result
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def in_zone(name, run):
+    with timezone.override(zoneinfo.ZoneInfo(name)):
+        return list(run())
 
 
 names = dict(globals())

@@ -9,9 +9,11 @@ import {
   ceil,
   coalesce,
   concat,
+  corr,
   count,
   denseRank,
   exists,
+  extract,
   F,
   floor,
   greatest,
@@ -27,6 +29,8 @@ import {
   Q,
   rank,
   raw,
+  regrIntercept,
+  regrSlope,
   replace,
   round,
   rowNumber,
@@ -219,6 +223,18 @@ export const pairs: readonly Pair[] = [
       [truncate("month", "published"), "TruncMonth('published')"],
       [truncate("year", "published"), "TruncYear('published')"],
       [truncate("day", "published"), "TruncDay('published')"],
+      [
+        truncate("day", "published", { timeZone: "Europe/Berlin" }),
+        "TruncDay('published', tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))",
+      ],
+      [
+        truncate("month", "published", { timeZone: "America/New_York" }),
+        "TruncMonth('published', tzinfo=zoneinfo.ZoneInfo('America/New_York'))",
+      ],
+      [
+        extract("hour", "published", { timeZone: "Asia/Kolkata" }),
+        "ExtractHour('published', tzinfo=zoneinfo.ZoneInfo('Asia/Kolkata'))",
+      ],
       [F("published__year"), "ExtractYear('published')"],
       [F("published__month"), "ExtractMonth('published')"],
       [
@@ -305,6 +321,11 @@ export const pairs: readonly Pair[] = [
         "Sum('stock', filter=Q(year__gt=2000) | Q(year=None))",
       ],
       [sum(F("stock").times(2)), "Sum(F('stock') * 2)"],
+      [stddev("stock", { population: true }), "StdDev('stock')"],
+      [variance("stock", { population: true }), "Variance('stock')"],
+      [corr("stock", "rating"), "Corr('stock', 'rating')"],
+      [regrSlope("stock", "rating"), "RegrSlope('stock', 'rating')"],
+      [regrIntercept("stock", "rating"), "RegrIntercept('stock', 'rating')"],
       [max("author__name"), "Max('author__name')"],
       [count("author", { distinct: true }), "Count('author', distinct=True)"],
     ] as const
@@ -331,6 +352,81 @@ export const pairs: readonly Pair[] = [
       `Book.objects.values('status').annotate(x=${django}).order_by('status')`,
     ],
   ]),
+  // Related values
+  [
+    () => Book.objects.values("id", "tags__name").orderBy("id", "tags__name"),
+    "Book.objects.values('id', 'tags__name').order_by('id', 'tags__name')",
+  ],
+  [
+    () => Book.objects.valuesList("id", "reviews__stars", "reviews").orderBy("id", "reviews"),
+    "Book.objects.values_list('id', 'reviews__stars', 'reviews').order_by('id', 'reviews')",
+  ],
+  [
+    () => Author.objects.valuesList("id", "books__tags__name").distinct().orderBy("id", "books__tags__name"),
+    "Author.objects.values_list('id', 'books__tags__name').distinct().order_by('id', 'books__tags__name')",
+  ],
+  [
+    () =>
+      Country.objects.valuesList("authors__books", "authors__books__author__country__code").orderBy("authors__books"),
+    "Country.objects.values_list('authors__books', 'authors__books__author__country__code').order_by('authors__books')",
+  ],
+  [() => Book.objects.values("id", "tags__name").count(), "Book.objects.values('id', 'tags__name').count()"],
+  [
+    () => Book.objects.filter({ stock__gt: 2 }).values("tags__name").distinct().orderBy("tags__name"),
+    "Book.objects.filter(stock__gt=2).values('tags__name').distinct().order_by('tags__name')",
+  ],
+  [
+    () =>
+      Book.objects
+        .values("tags__name")
+        .annotate({ n: count(), total: sum("stock"), last: max("year") })
+        .orderBy("tags__name"),
+    "Book.objects.values('tags__name').annotate(n=Count('*'), total=Sum('stock'), last=Max('year')).order_by('tags__name')",
+  ],
+  [
+    () =>
+      Author.objects
+        .values("books__tags__name")
+        .annotate({ n: count() })
+        .filter({ n__gt: 3 })
+        .orderBy("-n", "books__tags__name"),
+    "Author.objects.values('books__tags__name').annotate(n=Count('*')).filter(n__gt=3).order_by('-n', 'books__tags__name')",
+  ],
+  [
+    () =>
+      Book.objects
+        .values("status", "reviews__stars")
+        .annotate({ n: count("id") })
+        .orderBy("status", "reviews__stars"),
+    "Book.objects.values('status', 'reviews__stars').annotate(n=Count('id')).order_by('status', 'reviews__stars')",
+  ],
+  // Time zones
+  ...(["Europe/Berlin", "America/New_York", "Pacific/Auckland"] as const).flatMap((zone): Pair[] => [
+    [
+      () => books.inTimeZone(zone).filter({ published__year: 2001 }),
+      `in_zone('${zone}', lambda: Book.objects.filter(published__year=2001).order_by('id'))`,
+    ],
+    [
+      () => books.inTimeZone(zone).filter({ published__hour__lt: 8, published__day__gt: 10 }),
+      `in_zone('${zone}', lambda: Book.objects.filter(published__hour__lt=8, published__day__gt=10).order_by('id'))`,
+    ],
+    [
+      () => books.inTimeZone(zone).valuesList("published__month", "published__day", "published__hour"),
+      `in_zone('${zone}', lambda: Book.objects.order_by('id').values_list('published__month', 'published__day', 'published__hour'))`,
+    ],
+    [
+      () => books.inTimeZone(zone).filter({ published__date__lte: "2002-06-01" }),
+      `in_zone('${zone}', lambda: Book.objects.filter(published__date__lte='2002-06-01').order_by('id'))`,
+    ],
+  ]),
+  // Chosen fields of related rows
+  [
+    async () => {
+      const rows = await books.selectRelated("author__country").only("title", "author__name", "author__country__code");
+      return rows.map((row) => [row.title, row.author.name, row.author.country?.code ?? null]);
+    },
+    "[[b.title, b.author.name, b.author.country and b.author.country.code] for b in Book.objects.select_related('author__country').only('title', 'author__name', 'author__country__code').order_by('id')]",
+  ],
   // Groups
   [
     () => Book.objects.values("status").annotate({ n: count() }).filter({ n__gt: 18 }).orderBy("status"),

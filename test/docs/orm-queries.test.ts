@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { App, type Database, openDatabase } from "stoa";
+import { bindDatabase, createTables } from "stoa/orm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { codeBlocks, withoutSpace } from "./code-in-markdown.js";
+import {
+  aggregates,
+  joins,
+  models,
+  relatedFields,
+  relatedValues,
+  routes,
+  scopes,
+  seed,
+  timeZones,
+  trees,
+} from "./orm-queries.js";
+
+const page = await readFile(new URL("../../docs/orm-queries.md", import.meta.url), "utf8");
+const source = withoutSpace(await readFile(new URL("./orm-queries.ts", import.meta.url), "utf8"));
+
+/** A block is one piece, or several classes and statements, each of which stands in the source. */
+const pieces = codeBlocks(page, "ts").flatMap((block) => block.split(/\n\n(?=\S)|;\n(?=await)/));
+
+describe("the page on further queries", () => {
+  let db: Database;
+
+  beforeAll(async () => {
+    db = await openDatabase("pglite:");
+    bindDatabase(db);
+    await createTables(db, models);
+    await seed();
+  }, 120_000);
+
+  afterAll(async () => {
+    bindDatabase(null);
+    await db?.close();
+  });
+
+  it.each(pieces)("The code of the page on further queries is compiled in these tests: %s", (piece) => {
+    expect(source).toContain(withoutSpace(piece.replace(/;(?: \/\/ .*)?\s*$/, "")));
+  });
+
+  it("The documented choice of fields loads what the page says", async () => {
+    const [books, authors] = await relatedFields();
+    expect(Object.keys(books[0]!.author)).toEqual(["id", "name"]);
+    expect(authors[0]!.books[0]).not.toHaveProperty("price");
+  });
+
+  it("The documented values and groups give the rows that the page says", async () => {
+    const [rows, groups, others] = await relatedValues();
+    expect(rows).toEqual([
+      { title: "Lavinia", tags__name: null },
+      { title: "The Dispossessed", tags__name: "classic" },
+      { title: "The Dispossessed", tags__name: "sf" },
+    ]);
+    expect(groups).toHaveLength(3);
+    expect(others).toEqual([{ title: "The Dispossessed", tags__name: "classic" }]);
+  });
+
+  it("The documented route returns pages by key", async () => {
+    const app = new App();
+    routes(app);
+    const response = await app.request("/books?order=-author__name&size=1");
+    const first = (await response.json()) as { items: { title: string }[]; next: string };
+    expect(first.items).toHaveLength(1);
+    const second = await app.request(`/books?order=-author__name&size=1&after=${first.next}`);
+    expect(await second.json()).toMatchObject({ items: [{ title: "The Dispossessed" }], next: null });
+    expect((await app.request("/books?size=51")).status).toBe(400);
+    await app.stop();
+  });
+
+  it("The documented queries with time zones, aggregates, trees, joins and scopes run", async () => {
+    expect(await timeZones()).toEqual([
+      1,
+      [
+        { soldAt__month: 4, sold: 1 },
+        { soldAt__month: null, sold: 1 },
+      ],
+      [
+        { day: new Date("2024-03-31T22:00:00Z"), sold: 1 },
+        { day: null, sold: 1 },
+      ],
+    ]);
+    expect((await aggregates())[0]).toMatchObject({ typical: 290, recent: null });
+    const [below, above, levels] = await trees();
+    expect([below.length, above.length, levels.map(({ level }) => level)]).toEqual([3, 2, [0, 1, 2]]);
+    expect(await joins()).toMatchObject([{ published: 2, newest: 2008 }]);
+    const [papers, values] = await scopes();
+    expect(papers.map(({ title }) => title)).toEqual(["a"]);
+    expect(values).toEqual([{ title: "a", decade: 202 }]);
+  });
+});
