@@ -38,7 +38,7 @@ app.use({
     registry.register(request);
   },
 });
-app.get("/kept", async () => {
+app.get("/kept", { cache: false }, async () => {
   for (let i = 0; i < 2; i++) {
     globalThis.gc();
     await new Promise((resolve) => setTimeout(resolve, 10));

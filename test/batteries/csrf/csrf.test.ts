@@ -205,6 +205,25 @@ describe("tokens", () => {
     expect(line).toMatch(/^__Host-form=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
   });
 
+  it("A page with a CSRF token is not cached for other clients, even if its route shares responses", async () => {
+    const app = new App().enableCsrf({ tokens: true, secret }).enableCaching();
+    app.get("/form", { cache: { credentials: "share" } }, (request) => request.csrfToken());
+    const [one, two] = [testClient(app), testClient(app)];
+    // The first response sets a cookie and is not cached for that reason.
+    for (const client of [one, two]) await client.get("/form");
+    expect(await (await one.get("/form")).text()).not.toBe(await (await two.get("/form")).text());
+  });
+
+  it.each(["", "short", "a".repeat(44), `${"a".repeat(42)}.`])(
+    "The cookie of CSRF tokens is replaced if it has not the form of ours: %j",
+    async (value) => {
+      const app = new App().enableCsrf({ tokens: true, secret });
+      app.get("/form", (request) => request.csrfToken());
+      const response = await app.request("/form", { headers: { cookie: `csrf=${value}` } });
+      expect(response.headers.getSetCookie()[0]).toMatch(/^csrf=[\w-]{43};/);
+    },
+  );
+
   it("A CSRF token from before a login is invalid after it", async () => {
     const app = new App().enableSessions({ secret }).enableCsrf({ tokens: true });
     app.get("/form", (request) => request.csrfToken());

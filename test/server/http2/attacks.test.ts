@@ -57,6 +57,12 @@ async function underAttack(options: Parameters<typeof start>[1] = {}, pairs: [nu
 const cancel = (id: number) => frame(RST_STREAM, 0, id, uint32(CANCEL));
 const headers = (id: number, flags: number, block: Buffer) => frame(HEADERS, flags, id, block);
 
+/** From Node.js 24 on, nghttp2 limits some frames itself, with the same error for the client. */
+const limitsItself = Number(process.versions.node.split(".")[0]) >= 24;
+const flooded: unknown = expect.stringMatching(
+  limitsItself ? /^HTTP2_(?:CONTROL_FLOOD|FRAME_FLOOD|PROTOCOL_ERROR)$/ : /^HTTP2_(?:CONTROL|FRAME)_FLOOD$/,
+);
+
 describe("a client that floods a server of HTTP/2", () => {
   it("A client that cancels its streams at once is told to calm down after maxResets of them", async () => {
     const { attacker, abuses, handled, honestIsServed } = await underAttack();
@@ -106,7 +112,7 @@ describe("a client that floods a server of HTTP/2", () => {
     const { attacker, abuses, honestIsServed } = await underAttack();
     await flood(attacker, 100_000, make);
     expect(await attacker.end()).toBe(ENHANCE_YOUR_CALM);
-    expect(abuses).toEqual([expect.stringMatching(/^HTTP2_(CONTROL|FRAME)_FLOOD$/)]);
+    expect(abuses).toEqual([flooded]);
     await honestIsServed();
   });
 
@@ -131,7 +137,7 @@ describe("a client that floods a server of HTTP/2", () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(await attacker.end()).toBe(ENHANCE_YOUR_CALM);
-    expect(abuses).toEqual(["HTTP2_FRAME_FLOOD"]);
+    expect(abuses).toEqual([flooded]);
     await honestIsServed();
   });
 
