@@ -161,7 +161,7 @@ it("The records that are under way at a time are bounded, and the rest follows i
 
 it("Messages that a way never confirms take no room from later ones once their time is up", async () => {
   const broker = new WayBroker();
-  const publisher = new Publisher(broker, { timeout: 200 });
+  const publisher = new Publisher(broker, { timeout: 1000 });
   const silent = Array.from({ length: 8000 }, (_, n) => publisher.publish(record(String(n))));
   const results = await Promise.allSettled(silent);
   expect(results.every(({ status }) => status === "rejected")).toBe(true);
