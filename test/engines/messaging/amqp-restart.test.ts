@@ -29,12 +29,12 @@ describe.skipIf(!service("rabbitmq"))("RabbitMQ restarted under load", () => {
     const loads = await Promise.all(
       (["classic", "quorum"] as const).map((queueType) => Load.start(rabbit.value, queueType)),
     );
-    await Promise.all(loads.map((load) => load.reach(50)));
-    // In an orderly way first: the node writes down the members of a quorum queue seconds after the queue was made, and one
+    await Promise.all(loads.map((load) => load.more(50)));
+    // In an orderly way first: the node writes down the members of a quorum queue a second after the queue was made, and one
     // that is killed before that has lost the messages of the queue, whatever a client does.
     await stopInOrder();
     rabbit = await startRabbit(folder, port, rabbit.ports);
-    await Promise.all(loads.map((load) => load.reach(150)));
+    await Promise.all(loads.map((load) => load.more(100)));
     await rabbit.stop();
     rabbit = await startRabbit(folder, port, rabbit.ports);
     for (const load of loads) await load.finish();
@@ -55,6 +55,7 @@ class Load {
   readonly #client: Awaited<ReturnType<typeof connected>>;
   #consumer!: Subscription;
   #published = 0;
+  #handled = 0;
   #last = Number.POSITIVE_INFINITY;
   #publishing!: Promise<void>;
 
@@ -68,6 +69,7 @@ class Load {
     const load = new Load(queueType, client);
     const name = uniqueTopic(queueType);
     load.#consumer = await client.subscribe(name, { concurrency: 5 }, (message) => {
+      load.#handled++;
       const values = load.#seen.get(message.key!);
       if (values === undefined) load.#seen.set(message.key!, [message.value as number]);
       else values.push(message.value as number);
@@ -76,9 +78,11 @@ class Load {
     return load;
   }
 
-  /** Resolves when so many messages are confirmed. */
-  async reach(count: number): Promise<void> {
-    await until(() => this.#published >= count, `${count} messages of the ${this.#type} queue are confirmed`, 120_000);
+  /** Resolves when so many more messages were confirmed, and so many more handled. */
+  async more(count: number): Promise<void> {
+    const [published, handled] = [this.#published + count, this.#handled + count];
+    const what = `${count} more messages pass the ${this.#type} queue`;
+    await until(() => this.#published >= published && this.#handled >= handled, what, 120_000);
   }
 
   /** Ends the load after some more messages, and checks that each was handled, in the order of its key. */

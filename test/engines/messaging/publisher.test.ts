@@ -159,6 +159,18 @@ it("The records that are under way at a time are bounded, and the rest follows i
   expect(broker.sent).toEqual(Array.from({ length: total }, (_, n) => String(n)));
 });
 
+it("Messages that a way never confirms take no room from later ones once their time is up", async () => {
+  const broker = new WayBroker();
+  const publisher = new Publisher(broker, { timeout: 1000 });
+  const silent = Array.from({ length: 8000 }, (_, n) => publisher.publish(record(String(n))));
+  const results = await Promise.allSettled(silent);
+  expect(results.every(({ status }) => status === "rejected")).toBe(true);
+  const next = publisher.publish(record("next"));
+  await until(() => broker.sent.at(-1) === "next");
+  broker.ends.at(-1)!(null);
+  await next;
+});
+
 it("A publish is rejected when its time is up and the broker has not replied", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});

@@ -30,7 +30,6 @@ export class Publisher {
   #bytes = 0;
   #soon = false;
   #timer: NodeJS.Timeout | undefined;
-  #wake: (() => void) | null = null;
   readonly #idle: (() => void)[] = [];
   #closed = false;
 
@@ -75,14 +74,6 @@ export class Publisher {
     this.#closed = true;
     if (this.#waiting === 0 && this.#underWay.size === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
-  }
-
-  /** Rejects everything that waits, at once. */
-  abandon(): void {
-    this.#closed = true;
-    const error = new MessagingError("CLOSED", "the broker was closed before it confirmed the message");
-    for (const entry of this.#all()) this.#settle(entry, error);
-    this.#wake?.();
   }
 
   #add(record: OutgoingRecord, deadline: number, end: Waiting["end"]): void {
@@ -201,7 +192,8 @@ export class Publisher {
     this.#queue = [...this.#held.sort((a, b) => a.number - b.number), ...this.#queue];
     this.#held = [];
     if (this.#queue.length > 0) {
-      await this.#sleep(this.#pause);
+      const pause = this.#pause / 2 + (Math.random() * this.#pause) / 2;
+      await new Promise((resolve) => setTimeout(resolve, pause));
       this.#pause = Math.min(this.#pause * 2, longestPause);
     }
     this.#state = "open";
@@ -235,7 +227,7 @@ export class Publisher {
         }
         this.#queue = this.#queue.filter((entry) => !entry.settled);
         this.#held = this.#held.filter((entry) => !entry.settled);
-        if (this.#closed) this.#giveUp();
+        if (this.#closed || this.#way !== null) this.#giveUp();
         this.#watchDeadlines();
         this.#fillSoon();
       },
@@ -244,19 +236,12 @@ export class Publisher {
     this.#timer.unref();
   }
 
-  /** The end does not wait for records for which nobody waits any more. */
+  /**
+   * Records for which nobody waits any more keep neither the end waiting nor the room of others: a queue that confirms nothing
+   * must not hold up the messages of other topics on the same way.
+   */
   #giveUp(): void {
     this.#underWay.forgetSettled();
     if (this.#state === "broken") void this.#mend();
-  }
-
-  #sleep(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds / 2 + (Math.random() * milliseconds) / 2);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }
