@@ -1,5 +1,5 @@
 import { symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join, parse } from "node:path";
 import { build } from "esbuild";
 import { root } from "../process.mjs";
 
@@ -21,5 +21,5 @@ export async function compile(file, folder) {
     logLevel: "error",
   });
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  return join(outdir, basename(file));
+  return join(outdir, `${parse(file).name}.mjs`);
 }

@@ -1,7 +1,7 @@
 /**
- * Checks the model of lease and fencing (docs/models/lease.pml) with spin: every order of every step of three workers. Then
- * it takes the fencing out and expects the check to fail, so that a model which proves nothing is noticed. Needs `spin`
- * (Debian: apt install spin; or SPIN=path) and a C compiler.
+ * Checks the models of docs/models with spin, in every order of every step: lease and fencing of sagas, and the checkpoint of
+ * projections. Then it takes a comparison out of each and expects the check to fail, so that a model which proves nothing is
+ * noticed. Needs `spin` (Debian: apt install spin; or SPIN=path) and a C compiler.
  *
  *     node scripts/judges/model.mjs
  */
@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const spin = process.env.SPIN ?? "spin";
-const model = readFileSync(fileURLToPath(new URL("../../docs/models/lease.pml", import.meta.url)), "utf8");
+const read = (name) => readFileSync(fileURLToPath(new URL(`../../docs/models/${name}`, import.meta.url)), "utf8");
 
 /** Returns the number of states and of errors that the check found. */
 function check(text) {
@@ -38,14 +38,27 @@ function check(text) {
   }
 }
 
-const whole = check(model);
-console.log(`lease and fencing: ${whole.states} states, ${whole.errors} errors`);
-const unfenced = check(
-  model
+const lease = read("lease.pml");
+judge(
+  "lease and fencing",
+  lease,
+  "the check of the token",
+  lease
     .replaceAll(":: token == mine ->", ":: true ->")
     .replaceAll(":: else -> held = false", ":: false -> held = false"),
 );
-console.log(
-  `without the check of the token: ${unfenced.errors} errors, as expected of a model that sees the difference`,
+const checkpoint = read("checkpoint.pml");
+judge(
+  "checkpoint of projections",
+  checkpoint,
+  "the check of the position",
+  checkpoint.replace(" && position == at ->", " ->"),
 );
-process.exitCode = whole.errors === 0 && unfenced.errors > 0 ? 0 : 1;
+
+function judge(name, model, missing, weaker) {
+  const whole = check(model);
+  console.log(`${name}: ${whole.states} states, ${whole.errors} errors`);
+  const { errors } = check(weaker);
+  console.log(`without ${missing}: ${errors} errors, as expected of a model that sees the difference`);
+  if (whole.errors > 0 || errors === 0) process.exitCode = 1;
+}

@@ -148,8 +148,9 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
       () => expect(hub.records("orders").filter(({ id }) => id === "order-1-paid")).toHaveLength(2),
       patient,
     );
-    await vi.waitFor(async () =>
-      expect(await app.database.fetch("select name from effects")).toEqual([{ name: "paid" }]),
+    await vi.waitFor(
+      async () => expect(await app.database.fetch("select name from effects")).toEqual([{ name: "paid" }]),
+      patient,
     );
     expect(handled.filter((name) => name === "paid")).toHaveLength(1);
   });

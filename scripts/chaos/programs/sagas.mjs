@@ -10,15 +10,26 @@ import { createApp, pause, persist, repeat, role, start, times, write } from "./
 const app = createApp();
 app.enableSaga({ ...times, backoffMs: 5, maxRetries: 1000, timeoutMs: 0 });
 
-async function effect({ key, sagaId, attempt }, amount) {
+/**
+ * An action that fails says that its effect is not there. So one that has lost its connection, and cannot know, tries again with
+ * the same key until it knows, or until its time is over.
+ */
+async function effect({ key, sagaId, attempt, signal }, amount) {
   write("begun", { key, attempt });
-  await app.database.execute("insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing", [
-    key,
-    sagaId.split("/")[0],
-    amount,
-  ]);
-  if (Math.random() < 0.3) await pause(Math.random() * 10);
   if (Math.random() < 0.02) throw new Error("by chance");
+  while (!signal.aborted) {
+    try {
+      await app.database.execute("insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing", [
+        key,
+        sagaId.split("/")[0],
+        amount,
+      ]);
+      break;
+    } catch {
+      await pause(20);
+    }
+  }
+  if (Math.random() < 0.3) await pause(Math.random() * 10);
   return amount;
 }
 

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { inboxTables, outboxTables } from "../../../src/patterns/outbox/tables.js";
 import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
+import { type Compiled, compiled } from "../compiled.js";
 import { wireTable } from "./table-broker.js";
 
 const server = service("postgres");
-const program = join(import.meta.dirname, "relaying-process.ts");
 const patient = { timeout: 120_000, interval: 50 };
 const long = process.env["STOA_LONG"] === "1";
 
@@ -22,10 +22,15 @@ interface Worker {
 }
 
 describe.skipIf(!server)("workers of the outbox that are killed or paused", () => {
+  let program: Compiled;
   let db: Database;
   let url: string;
   let drop: () => Promise<void>;
   const workers: Worker[] = [];
+  beforeAll(async () => {
+    program = await compiled(join(import.meta.dirname, "relaying-process.ts"));
+  }, 60_000);
+  afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));
     db = await openDatabase(url);
@@ -42,7 +47,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
   });
 
   function worker(mode: "publish" | "relay", env: Record<string, string> = {}): Worker {
-    const child = spawn(process.execPath, ["--import", "tsx", program, url, mode], {
+    const child = spawn(process.execPath, [program.file, url, mode], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, ...env },
     });

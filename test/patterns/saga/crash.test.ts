@@ -2,28 +2,33 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { sagaTables } from "../../../src/patterns/saga/tables.js";
 import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
+import { type Compiled, compiled } from "../compiled.js";
 
 const server = service("postgres");
 const long = process.env["STOA_LONG"] === "1";
 const patient = { timeout: 120_000, interval: 50 };
-const program = join(import.meta.dirname, "driving-process.ts");
 /** Both sagas together have about 150 chances to be killed. The long mode takes each of them. */
 const chances = long ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 9, 17, 25, 34, 47, 68, 90];
 /** The effects of a saga that is completed. */
 const effectsOfAll = 7;
 
 describe.skipIf(!server)("workers that are killed while they drive sagas", () => {
+  let program: Compiled;
   let db: Database;
   let url: string;
   let drop: () => Promise<void>;
   const children: ChildProcess[] = [];
+  beforeAll(async () => {
+    program = await compiled(join(import.meta.dirname, "driving-process.ts"));
+  }, 60_000);
+  afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));
     db = await openDatabase(url);
@@ -38,7 +43,7 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
     await drop();
   });
   const worker = (mode: string, killAt: number, pauseAt = 0): ChildProcess => {
-    const child = spawn(process.execPath, ["--import", "tsx", program, url, mode], {
+    const child = spawn(process.execPath, [program.file, url, mode], {
       stdio: ["ignore", "ignore", "inherit"],
       env: { ...process.env, KILL_AT: String(killAt), PAUSE_AT: String(pauseAt) },
     });
