@@ -3,7 +3,7 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
-import type { Tracer } from "../../internal/tracer.js";
+import type { Span, Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { type AttemptOutcome, attempt } from "../storage/attempt.js";
@@ -137,8 +137,7 @@ export class Jobs {
       void this.#settle(row, status, error).then(end, failed);
       return;
     }
-    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
-    const span = this.tracer?.start(`job ${job.name}`, attributes, { kind: "internal" }) ?? null;
+    const span = this.#span(job, row);
     attempt(
       (current) => {
         const progress = (value: unknown): Promise<void> =>
@@ -167,6 +166,13 @@ export class Jobs {
         else void this.#fail(job, row, outcome, signals).then(end, failed);
       },
     );
+  }
+
+  /** The span of an attempt; null without telemetry. */
+  #span(job: JobSettings, row: JobRow): Span | null {
+    if (this.tracer === null) return null;
+    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
+    return this.tracer.start(`job ${job.name}`, attributes, { kind: "internal" });
   }
 
   /** Ends a job whose attempt has failed, or gives it back for another one. True if it is due again. */
