@@ -36,19 +36,24 @@ export function readEvents(
     if (typeof event !== "object" || event === null) throw new ValueError(`event ${index} must be an object`);
     const { type, data, metadata } = event;
     checkName("the type of an event", type);
-    const id = event.id === undefined ? nodeCrypto().randomUUID() : String(event.id).toLowerCase();
-    if (!uuid.test(id)) throw new ValueError(`the id of an event must be a UUID, not ${show(event.id)}`);
-    if (ids.has(id)) throw new ValueError(`two of the events have the id ${show(id)}`);
-    ids.add(id);
+    const id = event.id === undefined ? nodeCrypto().randomUUID() : givenId(event.id, ids);
     const facts = factsOf(id, inherited, shared, metadata);
     return {
       id,
       type,
       schemaVersion: upcasters.current(type),
-      data: jsonText(data, `the data of ${show(type)}`),
-      metadata: jsonText(facts, `the metadata of ${show(type)}`),
+      data: jsonText(data, "the data of", type),
+      metadata: jsonText(facts, "the metadata of", type),
     };
   });
+}
+
+function givenId(given: string, others: Set<string>): string {
+  const id = String(given).toLowerCase();
+  if (!uuid.test(id)) throw new ValueError(`the id of an event must be a UUID, not ${show(given)}`);
+  if (others.has(id)) throw new ValueError(`two of the events have the id ${show(id)}`);
+  others.add(id);
+  return id;
 }
 
 /** Metadata of the cause and of the call; the first event of a chain is its own correlation. Undefined values are left out. */

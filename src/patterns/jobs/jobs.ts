@@ -3,7 +3,7 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../internal/logger.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
 import { show } from "../../internal/options.js";
-import type { Tracer } from "../../internal/tracer.js";
+import type { Span, Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { type AttemptOutcome, attempt } from "../storage/attempt.js";
@@ -14,6 +14,7 @@ import { installTables } from "../storage/tables.js";
 import { errorText, jsonText } from "../storage/texts.js";
 import { backoff, Wake } from "../storage/wake.js";
 import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
+import { JobSchedules } from "./schedules.js";
 import { type JobInfo, type JobRow, type JobStatus, JobStorage, type NewJob } from "./storage.js";
 import { jobTables } from "./tables.js";
 
@@ -25,6 +26,7 @@ const noOptions: Partial<EnqueueOptions> = {};
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
   readonly storage: JobStorage;
+  readonly #schedules: JobSchedules;
   readonly #doorbell: Doorbell;
   readonly #workers: LeasedWorker<JobRow>[] = [];
   readonly #tickers: Promise<void>[] = [];
@@ -40,6 +42,7 @@ export class Jobs {
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs, () => this.#doorbell.ring());
+    this.#schedules = new JobSchedules(db, settings.schema);
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
 
@@ -82,7 +85,7 @@ export class Jobs {
 
   #enqueue(job: JobSettings, given: unknown, options: Partial<EnqueueOptions>, tx: Queries): Promise<string> {
     const { key = null, delay = 0, priority = 0 } = options;
-    const value = jsonText(given, `the value of the job ${job.name}`);
+    const value = jsonText(given, "the value of the job", job.name);
     const added = { name: job.name, key, value, delay, priority };
     return tx.kind === "database" ? this.storage.add(added) : this.#insert(added, tx);
   }
@@ -134,8 +137,7 @@ export class Jobs {
       void this.#settle(row, status, error).then(end, failed);
       return;
     }
-    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
-    const span = this.tracer?.start(`job ${job.name}`, attributes, { kind: "internal" }) ?? null;
+    const span = this.#span(job, row);
     attempt(
       (current) => {
         const progress = (value: unknown): Promise<void> =>
@@ -164,6 +166,13 @@ export class Jobs {
         else void this.#fail(job, row, outcome, signals).then(end, failed);
       },
     );
+  }
+
+  /** The span of an attempt; null without telemetry. */
+  #span(job: JobSettings, row: JobRow): Span | null {
+    if (this.tracer === null) return null;
+    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
+    return this.tracer.start(`job ${job.name}`, attributes, { kind: "internal" });
   }
 
   /** Ends a job whose attempt has failed, or gives it back for another one. True if it is due again. */
@@ -203,9 +212,9 @@ export class Jobs {
     while (!this.#closing) {
       let pause = this.settings.pollMs;
       try {
-        if (!known) await this.storage.schedule(job.name, schedule);
+        if (!known) await this.#schedules.schedule(job.name, schedule);
         known = true;
-        const left = await this.storage.tick(job.name, schedule, (tx, at) =>
+        const left = await this.#schedules.tick(job.name, schedule, (tx, at) =>
           this.#insert({ name: job.name, key: `at ${at.toISOString()}`, value: "null", delay: 0, priority: 0 }, tx),
         );
         pause = Math.min(left, pause);

@@ -1,9 +1,7 @@
 import type { Database, Queries } from "../../engines/db/database.js";
 import { UniqueViolation } from "../../engines/db/errors.js";
 import { Batch } from "../storage/batch.js";
-import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
-import type { Schedule } from "./cron.js";
 
 export interface JobRow extends Leased {
   readonly value: unknown;
@@ -68,7 +66,6 @@ export interface JobOutcome {
 /** The statements of jobs. Each change of a claimed job checks its token. */
 export class JobStorage {
   readonly table: string;
-  readonly #schedules: string;
   readonly #added = new Batch<NewJob, string>((items) => this.#add(items));
   readonly #done = new Batch<Leased, boolean>((items) => this.#finish(items));
   readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
@@ -82,7 +79,6 @@ export class JobStorage {
     readonly onAdded: () => void = () => {},
   ) {
     this.table = `"${schema}".jobs`;
-    this.#schedules = `"${schema}".job_schedules`;
   }
 
   /** Adds a job outside of a transaction. Those without a key that are added at the same time share a statement. */
@@ -276,36 +272,5 @@ export class JobStorage {
       [id],
     );
     return rowCount === 1;
-  }
-
-  /** Makes a schedule known; one that has changed begins anew. */
-  async schedule(name: string, schedule: Schedule): Promise<void> {
-    const now = await this.db.fetchval<Date>("select clock_timestamp()");
-    await this.db.execute(
-      `insert into ${this.#schedules} as s (name, schedule, next_at) values ($1, $2, $3)
-       on conflict (name) do update set schedule = excluded.schedule, next_at = excluded.next_at
-       where s.schedule <> excluded.schedule`,
-      [name, schedule.text, schedule.next(now!)],
-    );
-  }
-
-  /**
-   * Adds the job of a schedule if its time has come. Of all workers one moves the time on, in the transaction that adds the
-   * job. Times that nobody was there for are one. Returns the milliseconds until the next time.
-   */
-  async tick(name: string, schedule: Schedule, add: (tx: Queries, at: Date) => Promise<unknown>): Promise<number> {
-    return boundedTransaction(this.db, async (tx) => {
-      const row = await tx.fetchrow<{ next_at: Date; now: Date; schedule: string }>(
-        `select next_at, clock_timestamp() as now, schedule from ${this.#schedules} where name = $1 for update skip locked`,
-        [name],
-      );
-      // Another worker is at it, or a newer program has another schedule.
-      if (row === null || row.schedule !== schedule.text) return Infinity;
-      if (row.next_at > row.now) return row.next_at.getTime() - row.now.getTime();
-      const next = schedule.next(row.now);
-      await tx.execute(`update ${this.#schedules} set next_at = $2 where name = $1`, [name, next]);
-      await add(tx, row.next_at);
-      return next.getTime() - row.now.getTime();
-    });
   }
 }

@@ -127,7 +127,7 @@ export class SagaAdmin {
       if (result.issues) throw new ValidationError(toIssues(`signal ${name}`, result.issues, value));
       given = result.value;
     }
-    const text = jsonText(given, `the value of the signal ${show(name)}`);
+    const text = jsonText(given, "the value of the signal", name);
     const address = signalAddress(id, name);
     const kept = await this.#around.waits.deliver(
       { address, value: text, sourceId: key?.slice(0, 500), sagaId: id },

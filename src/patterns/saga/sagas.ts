@@ -118,7 +118,7 @@ export class Sagas {
     if (this.#definitions.get(`${definition?.name} ${definition?.version}`) !== definition) {
       throw new ValueError(`the saga ${show(definition?.name)} is not known: call app.saga() with it`);
     }
-    const input = jsonText(await checkedInput(definition, given), `the input of the saga ${show(definition.name)}`);
+    const input = jsonText(await checkedInput(definition, given), "the input of the saga", definition.name);
     const { name, version } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
     const found = await this.storage.insert({ id, name, version, input, timeoutMs }, tx);

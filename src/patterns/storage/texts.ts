@@ -1,3 +1,4 @@
+import { show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 
 /** Characters of an error that are kept. */
@@ -24,17 +25,22 @@ export function errorText(error: unknown): string {
   return text.slice(0, longestError).replaceAll("\0", "").toWellFormed();
 }
 
-/** A value as JSON text that PostgreSQL can keep. */
-export function jsonText(value: unknown, what: string): string {
+/** A value as JSON text that PostgreSQL can keep. Errors call it `what`, with the name in quotes if there is one. */
+export function jsonText(value: unknown, what: string, name?: string): string {
   let text: string | undefined;
+  let cause: unknown;
   try {
     text = JSON.stringify(value === undefined ? null : value) as string | undefined;
-  } catch (cause) {
-    throw new ValueError(`${what} cannot be written as JSON`, { cause });
+  } catch (error) {
+    cause = error;
   }
-  if (text === undefined) throw new ValueError(`${what} cannot be written as JSON`);
-  if (hasForbiddenEscape(text)) throw new ValueError(`${what} contains U+0000 or half of a surrogate pair`);
-  return text;
+  if (text !== undefined && !hasForbiddenEscape(text)) return text;
+  const reason = text === undefined ? "cannot be written as JSON" : "contains U+0000 or half of a surrogate pair";
+  // Made here: it would cost each of many small values more than their text.
+  throw new ValueError(
+    `${what}${name === undefined ? "" : ` ${show(name)}`} ${reason}`,
+    cause === undefined ? undefined : { cause },
+  );
 }
 
 /**

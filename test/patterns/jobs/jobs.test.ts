@@ -166,11 +166,11 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       expect(runs.length).toBe(new Set(runs.map((run) => run.split(" ")[1])).size);
       await app.database.execute("update stoa.job_schedules set next_at = next_at - interval '1 hour'");
       const before = await app.database.fetchval<number>("select count(*) from stoa.jobs where name = 'tick'");
-      const { JobStorage } = await import("../../../src/patterns/jobs/storage.js");
+      const { JobSchedules } = await import("../../../src/patterns/jobs/schedules.js");
       const { every } = await import("../../../src/patterns/jobs/cron.js");
-      const storage = new JobStorage(app.database, "stoa", "x", 1000);
+      const schedules = new JobSchedules(app.database, "stoa");
       const add = vi.fn(async () => {});
-      expect(await storage.tick("tick", every(100), add)).toBeLessThanOrEqual(100);
+      expect(await schedules.tick("tick", every(100), add)).toBeLessThanOrEqual(100);
       expect(add).toHaveBeenCalledTimes(1);
       expect(before).toBeGreaterThanOrEqual(6);
     });

@@ -1,0 +1,108 @@
+import { describe, expect, it, vi } from "vitest";
+import { attempt, attempted, WorkTimeout } from "../../../src/patterns/storage/attempt.js";
+import { Flag } from "../../../src/patterns/storage/flag.js";
+import { type Leased, LeasedWorker, type WorkSource } from "../../../src/patterns/storage/leased-worker.js";
+import { quiet, recorder } from "../events/stores.js";
+
+const patient = { timeout: 20_000, interval: 5 };
+
+/** A source of numbered items; `run` does the work. */
+function numbered(count: number, run: WorkSource<Leased>["run"]) {
+  const claims: number[] = [];
+  let next = 0;
+  const source: WorkSource<Leased> = {
+    claim: async (limit) => {
+      const items = Array.from({ length: Math.min(limit, count - next) }, () => ({ id: String(next++), token: 1 }));
+      claims.push(items.length);
+      return items;
+    },
+    renew: async (items) => new Map(items.map(({ id }) => [id, "held"])),
+    nextDue: async () => null,
+    run,
+  };
+  return { source, claims };
+}
+
+const settings = { name: "items", concurrency: 50, leaseMs: 60_000, pollMs: 60_000 };
+
+describe("a worker with leases", () => {
+  it("Work that ends piece by piece is claimed together, and each item runs once", async () => {
+    const total = 1000;
+    const ran: string[] = [];
+    const ends: (() => void)[] = [];
+    // One item ends in each turn of the event loop.
+    const turn = (): void => {
+      ends.shift()?.();
+      if (ran.length < total || ends.length > 0) setImmediate(turn);
+    };
+    const { source, claims } = numbered(total, ({ id }, _signals, end) => {
+      ran.push(id);
+      ends.push(() => end(false));
+    });
+    const worker = new LeasedWorker(settings, source, quiet);
+    turn();
+    await vi.waitFor(() => expect([ran.length, ends.length]).toEqual([total, 0]), patient);
+    await worker.drain(10_000);
+    expect(new Set(ran).size).toBe(total);
+    expect(claims.filter((size) => size > 0).length).toBeLessThan(total / 2);
+  });
+
+  it("Work that fails or throws is logged and makes room for more, and a drain waits for the work in progress", async () => {
+    const { logger, lines } = recorder();
+    let last: (() => void) | null = null as (() => void) | null;
+    const { source } = numbered(4, ({ id }, _signals, end) => {
+      if (id === "0") throw new Error("at once");
+      if (id === "1") end(false, new Error("later"));
+      else if (id === "2") end(false);
+      else last = () => end(false);
+    });
+    const worker = new LeasedWorker({ ...settings, concurrency: 1 }, source, logger);
+    await vi.waitFor(() => expect(last).not.toBeNull(), patient);
+    expect(lines).toEqual(["items: an item failed", "items: an item failed"]);
+    let drained = false;
+    const draining = worker.drain(60_000).then(() => (drained = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(drained).toBe(false);
+    last!();
+    await draining;
+    expect(drained).toBe(true);
+  });
+});
+
+describe("an attempt", () => {
+  it("The first of result, failure, time and signals is the outcome, and later ones are discarded", async () => {
+    const open = (): { lost: Flag; cancelled: Flag } => ({ lost: new Flag(), cancelled: new Flag() });
+    expect(await attempted(() => 7, Infinity, open())).toEqual({ kind: "done", result: 7 });
+    expect(await attempted(async () => 8, 60_000, open())).toEqual({ kind: "done", result: 8 });
+    const thrown = () => {
+      throw new Error("no");
+    };
+    expect(await attempted(thrown, Infinity, open())).toMatchObject({ kind: "failed", error: { message: "no" } });
+    expect(await attempted(() => Promise.reject(7), Infinity, open())).toEqual({ kind: "failed", error: 7 });
+    const late = await attempted(() => new Promise(() => {}), 1, open());
+    expect(late).toMatchObject({ kind: "unknown", error: expect.any(WorkTimeout) });
+
+    for (const [name, kind] of [
+      ["lost", "lost"],
+      ["cancelled", "unknown"],
+    ] as const) {
+      const signals = open();
+      const outcomes: unknown[] = [];
+      let resolve = (_value: unknown): void => {};
+      let aborted = false;
+      const run = (current: { readonly signal: AbortSignal }): Promise<unknown> => {
+        current.signal.addEventListener("abort", () => (aborted = true));
+        return new Promise((settle) => (resolve = settle));
+      };
+      attempt(run, Infinity, signals, (outcome) => outcomes.push(outcome.kind));
+      signals[name].abort();
+      signals[name].abort();
+      resolve("late");
+      await new Promise((done) => setImmediate(done));
+      expect([outcomes, aborted]).toEqual([[kind], true]);
+      const never = vi.fn();
+      expect(await attempted(never, Infinity, signals)).toMatchObject({ kind });
+      expect(never).not.toHaveBeenCalled();
+    }
+  });
+});
