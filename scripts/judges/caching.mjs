@@ -20,6 +20,7 @@ const { default: suites } = await load("tests/index.mjs");
 const { getResults, runTests } = await load("test-engine/client/runner.mjs");
 const { determineTestResult, resultTypes } = await load("test-engine/lib/results.mjs");
 
+const hopByHop = /^(connection|keep-alive|transfer-encoding|content-length)$/i;
 const port = await freePort();
 const env = {
   ...process.env,
@@ -31,7 +32,7 @@ const origin = spawn(process.execPath, ["test-engine/server/server.mjs"], { cwd:
 const app = new App();
 // Without a lifetime of its own a response is not cached: the suite has its own idea of heuristics.
 app.enableCaching({ ttl: 0 });
-app.route("/{rest:*}", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"], forward);
+app.route("/{rest:*}", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "M-SEARCH"], forward);
 const server = await app.run({ port: 0, logs: false, requestTimeout: 60 });
 try {
   await reachable();
@@ -48,16 +49,18 @@ function forward(request) {
   return new Promise((resolve, reject) => {
     const headers = {};
     for (const [name, value] of request.headers) {
-      if (!/^(connection|host|content-length|transfer-encoding)$/i.test(name)) headers[name] = value;
+      if (!/^(connection|host|transfer-encoding)$/i.test(name)) headers[name] = value;
     }
     const sent = send({ port, method: request.method, path: request.target, headers }, (received) => {
       const chunks = [];
       received.on("data", (chunk) => chunks.push(chunk)).on("error", reject);
       received.on("end", () => {
         const fields = new Headers();
+        const hops = (received.headers.connection ?? "").toLowerCase().split(/, */);
         for (let i = 0; i < received.rawHeaders.length; i += 2) {
           const [name, value] = received.rawHeaders.slice(i, i + 2);
-          if (!/^(connection|keep-alive|transfer-encoding|content-length)$/i.test(name)) fields.append(name, value);
+          const isHop = hops.includes(name.toLowerCase()) || hopByHop.test(name);
+          if (!isHop) fields.append(name, value);
         }
         const body = [204, 304].includes(received.statusCode) ? null : Buffer.concat(chunks);
         try {

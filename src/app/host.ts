@@ -250,10 +250,10 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     this.#compiled = true;
   }
 
-  /** The routes for the page of a path without one. */
+  /** The routes for the page of a path without one. Those of features are hidden, as in the API's documentation. */
   #listedRoutes(): ListedRoute[] {
     return this.routes
-      .filter(({ internal, websocket }) => !internal && !websocket)
+      .filter(({ internal, websocket, options }) => !internal && !websocket && options.hidden !== true)
       .map(({ methods, path, options }) => ({ methods, path, summary: options.summary }));
   }
 

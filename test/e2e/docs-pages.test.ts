@@ -82,6 +82,21 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     await page.close();
   });
 
+  it("Redoc is dark for a reader who prefers that", async () => {
+    const url = await start(booksApp());
+    const page = await browser.newPage({ colorScheme: "dark" });
+    const complaints: string[] = [];
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    await page.goto(`${url}/redoc`);
+    const title = page.locator(".api-content h1").first();
+    await title.waitFor();
+    expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(28, 32, 34)");
+    expect(await title.evaluate("(element) => getComputedStyle(element).color")).toBe("rgb(227, 230, 232)");
+    expect(complaints).toEqual([]);
+    await picture(page, "redoc-dark");
+    await page.close();
+  });
+
   it("Swagger UI keeps the authorization over a reload", async () => {
     const app = new App().enableOpenapi();
     const staff = new Blueprint("/staff");

@@ -46,16 +46,32 @@ export function lifetimeOf(response: Response, plan: CachePlan, now: number): Li
 
 /**
  * The directives of CDN-Cache-Control, which replace those of Cache-Control and Expires for shared caches (RFC 9213);
- * undefined without one. A field whose lifetime is not a number is ignored as a whole.
+ * undefined without one. A field that is not a valid dictionary, or whose lifetime is not a number, is ignored as a whole
+ * (section 2.2), unless it forbids to store the response.
  */
 function targeted(fields: RelevantFields): Directives | undefined {
   if (fields.cdnCacheControl === null) return undefined;
   const directives = parseCacheControl(fields.cdnCacheControl);
   if (directives === null || directives.size === 0) return undefined;
-  for (const name of ["max-age", "s-maxage"]) if (Number.isNaN(deltaOf(directives, name))) return undefined;
+  const isValid =
+    isDictionary(fields.cdnCacheControl) &&
+    ["max-age", "s-maxage"].every((name) => !Number.isNaN(deltaOf(directives, name)));
+  if (!isValid && !forbidding.some((name) => directives.has(name))) return undefined;
   fields.expires = null;
   return directives;
 }
+
+/** True if every member has a name, and no lifetime is a string. Names in capital letters are accepted. */
+function isDictionary(text: string): boolean {
+  return text
+    .replace(quoted, '""')
+    .split(",")
+    .every((item) => member.test(item.trim()) && !textLifetime.test(item.trim()));
+}
+
+const quoted = /"[^"]*"/g;
+const member = /^(?:[a-z*][\w.*-]*\s*(?:[=;].*)?)?$/is;
+const textLifetime = /^(?:max-age|s-maxage)\s*=\s*"/i;
 
 const none: Directives = new Map();
 const forbidding = ["no-store", "no-cache", "private"];

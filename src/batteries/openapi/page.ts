@@ -39,8 +39,32 @@ SwaggerUIBundle({
 export const redoc: Interface = {
   styles: [],
   scripts: ["redoc.standalone.js"],
+  // Redoc takes its colours once, so the page is loaded again when the scheme changes.
   start: `const { openapi, nonce } = document.currentScript.dataset;
-Redoc.init(openapi, { sanitize: true, nonce }, document.getElementById("ui"));
+const dark = matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => location.reload());
+document.documentElement.classList.toggle("dark-mode", dark.matches);
+const theme = {
+  colors: {
+    primary: { main: "#7cb7ff" },
+    success: { main: "#5fd38d" },
+    warning: { main: "#f0b45a" },
+    error: { main: "#ff8a80" },
+    text: { primary: "#e3e6e8", secondary: "#aab2b8" },
+    border: { dark: "#3d464c", light: "#2c3338" },
+    responses: {
+      success: { color: "#5fd38d", backgroundColor: "#16291f", tabTextColor: "#18a058" },
+      error: { color: "#ff8a80", backgroundColor: "#33191a", tabTextColor: "#e5484d" },
+      redirect: { color: "#f0b45a", backgroundColor: "#32260f", tabTextColor: "#c77700" },
+      info: { color: "#7cb7ff", backgroundColor: "#14253a", tabTextColor: "#2f80ed" },
+    },
+  },
+  schema: { nestedBackground: "#23292d", typeNameColor: "#aab2b8", typeTitleColor: "#e3e6e8" },
+  typography: { code: { color: "#ff9d7a", backgroundColor: "#2a3135" }, links: { color: "#7cb7ff" } },
+  sidebar: { backgroundColor: "#171b1d", textColor: "#e3e6e8" },
+  rightPanel: { backgroundColor: "#12171a" },
+};
+Redoc.init(openapi, { sanitize: true, nonce, theme: dark.matches ? theme : {} }, document.getElementById("ui"));
 `,
   // An empty element, which is filled by script, and the style of its scroll bars.
   styleHashes: [

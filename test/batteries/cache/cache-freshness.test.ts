@@ -52,6 +52,13 @@ describe("the time for which a response is fresh (RFC 9111 section 4.2.1)", () =
     ["a lifetime for shared caches before Expires", { "CDN-Cache-Control": "public", Expires: "0" }, 299],
     ["shared caches forbidden to store", { "Cache-Control": "max-age=60", "CDN-Cache-Control": "no-store" }, -1],
     ["an invalid field for shared caches", { "Cache-Control": "max-age=10", "CDN-Cache-Control": "max-age=x" }, 9],
+    ["junk in the field for shared caches", { "Cache-Control": "no-store", "CDN-Cache-Control": "max-age=10, &&" }, -1],
+    [
+      "a string in the field for shared caches",
+      { "Cache-Control": "no-store", "CDN-Cache-Control": 'max-age="10"' },
+      -1,
+    ],
+    ["junk beside a prohibition", { "Cache-Control": "max-age=10", "CDN-Cache-Control": "no-store, &&" }, -1],
     ["an empty field for shared caches", { "Cache-Control": "max-age=10", "CDN-Cache-Control": "" }, 9],
     ["the date that it had already", { "Cache-Control": "max-age=60", Date: "Mon, 31 Dec 2029 23:59:20 GMT" }, 10],
     ["no-transform and others that say nothing of it", { "Cache-Control": "no-transform, immutable, ext=1" }, 299],
