@@ -45,6 +45,7 @@ export async function prepareReplicas(db: LazyDatabase, host: Host): Promise<voi
   if (meter === null) return;
   meter.metrics.gauge(meter.named("database_replicas_usable"), {
     help: "Replicas that reads go to.",
+    merge: "max",
     collect: () => states().filter(({ usable }) => usable).length,
   });
   meter.metrics.gauge(meter.named("database_replica_lag_seconds"), {

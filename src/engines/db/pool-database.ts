@@ -244,10 +244,21 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   protected start(job: Job): void {
+    if (!job.info.slow || job.unwatch === null) {
+      this.#send(job);
+      return;
+    }
+    afterNextPoll(() => {
+      if (!job.settled) this.#send(job);
+    });
+  }
+
+  #send(job: Job): void {
     const { replicas } = this.#core;
     if (replicas !== null && startOnReplica(job, replicas, this.#departure())) return;
-    if (this.alters(job)) this.#pool().submitAlone(job);
-    else this.#pool().submit(job);
+    const pool = this.#pool();
+    if (this.alters(job)) pool.submitAlone(job);
+    else pool.submit(job);
   }
 
   /** @internal */
@@ -306,6 +317,15 @@ async function openPool(pool: Pool, engine: Engine, patience: number): Promise<v
     }
     await delay(200);
   }
+}
+
+/**
+ * Calls back once the event loop has looked at the sockets again. On a busy server, many requests are read when their
+ * clients have left already, which shows one turn later. A slow statement of such a request would have to be cancelled over
+ * a connection of its own, at a cost for all others; after this it is not sent at all.
+ */
+function afterNextPoll(call: () => void): void {
+  setImmediate(() => setImmediate(call));
 }
 
 function notOpen(): OperationalError {

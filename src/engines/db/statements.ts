@@ -52,6 +52,11 @@ export class StatementInfo {
     return this.#reads && !this.needsPrimary;
   }
 
+  /** True if it is known to take long. */
+  get slow(): boolean {
+    return this.cost > slowFrom;
+  }
+
   /** The name under which connections prepare it, computed on first use. */
   get name(): string {
     return (this.#name ??= statementName(this.text));
@@ -70,6 +75,9 @@ export class StatementInfo {
 export function statementName(text: string): string {
   return `stoa_${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
 }
+
+/** Milliseconds from which a statement counts as slow. */
+const slowFrom = 20;
 
 /** The most texts that are kept: more than an application usually has, and a bound for one that builds them. */
 const capacity = 2000;

@@ -295,6 +295,25 @@ describe.skipIf(server === "")("a database that fails", () => {
       expect(requests).toBeGreaterThan(1);
     });
 
+    it("A slow statement whose caller leaves at once is neither sent nor cancelled", async () => {
+      await open({ poolSize: 1 });
+      const text = "select 'slow' from pg_sleep(0.1)";
+      // It is known to be slow by then.
+      for (let n = 0; n < 3; n++) await db.fetchval(text);
+      let sent = 0;
+      proxy.changeRequest = (chunk) => {
+        sent++;
+        return chunk;
+      };
+      const leaving = new AbortController();
+      const calls = [1, 2, 3].map(() => db.fetchval(text, [], { signal: leaving.signal }));
+      setImmediate(() => leaving.abort());
+      const outcomes = await Promise.allSettled(calls);
+      expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+      expect([sent, db.stats().inUse]).toEqual([0, 0]);
+      expect(await db.fetchval(text, [], { signal: new AbortController().signal })).toBe("slow");
+    });
+
     it("A time limit of a call cancels its statement", async () => {
       await open();
       expect((await failure(db.fetch("select pg_sleep(33)", [], { timeout: 50 }))).message).toContain("its 50 ms");

@@ -1,5 +1,5 @@
 import { connect as connectSocket, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
 import type { PgClient } from "./pg-module.js";
 import type { Attempt } from "./tls.js";
 
@@ -43,10 +43,19 @@ function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt,
       return;
     }
     const name = isIP(host) === 0 ? { servername: host } : {};
-    const secure = connectTls({ ...attempt, ...name, host, socket });
+    const secure = connectTls({ ...attempt, ...name, host, socket, secureContext: contextOf(attempt) });
     secure.on("error", () => socket.destroy());
     secure.once("secureConnect", () => secure.write(cancelRequest(client)));
   });
+}
+
+const contexts = new WeakMap<object, SecureContext>();
+
+/** The keys and trusted certificates, read once: to read them takes as long as the rest of the connection. */
+function contextOf(attempt: Exclude<Attempt, false>): SecureContext {
+  let context = contexts.get(attempt);
+  if (context === undefined) contexts.set(attempt, (context = createSecureContext(attempt)));
+  return context;
 }
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);

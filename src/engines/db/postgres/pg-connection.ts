@@ -27,7 +27,6 @@ const lateCancelDelay = 20;
 const repeatedCancelDelay = 1000;
 /** Milliseconds from which a statement counts as slow, beyond the quickest response. */
 const slowAfter = 50;
-const heavyFrom = 20;
 /** Milliseconds that a cancelled statement counts for at least: twice cancelled in a row, it is known to be slow. */
 const costOfCancelled = 80;
 const wholeResult = {};
@@ -263,7 +262,7 @@ export class PgConnection implements Connection, JobCarrier {
 
   #transmit(job: Job): void {
     if (this.#sent.push(job) === 1) this.busySince = performance.now();
-    if (job.info.cost > heavyFrom) {
+    if (job.info.slow) {
       this.#heavy++;
       job.heavy = true;
     }

@@ -162,15 +162,32 @@ describe("the log of queries", () => {
     ]);
   });
 
-  it("A slow statement is a warning, and with slowOnly it is the only one logged", async () => {
+  it("A slow statement is a warning, and with slowOnly others are not logged", async () => {
+    const url = await place();
     const { logger, lines } = recorder();
-    const db = await openDatabase({ url: await place(), logQueries: { slow: 200, slowOnly: true } }, { logger });
-    closing.push(() => db.close());
-    await db.fetchval("select 1");
-    await db.fetchval("select pg_sleep(0.25)");
+    for (const slow of [600_000, 0]) {
+      const db = await openDatabase({ url, logQueries: { slow, slowOnly: true } }, { logger });
+      closing.push(() => db.close());
+      await db.fetchval(`select ${slow}`);
+    }
     await vi.waitFor(() => expect(lines).toHaveLength(1));
     expect(lines[0]).toMatchObject({ level: "warn", message: "slow query", fields: { rows: 1 } });
-    expect(lines[0]!.fields["duration_ms"]).toBeGreaterThanOrEqual(200);
+  });
+
+  it("The duration of a statement is that of the call, and the wait for a connection is part of it", async () => {
+    const { logger, queries } = recorder();
+    const db = await openDatabase({ url: await place(), poolSize: 1, logQueries: true }, { logger });
+    closing.push(() => db.close());
+    let release = (): void => {};
+    const held = db.session(() => new Promise<void>((resolve) => (release = resolve)));
+    await vi.waitFor(() => expect(db.stats().inUse).toBe(1));
+    const waiting = db.fetchval("select 1");
+    await vi.waitFor(() => expect(db.stats().waiting).toBe(1));
+    release();
+    await Promise.all([held, waiting]);
+    const [{ fields }] = queries() as [Line];
+    expect(fields["wait_ms"]).toBeGreaterThan(0);
+    expect(fields["duration_ms"]).toBeGreaterThanOrEqual(fields["wait_ms"] as number);
   });
 
   it("The plan of a slow statement is logged once, and asking for it changes nothing", async () => {
