@@ -116,6 +116,11 @@ export class LazyDatabase extends BaseQueries implements Database {
     return this.#source.database?.withSignal(signal) ?? new LazyDatabase(this.#source, signal);
   }
 
+  /** @internal Runs everything in one transaction until the returned function rolls it back. For tests. */
+  pin(): Promise<() => Promise<void>> {
+    return this.#call((database) => database.pin());
+  }
+
   ping(): Promise<void> {
     return this.#call((database) => database.ping());
   }
