@@ -2,13 +2,15 @@ import { show } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
 import type { ModelMeta } from "../orm/meta.js";
 import type { NestedInput } from "../orm/query/nested-types.js";
-import type { QuerySet } from "../orm/query/queryset.js";
 
 /** A model's class, as a factory uses it. */
 export interface FactoryModel<M> {
   new (...args: never[]): M;
   readonly meta: ModelMeta;
-  readonly objects: QuerySet<M>;
+  readonly objects: {
+    create(values: never): Promise<unknown>;
+    bulkCreate(rows: never): Promise<unknown[]>;
+  };
 }
 
 /** The values of a new row. `number` counts the rows of the factory from 1, for values that must be unique. */
@@ -27,23 +29,23 @@ export class Factory<M> {
   }
 
   /** The values of a new row, without creating it: as a related row of another one, or as the body of a request. */
-  values(given: Partial<NestedInput<M>> = {}): NestedInput<M> {
+  values(given?: Partial<NestedInput<M>>): NestedInput<M> {
     const { meta } = this.#model;
     // A relation may be given under either of its names.
-    const named = new Set(Object.keys(given).map((key) => meta.column(key)?.name ?? key));
+    const named = new Set(Object.keys(given ?? {}).map((key) => meta.column(key)?.name ?? key));
     const made = Object.entries(this.#make(++this.#counter.last) as object);
     const rest = made.filter(([key]) => !named.has(meta.column(key)?.name ?? key));
-    return { ...Object.fromEntries(rest), ...given } as NestedInput<M>;
+    return { ...Object.fromEntries(rest), ...given } as unknown as NestedInput<M>;
   }
 
   async create(given?: Partial<NestedInput<M>>): Promise<M> {
-    return this.#model.objects.create(this.values(given) as never);
+    return (await this.#model.objects.create(this.values(given) as never)) as M;
   }
 
   /** Creates several rows, with one INSERT for each level of related rows. */
   async createMany(count: number, given?: Partial<NestedInput<M>>): Promise<M[]> {
     const rows = Array.from({ length: count }, () => this.values(given));
-    return this.#model.objects.bulkCreate(rows as never);
+    return (await this.#model.objects.bulkCreate(rows as never)) as M[];
   }
 
   /** The same factory with other values: `const sold = books.with({ status: "sold_out" })`. */

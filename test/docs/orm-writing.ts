@@ -36,7 +36,7 @@ export async function related(sf: Tag): Promise<unknown[]> {
 }
 
 export function bodies(app: App): void {
-  app.post("/authors", { body: nested(Author, "books", "books__tags"), status: 201 }, (request, { body }) =>
+  app.post("/authors", { body: nested(Author, "books", "books__tags"), status: 201 }, (_request, { body }) =>
     Author.objects.create(body),
   );
 }
@@ -73,7 +73,7 @@ export async function versions(request: Request, body: { title: string }): Promi
 
 export function responses(app: App): void {
   app.get("/books/{id}", (request) => Book.objects.getOr404({ id: Number(request.params.id) }));
-  app.post("/books", { body: Book, responses: { 409: "The author has a book of this title." } }, (request, { body }) =>
+  app.post("/books", { body: Book, responses: { 409: "The author has a book of this title." } }, (_request, { body }) =>
     orConflict(Book.objects.create(body), "The author has a book of this title."),
   );
 }

@@ -77,11 +77,11 @@ async function states(
   const tables = Object.fromEntries(Object.entries(real.tables).filter(([name]) => names.has(name)));
   const types = new Set(
     [...Object.values(tables), ...Object.values(wanted.tables)].flatMap(({ columns }) =>
-      Object.values(columns).map(({ type }) => type.replace(/(?:\[\])+$/, "")),
+      Object.values(columns).map(({ type }) => itemType(type)),
     ),
   );
   const enums = Object.fromEntries(Object.entries(real.enums).filter(([name]) => types.has(name)));
-  return { from: { ...real, tables, enums }, wanted };
+  return { from: { tables, enums }, wanted };
 }
 
 async function apply(database: Database, from: SchemaState, operations: readonly Operation[]): Promise<void> {
@@ -95,4 +95,9 @@ async function apply(database: Database, from: SchemaState, operations: readonly
       state = operation.apply(state);
     }
   });
+}
+
+/** The type of an array's items: `status` of `status[][]`. */
+function itemType(type: string): string {
+  return type.endsWith("[]") ? itemType(type.slice(0, -2)) : type;
 }

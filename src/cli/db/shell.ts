@@ -65,7 +65,7 @@ async function repl(project: Project): Promise<void> {
         prompt: stdin.isTTY ? "stoa> " : "",
         input: stdin,
         output: stdout,
-        terminal: stdin.isTTY,
+        terminal: stdin.isTTY === true,
       });
       Object.assign(session.context, { db: database, sql });
       for (const meta of models) session.context[meta.name] = meta.model;
