@@ -47,4 +47,5 @@ const checks: Checks<StoaConfig> = {
   database: is.anything,
   migrations: is.text,
   migrationsTable: is.text,
+  seed: is.text,
 };

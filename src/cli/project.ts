@@ -37,6 +37,8 @@ type ProjectCall = CommandCall<
 export interface Project {
   readonly migrations: string;
   readonly table: string;
+  /** The module that fills the database. */
+  readonly seed: string | undefined;
   /** The modules of the models. */
   readonly modules: readonly string[];
   /** The models of the modules that are named. */
@@ -59,6 +61,7 @@ export async function readProject({ options, cwd, env }: ProjectCall): Promise<P
         ? resolve(base, config.migrations ?? "migrations")
         : resolve(cwd, options.migrations),
     table: config.migrationsTable ?? "stoa_migrations",
+    seed: config.seed === undefined ? undefined : resolve(base, config.seed),
     modules,
     models: () => loadModels(modules),
     databaseConfig,

@@ -13,6 +13,8 @@ export interface StoaConfig {
   readonly migrations?: string;
   /** The table that records the applied migrations. Default `stoa_migrations`. */
   readonly migrationsTable?: string;
+  /** The module whose default export fills the database: `stoa db seed`. */
+  readonly seed?: string;
 }
 
 /** Types a config: `export default defineConfig({ ... })`. */

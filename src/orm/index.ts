@@ -1,5 +1,7 @@
 export { bindDatabase } from "../engines/db/default-database.js";
 export type { ModelBody, PartialModelBody } from "./body/body-types.js";
+export { nested } from "./body/nested-body.js";
+export type { NestedBody } from "./body/nested-body-types.js";
 export { partial } from "./body/partial.js";
 export { type Unset, unset } from "./compile/json-patch.js";
 export { strictRelations } from "./database.js";

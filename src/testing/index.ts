@@ -4,7 +4,9 @@ import { TestClient, type TestClientOptions } from "./test-client.js";
 
 export type { CookieJar } from "./cookie-jar.js";
 export { duplexPair } from "./duplex-pair.js";
+export { Factory, type FactoryModel, type FactoryValues, factory } from "./factory.js";
 export type { TestRequestInit } from "./request.js";
+export { rollbackEach, rolledBack, type TestDatabaseSource, type TestHooks } from "./rollback.js";
 export { serve, type TestServer, type TestServerOptions } from "./serve.js";
 export type { TestSettings } from "./test-app.js";
 export { TestClient, type TestClientOptions, type TestSocketInit } from "./test-client.js";

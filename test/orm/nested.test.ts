@@ -174,6 +174,8 @@ describeDatabases("nested writes", service("postgres"), bookshop, (db) => {
     it("Rows of a bulk write are named by their index", async () => {
       const rows = [{ name: "a" }, { name: "b", books: [{ title: 1 }] }];
       await expect(Author.objects.bulkCreate(rows as never)).rejects.toThrow(/^\[1\]\.books\[0\]\.title: /);
+      const twice = [1, 2].map((n) => ({ name: `${n}`, books: [{ title: "x", tags: [{ name: "same" }] }] }));
+      await expect(Author.objects.bulkCreate(twice)).rejects.toThrow(/^books\.tags: duplicate key/);
       await expect(Author.objects.bulkCreate([{ name: "a", books: [] }], { onConflict: "ignore" })).rejects.toThrow(
         /onConflict/,
       );

@@ -1,17 +1,18 @@
 import { join } from "node:path";
 import { ValueError } from "../../internal/value-error.js";
-import { type Answers, detectChanges } from "../../migrations/autodetector.js";
+import { detectChanges } from "../../migrations/autodetector.js";
 import { buildGraph, type MigrationGraph, requireOneHead } from "../../migrations/graph.js";
 import { isTypeScript } from "../../migrations/import-module.js";
 import type { LoadedMigration } from "../../migrations/load.js";
 import { nameFor } from "../../migrations/migration-name.js";
-import type { MigrationDefinition, Operation } from "../../migrations/operation.js";
+import type { MigrationDefinition } from "../../migrations/operation.js";
 import { stateAfter } from "../../migrations/plan.js";
 import { writeMigration } from "../../migrations/writer.js";
 import { desiredSchema } from "../../orm/schema/state-of-models.js";
 import { type CommandCall, defineCommand } from "../command.js";
 import { configOption, migrationsOption, modelsOption, type Project, readProject } from "../project.js";
-import { Answerer, answerOptions } from "./answers.js";
+import { answerOptions } from "./answers.js";
+import { detect } from "./detect.js";
 import { existingMigrations, fileExtension, nextName, writeNew } from "./migration-files.js";
 import { shownPath } from "./runner.js";
 
@@ -47,7 +48,8 @@ was renamed or replaced, and what existing rows get in a new column that must ho
     requireOneHead(graph);
     if (empty) return write(call, project, existing, { dependsOn: graph.heads, operations: [] }, "change");
     if (check) return compare(call, project, graph);
-    const operations = await detect(call, project, graph);
+    const desired = desiredSchema(await project.models());
+    const operations = await detect(stateAfter(graph.order), desired, call.options, call.terminal);
     if (operations.length === 0) {
       call.terminal.print("nothing to do: the migrations lead to the models");
       return;
@@ -56,23 +58,6 @@ was renamed or replaced, and what existing rows get in a new column that must ho
     return write(call, project, existing, { dependsOn: graph.heads, operations }, subject);
   },
 });
-
-/** Asks until there is nothing left to ask. */
-async function detect(call: MakeCall, project: Project, graph: MigrationGraph): Promise<readonly Operation[]> {
-  const state = stateAfter(graph.order);
-  const desired = desiredSchema(await project.models());
-  const answerer = new Answerer(call.options, call.terminal);
-  const answers = new Map<string, boolean | string>();
-  for (;;) {
-    const { operations, questions } = detectChanges(state, desired, answers as Answers);
-    const [question] = questions;
-    if (question === undefined) {
-      answerer.refuseUnused();
-      return operations;
-    }
-    answers.set(question.key, await answerer.answer(question));
-  }
-}
 
 async function compare({ terminal }: MakeCall, project: Project, graph: MigrationGraph): Promise<number> {
   const { operations } = detectChanges(stateAfter(graph.order), desiredSchema(await project.models()));

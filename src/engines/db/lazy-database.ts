@@ -147,6 +147,11 @@ export class LazyDatabase extends BaseQueries implements Database {
     this.#loaded()?.readAfter(position);
   }
 
+  /** @internal Runs everything in one transaction until the returned function rolls it back. For tests. */
+  pin(): Promise<() => Promise<void>> {
+    return this.#call((database) => database.pin());
+  }
+
   ping(): Promise<void> {
     return this.#call((database) => database.ping());
   }

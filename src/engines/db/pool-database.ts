@@ -15,13 +15,14 @@ import type {
   QueryOptions,
   Session,
   SessionOptions,
+  Statement,
   Subscription,
   Transaction,
   TransactionOptions,
 } from "./database.js";
 import type { Engine } from "./engine.js";
 import { OperationalError, ProgrammingError } from "./errors.js";
-import type { Job, QueryMeter } from "./job.js";
+import type { Job, QueryMeter, ResultKind } from "./job.js";
 import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
 import type { QueryLog } from "./log/query-log.js";
@@ -31,8 +32,9 @@ import { type Departure, readAfter, startOnReplica, usePrimary } from "./replica
 import { SessionScope } from "./session.js";
 import { Statements } from "./statements.js";
 import { StatementTracer } from "./trace.js";
-import { openTransaction, runTransaction, type TransactionSource } from "./transaction.js";
+import { openTransaction, runTransaction, type TransactionScope, type TransactionSource } from "./transaction.js";
 import { cancelledError } from "./waiting-line.js";
+import type { RowSink } from "./wire-row.js";
 
 const sessionChecks: Checks<SessionOptions> = {
   statementTimeout: is.integer(0, 2_147_483_647),
@@ -52,6 +54,8 @@ interface Core {
   readonly listeners: Listeners;
   replicas: Replicas | null;
   running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
+  /** The transaction that everything runs in: of a test that is rolled back. */
+  pinned: TransactionScope | null;
 }
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
@@ -83,6 +87,7 @@ export class PoolDatabase extends JobQueries implements Database {
       listeners: new Listeners(logger),
       replicas: null,
       running: null,
+      pinned: null,
     };
     return new PoolDatabase(core, undefined);
   }
@@ -124,13 +129,44 @@ export class PoolDatabase extends JobQueries implements Database {
     this.#core.replicas = await Replicas.open(config, logger, () => primary.writePosition());
   }
 
+  /** @internal */
+  override run<T>(
+    kind: ResultKind,
+    statement: Statement,
+    params: readonly unknown[] | undefined,
+    options?: QueryOptions,
+    sink?: RowSink | null,
+  ): Promise<T> {
+    const { pinned } = this.#core;
+    if (pinned === null) return super.run(kind, statement, params, options, sink);
+    // A savepoint around each statement: one that fails must not end the transaction around all of them.
+    return pinned.asOutermost((tx) => (tx as TransactionScope).run(kind, statement, params, options, sink));
+  }
+
+  /**
+   * @internal Runs everything in one transaction, in which transactions are savepoints, until the returned function rolls it
+   * back. For tests.
+   */
+  async pin(): Promise<() => Promise<void>> {
+    if (this.#core.pinned !== null) throw new ProgrammingError("a transaction of a test is open already");
+    const home = await openTransaction(this.#core, this.#source(), this.defaults, undefined);
+    this.#core.pinned = home.queries as TransactionScope;
+    return async () => {
+      this.#core.pinned = null;
+      await home.close(new Error("the test has ended"));
+    };
+  }
+
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
+    if (this.#core.pinned !== null) return this.#core.pinned.asOutermost(run, options);
     if (this.#core.replicas !== null && options?.readOnly !== true) usePrimary();
     return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
   }
 
   async session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
     this.#assertOwnSession("session()");
+    const { pinned } = this.#core;
+    if (pinned !== null) return pinned.asOutermost((tx) => run(tx as unknown as Session));
     return this.#session(run, options);
   }
 
@@ -158,6 +194,8 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   async script(text: string, options?: QueryOptions): Promise<void> {
+    const { pinned } = this.#core;
+    if (pinned !== null) return pinned.asOutermost((tx) => tx.script(text, options));
     await this.#session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
   }
 
@@ -263,6 +301,7 @@ export class PoolDatabase extends JobQueries implements Database {
 
   /** @internal */
   cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
+    if (this.#core.pinned !== null) return this.#core.pinned.cursorHome();
     return openTransaction(this.#core, this.#source(), this.defaults, signal);
   }
 

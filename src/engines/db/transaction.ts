@@ -103,6 +103,18 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     return this.#hooks;
   }
 
+  /** @internal Runs a transaction of the application in this one, and the hooks of its commit after it. */
+  async asOutermost<T>(run: Run<T>, options: TransactionOptions = {}): Promise<T> {
+    const settings = readSettings(options.settings);
+    const result = await this.transaction(async (tx) => {
+      if (settings.size > 0) await (tx as TransactionScope).applySettings(settings);
+      return run(tx);
+    }, options.signal && { signal: options.signal });
+    // Inside of another transaction of the application, that one runs the hooks.
+    if (currentScope(this.owner) === null) await runHooks(this.#hooks.splice(0));
+    return result;
+  }
+
   /** @internal Rolls back; a connection on which that does not work is given up. */
   async rollback(): Promise<void> {
     this.open = false;

@@ -31,7 +31,7 @@ export function isWritable({ autoIncrement, readOnly, generated, autoNow, autoNo
   return !autoIncrement && !readOnly && generated === undefined && !autoNow && !autoNowAdd;
 }
 
-interface BodyField extends ColumnCheck {
+export interface BodyField extends ColumnCheck {
   /** The keys that may hold the value; the first key in the body is used. */
   readonly keys: readonly string[];
   readonly attribute: string;
@@ -39,21 +39,27 @@ interface BodyField extends ColumnCheck {
   readonly missing: Issue | null;
 }
 
-const invalidJson = refused([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }]);
+export const invalidJson = refused([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }]);
 /** Limits the issues of one field: a long list of invalid items must not cause a response many times its size. */
 const maxItemIssues = 1000;
 
 function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {
-  const fields = meta.columns.filter(isWritable).map((column) => bodyField(column, partial));
+  const fields = bodyFields(meta.columns, partial);
   const exactly = fields.some((field) => field.exact);
-  const notObject = refused([
-    { loc: ["body"], msg: `Input should be a valid dictionary or instance of ${meta.name}`, type: "model_type" },
-  ]);
+  const notObject = refused([noObject(meta, ["body"])]);
   return (bytes) => {
     const body = readJsonBody(bytes, exactly);
     if (body === undefined) return invalidJson;
     return isObject(body.value) ? readFields(fields, body) : notObject;
   };
+}
+
+export function bodyFields(columns: readonly ColumnMeta[], partial: boolean): readonly BodyField[] {
+  return columns.filter(isWritable).map((column) => bodyField(column, partial));
+}
+
+export function noObject(meta: ModelMeta, loc: Issue["loc"]): Issue {
+  return { loc, msg: `Input should be a valid dictionary or instance of ${meta.name}`, type: "model_type" };
 }
 
 function bodyField(column: ColumnMeta, partial: boolean): BodyField {
@@ -67,7 +73,7 @@ function bodyField(column: ColumnMeta, partial: boolean): BodyField {
   };
 }
 
-function readFields(fields: readonly BodyField[], body: JsonBody): BodyResult<Record<string, unknown>> {
+export function readFields(fields: readonly BodyField[], body: JsonBody): BodyResult<Record<string, unknown>> {
   const { value, exact } = body as JsonBody & Record<"value" | "exact", Record<string, unknown>>;
   const values: Record<string, unknown> = {};
   let issues: Issue[] | undefined;
@@ -90,15 +96,15 @@ function sentKey({ keys }: BodyField, body: Record<string, unknown>): string | u
   return undefined;
 }
 
-function issuesOf(loc: readonly (string | number)[], { type, msg, items }: Refusal): Issue[] {
+export function issuesOf(loc: readonly (string | number)[], { type, msg, items }: Refusal): Issue[] {
   if (items === undefined) return [{ loc, msg, type }];
   return [...items].slice(0, maxItemIssues).flatMap(([index, item]) => issuesOf([...loc, index], item));
 }
 
-function refused(issues: readonly Issue[]): BodyResult<never> {
+export function refused(issues: readonly Issue[]): BodyResult<never> {
   return { issues, status: 400 };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -44,9 +44,14 @@ function placeOf(meta: ModelMeta, rows: readonly Placed[], error: unknown): stri
       }
     }
   }
-  // The server does not say which row of a statement it refused.
-  const [first] = rows;
-  return rows.length === 1 ? first!.path : first!.path.replace(/\[\d+\]$/, "");
+  return rows.length === 1 ? rows[0]!.path : listOf(rows);
+}
+
+/** The server does not say which row of a statement it refused: the list of the rows, or all lists of them by name. */
+function listOf(rows: readonly Placed[]): string {
+  const lists = new Set(rows.map(({ path }) => path.slice(0, path.lastIndexOf("["))));
+  const [first] = lists as Set<string>;
+  return lists.size === 1 ? first! : first!.replace(/\[\d+\]/g, "").replace(/^\./, "");
 }
 
 function isMissing(meta: ModelMeta, instance: object, name: string): boolean {

@@ -20,15 +20,21 @@ type PathsIn<T, Depth extends readonly unknown[]> = unknown extends T
   : T extends readonly unknown[]
     ? `${number}`
     : T extends object
-      ? string extends keyof T
+      ? AnyKeys<T> extends true
         ? string
         : { [K in keyof T & string]: K | Deeper<K, NonNullable<T[K]>, Depth> }[keyof T & string]
       : never;
+
+/** True for an object whose keys are not known, such as `{}`. */
+type AnyKeys<T> = string extends keyof T ? true : [keyof T] extends [never] ? true : false;
 
 type Deeper<K extends string, T, Depth extends readonly unknown[]> = Depth extends readonly [unknown, ...infer Rest]
   ? `${K}__${PathsIn<T, Rest>}`
   : never;
 
 type ValueAt<F, Path> = Path extends `${infer Name extends JsonNames<F>}__${infer Rest}`
-  ? JsonValue<NonNullable<OutOf<F[Name]>>, Rest>
+  ? Known<JsonValue<NonNullable<OutOf<F[Name]>>, Rest>>
   : never;
+
+/** The keys are checked before: a value without a type can be anything. */
+type Known<Value> = [Value] extends [never] ? unknown : Value;

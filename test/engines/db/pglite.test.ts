@@ -106,7 +106,10 @@ describe("an embedded database", () => {
   it("A cluster that PGlite made directly in the folder is used", async () => {
     const path = join(folder, "direct");
     // The files of a new cluster are kept: to make them takes PGlite several seconds.
-    const pglite = await PGlite.create({ dataDir: path, loadDataDir: await freshDatabase({ PGlite } as PgliteModule) });
+    const pglite = await PGlite.create({
+      dataDir: path,
+      loadDataDir: await freshDatabase({ PGlite } as unknown as PgliteModule),
+    });
     await pglite.exec("create table made (by text); insert into made values ('PGlite')");
     await pglite.close();
     const db = await openDatabase(`pglite:${path}`);

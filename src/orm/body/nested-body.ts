@@ -1,0 +1,142 @@
+import { show } from "../../internal/options.js";
+import { ValueError } from "../../internal/value-error.js";
+import {
+  type BodyResult,
+  type BodyValidator,
+  bodyValidatorSymbol,
+  type DescribedSchema,
+  jsonSchemaSymbol,
+} from "../../validation/body-validator.js";
+import type { Issue } from "../../validation/issues.js";
+import type { ModelMeta, RelationMeta } from "../meta.js";
+import { columnCheck } from "./column-check.js";
+import { type JsonBody, readJsonBody } from "./json-body.js";
+import {
+  type BodyField,
+  bodyFields,
+  invalidJson,
+  isObject,
+  issuesOf,
+  noObject,
+  readFields,
+  refused,
+} from "./model-body.js";
+import type { CheckedNested, NestedBody } from "./nested-body-types.js";
+import { type Allowed, nestedSchema } from "./nested-schema.js";
+import { Refusal } from "./refusal.js";
+
+/** The largest number of related rows in one body. */
+const maxRows = 1000;
+/** The largest number of issues in one response. */
+const maxIssues = 1000;
+
+/**
+ * A body of a model together with these to-many relations: `{ body: nested(Author, "books", "books__tags") }`. Clients
+ * cannot send any other relation. `create` takes the result.
+ */
+export function nested<M extends object, const P extends string>(
+  model: { new (...args: never[]): M; readonly meta: ModelMeta },
+  ...paths: readonly CheckedNested<M, P>[]
+): BodyValidator<NestedBody<M, P>> & DescribedSchema {
+  if (typeof model !== "function" || !("meta" in model))
+    throw new ValueError(`nested() takes a model's class, not ${show(model)}`);
+  if (paths.length === 0) throw new ValueError("nested() takes the names of relations");
+  let reader: ((bytes: Uint8Array) => BodyResult<Record<string, unknown>>) | undefined;
+  const allowed = (): Allowed => allowedIn(model.meta, paths as readonly string[]);
+  return {
+    [bodyValidatorSymbol](bytes) {
+      reader ??= compile(allowed());
+      return reader(bytes) as BodyResult<NestedBody<M, P>>;
+    },
+    [jsonSchemaSymbol]: () => nestedSchema(allowed()),
+  };
+}
+
+function allowedIn(meta: ModelMeta, paths: readonly string[]): Allowed {
+  const heads = new Set(paths.map((path) => path.split("__")[0]!));
+  const relations = new Map(
+    [...heads].map((name) => {
+      const relation = meta.relations.get(name);
+      if (relation === undefined || meta.column(name) !== undefined)
+        throw new ValueError(`nested(): ${meta.name}.${name} is no relation to rows that refer to it`);
+      const rest = paths.filter((path) => path.startsWith(`${name}__`)).map((path) => path.slice(name.length + 2));
+      return [name, { relation, rows: allowedIn(relation.target, rest) }];
+    }),
+  );
+  return { meta, relations };
+}
+
+/** Reads one row of a level: its columns and its related rows. */
+type ReadRow = (body: JsonBody, loc: Issue["loc"], found: Found) => unknown;
+
+interface Found {
+  readonly issues: Issue[];
+  rows: number;
+}
+
+function compile(allowed: Allowed): (bytes: Uint8Array) => BodyResult<Record<string, unknown>> {
+  const read = rowReader(allowed, undefined);
+  return (bytes) => {
+    const body = readJsonBody(bytes, true);
+    if (body === undefined) return invalidJson;
+    if (!isObject(body.value)) return refused([noObject(allowed.meta, ["body"])]);
+    const found: Found = { issues: [], rows: 0 };
+    const value = read(body, [], found) as Record<string, unknown>;
+    return found.issues.length > 0 ? refused(found.issues.slice(0, maxIssues)) : { value };
+  };
+}
+
+/** `back` is the relation that leads to the rows: the foreign key that it goes by is not sent. */
+function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined): ReadRow {
+  const columns = meta.columns.filter((column) => back?.through !== undefined || column !== back?.targetColumn);
+  const fields: readonly BodyField[] = bodyFields(columns, false);
+  const readers = [...relations].map(([name, { relation, rows }]) => {
+    const read = relationReader(relation, rowReader(rows, relation));
+    return [name, read] as const;
+  });
+  return (body, loc, found) => {
+    const result = readFields(fields, body);
+    if ("issues" in result)
+      found.issues.push(...result.issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc] })));
+    const values: Record<string, unknown> = "value" in result ? result.value : {};
+    for (const [name, read] of readers) {
+      const { value, exact } = body as { value: Record<string, unknown>; exact: Record<string, unknown> };
+      if (Object.hasOwn(value, name))
+        values[name] = read({ ...body, value: value[name], exact: exact[name] }, [...loc, name], found);
+    }
+    return values;
+  };
+}
+
+function relationReader(relation: RelationMeta, read: ReadRow): ReadRow {
+  const one = itemReader(relation, read);
+  if (relation.single) return (body, loc, found) => (body.value === null ? null : one(body, loc, found));
+  return (body, loc, found) => {
+    const { value, exact } = body as { value: unknown; exact: unknown[] };
+    if (!Array.isArray(value)) {
+      found.issues.push({ loc, msg: "Input should be a valid list", type: "list_type" });
+      return [];
+    }
+    found.rows += value.length;
+    if (found.rows > maxRows) {
+      found.issues.push({ loc, msg: `The body should have at most ${maxRows} related rows`, type: "too_long" });
+      return [];
+    }
+    return value.map((item, index) => one({ ...body, value: item, exact: exact[index] }, [...loc, index], found));
+  };
+}
+
+/** A row of a many-to-many relation may also be an existing one, by its key. */
+function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
+  const key = relation.through === undefined ? undefined : columnCheck(relation.targetColumn.type);
+  return (body, loc, found) => {
+    if (isObject(body.value)) return read(body, loc, found);
+    if (key === undefined || body.value === null || typeof body.value === "object") {
+      found.issues.push(noObject(relation.target, loc));
+      return null;
+    }
+    const result = key.check(key.exact ? body.exact : body.value, body);
+    if (result instanceof Refusal) found.issues.push(...issuesOf(loc, result));
+    return result;
+  };
+}
