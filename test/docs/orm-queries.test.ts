@@ -20,7 +20,7 @@ const page = await readFile(new URL("../../docs/orm-queries.md", import.meta.url
 const source = withoutSpace(await readFile(new URL("./orm-queries.ts", import.meta.url), "utf8"));
 
 /** A block is one piece, or several classes and statements, each of which stands in the source. */
-const pieces = codeBlocks(page, "ts").flatMap((block) => block.split(/\n\n(?=\S)|;\n(?=await)/));
+const pieces = codeBlocks(page, "ts").flatMap((block) => block.split(/\n\n(?=\S)|;(?: \/\/ .*)?\n(?=await)/));
 
 describe("the page on further queries", () => {
   let db: Database;

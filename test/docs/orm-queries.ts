@@ -52,7 +52,7 @@ class Paper extends Model("papers", {
   status: field.text({ default: "draft" }),
   year: field.int(),
 }) {
-  static get objects() {
+  static override get objects() {
     return PaperSet.of(Paper);
   }
 }

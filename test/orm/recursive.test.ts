@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { count, FieldError, field, type Manager, Model, max, softDelete } from "../../src/orm/index.js";
+import { count, FieldError, field, type Manager, Model, max, mix, softDelete } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 
@@ -24,17 +24,19 @@ class Category extends Model("categories", {
 
 class Shelf extends Model("shelves", { id: field.auto() }) {}
 
-class Page extends Model("site_pages", {
-  id: field.auto(),
-  name: field.text(),
-  get above() {
-    return field.foreignKey(() => Page, { null: true });
-  },
-  get below() {
-    return field.reverse(() => Page, "above");
-  },
-  ...softDelete(),
-}) {}
+class Page extends Model(
+  "site_pages",
+  mix(softDelete(), {
+    id: field.auto(),
+    name: field.text(),
+    get above() {
+      return field.foreignKey(() => Page, { null: true });
+    },
+    get below() {
+      return field.reverse(() => Page, "above");
+    },
+  }),
+) {}
 
 const { objects } = Category;
 

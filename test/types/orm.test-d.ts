@@ -14,7 +14,7 @@ import {
   percentileDisc,
   prefetch,
   Q,
-  type QuerySet,
+  QuerySet,
   type RelatedSet,
   sum,
   truncate,
@@ -280,7 +280,7 @@ describe("wrong uses", () => {
     // @ts-expect-error: leads to many
     Book.objects.orderBy("tags__name");
     // @ts-expect-error: leads to many
-    Author.objects.values("books__title");
+    Author.objects.distinct("books__title");
     // @ts-expect-error: a lookup of texts on a number
     Book.objects.filter({ year__contains: "20" });
     // @ts-expect-error: no such field
@@ -425,5 +425,54 @@ describe("joins and recursion", () => {
     Author.objects.recursive("books");
     // @ts-expect-error: no such relation
     Author.objects.recursive("mentr");
+  });
+});
+
+class PaperSet extends QuerySet<Paper> {
+  published() {
+    return this.filter({ status: "published" });
+  }
+
+  since(year: number) {
+    return this.filter({ year__gte: year }).orderBy("-year");
+  }
+
+  async titles(): Promise<string[]> {
+    return this.flat("title").toArray();
+  }
+}
+
+class Paper extends Model("papers", {
+  id: field.auto(),
+  title: field.text(),
+  status: field.text(),
+  year: field.int(),
+}) {
+  static override get objects() {
+    return PaperSet.of(Paper);
+  }
+
+  get label(): string {
+    return this.title;
+  }
+}
+
+describe("querysets of one's own", () => {
+  it("Methods of a queryset class are there after every other method, with the type of the rows", async () => {
+    const papers = await Paper.objects.published().since(2000).filter({ id: 1 }).published();
+    expectTypeOf(papers[0]!.label).toEqualTypeOf<string>();
+    const next = Paper.objects.annotate({ next: F("year").plus(1) }).published();
+    expectTypeOf((await next.since(1))[0]!.next).toEqualTypeOf<number>();
+    const rows = await next.filter({ next__gt: 1 }).since(1).values("title", "next").published();
+    expectTypeOf(rows).toEqualTypeOf<{ title: string; next: number }[]>();
+    expectTypeOf(await Paper.objects.since(1).titles()).toEqualTypeOf<string[]>();
+    // @ts-expect-error: no such method
+    Paper.objects.filter({ id: 1 }).publishd();
+    // @ts-expect-error: no such method
+    next.publishd();
+    // @ts-expect-error: a year is a number
+    next.since("2000");
+    // @ts-expect-error: methods of another model
+    Book.objects.published();
   });
 });

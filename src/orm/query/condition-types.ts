@@ -200,6 +200,6 @@ export type CheckedAnnotation<M, A, E, K = never> = Unless<
 
 /** The annotations of a queryset, with the fields of the query around it that it reads. */
 export type WithOuter<A, B> = [OuterIn<B>] extends [never] ? A : A & { readonly [outerPaths]: OuterIn<B> };
-type OuterIn<B> = B extends Unused ? never : B[keyof B] extends infer Value ? OuterPath<Value> : never;
+export type OuterIn<B> = B extends Unused ? never : B[keyof B] extends infer Value ? OuterPath<Value> : never;
 type OuterPath<Value> = Value extends OuterField<infer Path> ? Path : never;
 export type OuterOf<A> = A extends { readonly [outerPaths]: infer O extends string } ? O : never;

@@ -177,7 +177,7 @@ export type CheckedOrderPath<F, A, Key extends string> = Key extends "?"
     : Key extends ""
       ? OrderNames<F, A>
       : string extends Key
-        ? OrderNames<F, A>
+        ? string
         : CheckedSinglePath<F, A, Key>;
 
 type OrderNames<F, A> = SingleSuggestions<F, A, ""> extends infer Names extends string ? Names | `-${Names}` : never;

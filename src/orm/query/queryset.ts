@@ -5,7 +5,8 @@ import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
 import { checkTimeZone } from "../expressions/time-zone.js";
 import type { FieldsOf } from "../fields/types.js";
-import type { LockNode } from "../nodes.js";
+import type { ModelMeta } from "../meta.js";
+import { type LockNode, type Query, rootQuery } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
 import * as build from "./builders.js";
 import type { CheckedField, Defer, Only } from "./choice-types.js";
@@ -33,7 +34,8 @@ import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./prefetches.js";
 import { prefetchRelated } from "./prefetches.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
-import type { CheckedSelf, DepthIn, Joined, Joining, WithDepth } from "./source-types.js";
+import type { Filtered, Scoped } from "./scope-types.js";
+import type { CheckedSelf, DepthIn, Empty, JoinedIn, JoinedRow, Joining, Pairs, WithDepth } from "./source-types.js";
 import type { RecursiveOptions } from "./sources.js";
 import * as sources from "./sources.js";
 import { WritableRows } from "./writable-rows.js";
@@ -43,18 +45,26 @@ import { WritableRows } from "./writable-rows.js";
  * is called. All other methods return a new queryset. `M` is the model, `Row` the type of a result, `A` the annotations.
  */
 export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<M, Row, A> {
+  /**
+   * The rows of a model, as a queryset class of your own: `static override get objects() { return BookSet.of(Book); }`. Methods of
+   * that class can be called on every queryset that is made from it.
+   */
+  static of<S>(this: new (query: Query) => S, model: { readonly meta: ModelMeta }): S {
+    return new this(rootQuery(model.meta));
+  }
+
   /** Keeps rows for which the condition holds. */
   filter<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
     condition: CheckedCondition<M, A, K, P, X, B>,
-  ): QuerySet<M, Row, WithOuter<A, B>> {
-    return new QuerySet(build.filter(this.query, conditionOf(condition)));
+  ): Filtered<this, QuerySet<M, Row, A>, B, QuerySet<M, Row, WithOuter<A, B>>> {
+    return this.with(build.filter(this.query, conditionOf(condition))) as never;
   }
 
   /** Removes rows for which the condition holds. Rows for which it is null stay. */
   exclude<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
     condition: CheckedCondition<M, A, K, P, X, B>,
-  ): QuerySet<M, Row, WithOuter<A, B>> {
-    return new QuerySet(build.filter(this.query, { type: "not", child: conditionOf(condition) }));
+  ): Filtered<this, QuerySet<M, Row, A>, B, QuerySet<M, Row, WithOuter<A, B>>> {
+    return this.with(build.filter(this.query, { type: "not", child: conditionOf(condition) })) as never;
   }
 
   /**
@@ -64,44 +74,40 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   filterFrom<const K extends Name>(
     input: ClientParameters,
     allowed: readonly Unless<K, string, CheckedKey<FieldsOf<M>, A, K>>[],
-  ): QuerySet<M, Row, A> {
-    return new QuerySet(build.filterFrom(this.query, input, allowed as unknown as readonly string[]));
+  ): this {
+    return this.with(build.filterFrom(this.query, input, allowed as unknown as readonly string[]));
   }
 
   /** Sets the order of rows: `orderBy("-year", "author__name")`. Without arguments, removes it. */
   orderBy<const K extends readonly (Name | Ordering<string, unknown> | AnyExpression)[]>(
     ...keys: { readonly [I in keyof K]: CheckedOrder<M, A, K[I]> }
-  ): QuerySet<M, Row, A> {
-    return new QuerySet(
-      build.orderBy(this.query, (keys as unknown as Parameters<typeof orderNode>[0][]).map(orderNode)),
-    );
+  ): this {
+    return this.with(build.orderBy(this.query, (keys as unknown as Parameters<typeof orderNode>[0][]).map(orderNode)));
   }
 
   /** Sets the order that a client asked for. Fields that are not in `allowed` throw `FieldError`; `-` is accepted before each. */
   orderFrom<const K extends Name>(
     input: string | readonly string[] | null | undefined,
     allowed: readonly Unless<K, string, CheckedClientOrder<FieldsOf<M>, A, K>>[],
-  ): QuerySet<M, Row, A> {
-    return new QuerySet(build.orderFrom(this.query, input, allowed as unknown as readonly string[]));
+  ): this {
+    return this.with(build.orderFrom(this.query, input, allowed as unknown as readonly string[]));
   }
 
-  reverse(): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, reversed: !this.query.reversed });
+  reverse(): this {
+    return this.with({ ...this.query, reversed: !this.query.reversed });
   }
 
-  limit(count: number): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, limit: checkCount("limit", count) });
+  limit(count: number): this {
+    return this.with({ ...this.query, limit: checkCount("limit", count) });
   }
 
-  offset(count: number): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, offset: checkCount("offset", count) });
+  offset(count: number): this {
+    return this.with({ ...this.query, offset: checkCount("offset", count) });
   }
 
   /** Removes duplicate rows. With fields: keeps the first row of each combination of their values. */
-  distinct<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedSinglePath<FieldsOf<M>, A, K>>[]
-  ): QuerySet<M, Row, A> {
-    return new QuerySet(build.distinct(this.query, fields as unknown as readonly string[]));
+  distinct<const K extends Name>(...fields: readonly Unless<K, string, CheckedSinglePath<FieldsOf<M>, A, K>>[]): this {
+    return this.with(build.distinct(this.query, fields as unknown as readonly string[]));
   }
 
   /** Adds computed values to each row: `annotate({ bookCount: count("books") })`. */
@@ -109,12 +115,16 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     annotations: {
       readonly [K in keyof E]: CheckedAnnotation<M, A, E[K], K>;
     },
-  ): QuerySet<
-    M,
-    Unless<E[keyof E], Row, Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>>,
-    A & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }
+  ): Scoped<
+    this,
+    QuerySet<M, Row, A>,
+    QuerySet<
+      M,
+      Unless<E[keyof E], Row, Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>>,
+      A & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }
+    >
   > {
-    return new QuerySet(build.annotate(this.query, annotations as never));
+    return this.with(build.annotate(this.query, annotations as never)) as never;
   }
 
   /**
@@ -123,70 +133,86 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
    */
   values<const K extends Name>(
     ...fields: readonly Unless<K, string, CheckedPath<FieldsOf<M>, A, K>>[]
-  ): QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, WithJoined<M, A, K>> {
-    return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "object"));
+  ): Scoped<
+    this,
+    QuerySet<M, Row, A>,
+    QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, WithJoined<M, A, K>>
+  > {
+    return this.with(build.values(this.query, fields as unknown as readonly string[], "object")) as never;
   }
 
   /** Returns arrays with the values of these fields. */
   valuesList<const K extends readonly Name[]>(
     ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedPath<FieldsOf<M>, A, K[I]>> }
-  ): QuerySet<
-    M,
-    { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> },
-    WithJoined<M, A, K[number]>
+  ): Scoped<
+    this,
+    QuerySet<M, Row, A>,
+    QuerySet<
+      M,
+      { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> },
+      WithJoined<M, A, K[number]>
+    >
   > {
-    return new QuerySet(build.values(this.query, fields as unknown as readonly string[], "list"));
+    return this.with(build.values(this.query, fields as unknown as readonly string[], "list")) as never;
   }
 
   /** Returns the values of one field. */
   flat<const P extends Name>(
     field: Unless<P, string, CheckedPath<FieldsOf<M>, A, P>>,
-  ): QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, WithJoined<M, A, P>> {
-    return new QuerySet(build.values(this.query, [field] as unknown as readonly string[], "single"));
+  ): Scoped<
+    this,
+    QuerySet<M, Row, A>,
+    QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, WithJoined<M, A, P>>
+  > {
+    return this.with(build.values(this.query, [field] as unknown as readonly string[], "single")) as never;
   }
 
   /** Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`: `only("title", "author__name")`. */
   only<const K extends Name>(
     ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
-  ): QuerySet<M, Unless<K, Row, Only<M, Row, K & string>>, A> {
-    return new QuerySet(choice.only(this.query, fields as unknown as readonly string[]));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<K, Row, Only<M, Row, K & string>>, A>> {
+    return this.with(choice.only(this.query, fields as unknown as readonly string[])) as never;
   }
 
   /** Loads all fields except these: `defer("text", "author__biography")`. */
   defer<const K extends Name>(
     ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
-  ): QuerySet<M, Unless<K, Row, Defer<M, Row, K & string>>, A> {
-    return new QuerySet(choice.defer(this.query, fields as unknown as readonly string[]));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<K, Row, Defer<M, Row, K & string>>, A>> {
+    return this.with(choice.defer(this.query, fields as unknown as readonly string[])) as never;
   }
 
   /** Loads to-one relations with a join: `selectRelated("author", "author__country")`. */
   selectRelated<const P extends Name>(
     ...paths: readonly Unless<P, string, CheckedToOne<M, P>>[]
-  ): QuerySet<M, Unless<P, Row, WithRelated<M, Row, P & string>>, A> {
-    return new QuerySet(build.selectRelated(this.query, paths as unknown as readonly string[]));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<P, Row, WithRelated<M, Row, P & string>>, A>> {
+    return this.with(build.selectRelated(this.query, paths as unknown as readonly string[])) as never;
   }
 
   /** Loads relations of any kind with one more query for each: `prefetchRelated("books", "books__tags")`. */
   prefetchRelated<const P extends readonly (Name | Prefetch<string>)[]>(
     ...paths: { readonly [I in keyof P]: Unless<P[I], unknown, CheckedPrefetch<M, P[I]>> }
-  ): QuerySet<M, Unless<P[number], Row, WithRelated<M, Row, PrefetchPath<P[number]>>>, A> {
-    return new QuerySet(prefetchRelated(this.query, paths as unknown as readonly string[]));
+  ): Scoped<
+    this,
+    QuerySet<M, Row, A>,
+    QuerySet<M, Unless<P[number], Row, WithRelated<M, Row, PrefetchPath<P[number]>>>, A>
+  > {
+    return this.with(prefetchRelated(this.query, paths as unknown as readonly string[])) as never;
   }
 
   /** Joins the rows of another queryset without a relation: `innerJoin(stats, { on: { id: "author" }, select: { sold: "n" } })`. There is one row for each pair. */
-  innerJoin<Other, const On, const S = unknown>(
+  innerJoin<Other, const On extends Pairs, const S extends Pairs = Empty>(
     other: Subquery<Other>,
     join: Joining<M, A, Other, On, S>,
-  ): QuerySet<M, Merged<Row, Joined<Other, S, never>>, A & Joined<Other, S, never>> {
-    return new QuerySet(sources.join(this.query, other.query, false, join as never));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, JoinedRow<Row, Other, S, never>, JoinedIn<A, Other, S, never>>> {
+    return this.with(sources.join(this.query, other.query, false, join as never)) as never;
   }
 
   /** Joins the rows of another queryset. Rows without another one stay, with null in its place. */
-  leftJoin<Other, const On, const S = unknown>(
+  leftJoin<Other, const On extends Pairs, const S extends Pairs = Empty>(
     other: Subquery<Other>,
     join: Joining<M, A, Other, On, S>,
-  ): QuerySet<M, Merged<Row, Joined<Other, S, null>>, A & Joined<Other, S, null>> {
-    return new QuerySet(sources.join(this.query, other.query, true, join as never));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, JoinedRow<Row, Other, S, null>, JoinedIn<A, Other, S, null>>> {
+    return this.with(sources.join(this.query, other.query, true, join as never)) as never;
   }
 
   /**
@@ -196,8 +222,8 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   recursive<const P extends Name, const D extends string = never>(
     relation: Unless<P, string, CheckedSelf<M, P>>,
     options: RecursiveOptions<D> = {},
-  ): QuerySet<M, WithDepth<Row, D>, DepthIn<A, D>> {
-    return new QuerySet(sources.recursive(this.query, relation as unknown as string, options));
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, WithDepth<Row, D>, DepthIn<A, D>>> {
+    return this.with(sources.recursive(this.query, relation as unknown as string, options)) as never;
   }
 
   /** Locks the rows until the transaction ends. Throws `ProgrammingError` outside of a transaction. */
@@ -207,68 +233,68 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
       readonly skipLocked?: boolean;
       readonly strength?: LockNode["strength"];
     } = {},
-  ): QuerySet<M, Row, A> {
+  ): this {
     if (options.nowait && options.skipLocked) throw new ValueError("forUpdate takes nowait or skipLocked, not both");
     const wait = options.nowait ? "nowait" : options.skipLocked ? "skip locked" : "wait";
-    return new QuerySet({ ...this.query, lock: { strength: build.checkStrength(options.strength ?? "update"), wait } });
+    return this.with({ ...this.query, lock: { strength: build.checkStrength(options.strength ?? "update"), wait } });
   }
 
   /** Combines the rows of querysets with the same columns, without duplicates. Only `orderBy`, `limit` and `offset` may follow. */
-  union(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
-    return new QuerySet(build.combine("UNION", [this.query, ...others.map((other) => other.query)]));
+  union(...others: readonly QuerySet<M, Row, A>[]): this {
+    return this.with(build.combine("UNION", [this.query, ...others.map((other) => other.query)]));
   }
 
-  unionAll(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
-    return new QuerySet(build.combine("UNION ALL", [this.query, ...others.map((other) => other.query)]));
+  unionAll(...others: readonly QuerySet<M, Row, A>[]): this {
+    return this.with(build.combine("UNION ALL", [this.query, ...others.map((other) => other.query)]));
   }
 
-  intersection(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
-    return new QuerySet(build.combine("INTERSECT", [this.query, ...others.map((other) => other.query)]));
+  intersection(...others: readonly QuerySet<M, Row, A>[]): this {
+    return this.with(build.combine("INTERSECT", [this.query, ...others.map((other) => other.query)]));
   }
 
-  difference(...others: readonly QuerySet<M, Row, A>[]): QuerySet<M, Row, A> {
-    return new QuerySet(build.combine("EXCEPT", [this.query, ...others.map((other) => other.query)]));
+  difference(...others: readonly QuerySet<M, Row, A>[]): this {
+    return this.with(build.combine("EXCEPT", [this.query, ...others.map((other) => other.query)]));
   }
 
   /** Returns the same queryset. */
-  all(): QuerySet<M, Row, A> {
-    return new QuerySet(this.query);
+  all(): this {
+    return this.with(this.query);
   }
 
   /** Returns an empty queryset; no statement is sent. */
-  none(): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, empty: true });
+  none(): this {
+    return this.with({ ...this.query, empty: true });
   }
 
   /** Includes softly deleted rows. */
-  withDeleted(): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, deleted: "shown" });
+  withDeleted(): this {
+    return this.with({ ...this.query, deleted: "shown" });
   }
 
-  onlyDeleted(): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, deleted: "only" });
+  onlyDeleted(): this {
+    return this.with({ ...this.query, deleted: "only" });
   }
 
   /** Dates and parts of times (`at__year`, `truncate`) are those of this time zone instead of UTC. */
-  inTimeZone(timeZone: string): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, timeZone: checkTimeZone(timeZone) });
+  inTimeZone(timeZone: string): this {
+    return this.with({ ...this.query, timeZone: checkTimeZone(timeZone) });
   }
 
   /** Reading a relation that was not loaded throws `LazyLoadError` instead of loading it. */
-  strict(strict = true): QuerySet<M, Row, A> {
-    return new QuerySet({ ...this.query, strict });
+  strict(strict = true): this {
+    return this.with({ ...this.query, strict });
   }
 
   /**
    * Runs the query on this database or transaction. `"primary"` reads all changes that were committed before, `"replica"`
    * reads a replica even after a write in the same request.
    */
-  using(db: Queries | DatabasePlace): QuerySet<M, Row, A> {
-    return new QuerySet(typeof db === "string" ? { ...this.query, place: db } : { ...this.query, db });
+  using(db: Queries | DatabasePlace): this {
+    return this.with(typeof db === "string" ? { ...this.query, place: db } : { ...this.query, db });
   }
 
   /** Short for `using("primary")`. */
-  primary(): QuerySet<M, Row, A> {
+  primary(): this {
     return this.using("primary");
   }
 }

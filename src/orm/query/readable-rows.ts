@@ -171,6 +171,11 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
     return (await queryJson(this.query))[toResponseSymbol]();
   }
 
+  /** @internal A queryset of the same class for another query. */
+  protected with(query: Query): this {
+    return new (this.constructor as new (query: Query) => this)(query);
+  }
+
   /** @internal The query with one more condition. */
   protected narrowed(condition: unknown): Query {
     return condition === undefined ? this.query : build.filter(this.query, conditionOf(condition));

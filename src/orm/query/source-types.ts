@@ -1,7 +1,8 @@
 /** The types of joins with other querysets, and of rows that are reached step by step. */
 
 import type { FieldsOf, RelationNames, TargetOf, tableOf } from "../fields/types.js";
-import type { ColumnName, NoSuchField, PathValue } from "./path-types.js";
+import type { NameOfField } from "./condition-types.js";
+import type { ColumnName, Name, NoSuchField, PathValue, Unless } from "./path-types.js";
 import type { Merged } from "./row-types.js";
 
 /** The names of a joined row: those of its values, or the columns of a model. */
@@ -28,19 +29,45 @@ type ValueIn<Row, K> = [Extract<typeof tableOf, keyof Row>] extends [never]
 /** The argument of a join, if its fields exist and have types that can be compared. */
 export interface Joining<M, A, Other, On, Select> {
   /** Fields of the model, with the fields of the other rows that they are equal to. */
-  readonly on: { readonly [K in keyof On]: Compared<Other, PathValue<FieldsOf<M>, A, K & string>> };
+  readonly on: { readonly [K in keyof On]: Unless<On[K], unknown, Compared<M, A, Other, K, On[K]>> };
   /** New names, with the fields of the other rows whose values they hold. */
-  readonly select?: { readonly [K in keyof Select]: K extends keyof FieldsOf<M> ? never : NamesOf<Other> };
+  readonly select?: { readonly [K in keyof Select]: Unless<Select[K], unknown, Selected<M, Other, K, Select[K]>> };
 }
 
-type Compared<Other, Value> = [Value] extends [NoSuchField<string> | null]
-  ? Value
-  : Matching<Other, NonNullable<Value>>;
+/** No pairs of names. */
+export type Empty = Readonly<Record<never, never>>;
+
+/** Names, with names of the other rows. */
+export type Pairs = Readonly<Record<string, Name>>;
+
+type Compared<M, A, Other, K, Given> = [PathValue<FieldsOf<M>, A, K & string>] extends [NoSuchField<string> | null]
+  ? NoSuchField<K & string>
+  : Given extends Matching<Other, NonNullable<PathValue<FieldsOf<M>, A, K & string>>>
+    ? Given
+    : NoInfer<Matching<Other, NonNullable<PathValue<FieldsOf<M>, A, K & string>>>>;
+
+type Selected<M, Other, K, Given> = K extends keyof FieldsOf<M>
+  ? NameOfField<K>
+  : Given extends NamesOf<Other>
+    ? Given
+    : NoInfer<NamesOf<Other>>;
 
 /** The values that a join adds to each row. `Otherwise` is their value if there is no other row. */
-export type Joined<Other, Select, Otherwise> = {
+type Joined<Other, Select, Otherwise> = {
   -readonly [K in keyof Select]: ValueIn<Other, Select[K]> | Otherwise;
 };
+
+/** A row with the values that a join adds. */
+export type JoinedRow<Row, Other, Select extends Pairs, Otherwise> = Unless<
+  Select[keyof Select],
+  Row,
+  [keyof Select] extends [never] ? Row : Merged<Row, Joined<Other, Select, Otherwise>>
+>;
+export type JoinedIn<A, Other, Select extends Pairs, Otherwise> = Unless<
+  Select[keyof Select],
+  A,
+  [keyof Select] extends [never] ? A : A & Joined<Other, Select, Otherwise>
+>;
 
 /** A relation of a model to itself. Otherwise the names of those, which editors suggest. */
 export type CheckedSelf<M, Name> = Name extends SelfNames<M> ? Name : NoInfer<SelfNames<M>>;

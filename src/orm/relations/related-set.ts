@@ -4,7 +4,7 @@ import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
-import { type ConditionNode, rootQuery } from "../nodes.js";
+import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import type { NestedInput } from "../query/nested-types.js";
 import { QuerySet } from "../query/queryset.js";
 import type { KeyOf } from "../query/row-types.js";
@@ -19,6 +19,7 @@ import { loadLazily } from "./lazy.js";
 export class RelatedSet<M> extends QuerySet<M> {
   readonly #owner: object;
   readonly #relation: RelationMeta;
+  #isPart = false;
 
   constructor(owner: object, relation: RelationMeta) {
     super({ ...rootQuery(relation.target), db: stateOf(owner).db, where: [condition(owner, relation)], via: relation });
@@ -26,7 +27,16 @@ export class RelatedSet<M> extends QuerySet<M> {
     this.#relation = relation;
   }
 
+  /** @internal A part of the related rows, such as those of a filter. It is read by its own query. */
+  protected override with(query: Query): this {
+    const part = new RelatedSet<M>(this.#owner, this.#relation);
+    Object.defineProperty(part, "query", { value: query });
+    part.#isPart = true;
+    return part as this;
+  }
+
   override async toArray(): Promise<M[]> {
+    if (this.#isPart) return super.toArray();
     return (await loadLazily(this.#owner, this.#relation)) as M[];
   }
 
@@ -79,7 +89,9 @@ export class RelatedSet<M> extends QuerySet<M> {
     } as never);
   }
 
+  /** Removes all rows from the relation. */
   async clear(): Promise<void> {
+    this.#refusePart("clear");
     this.#forget();
     const { through, targetColumn, target } = this.#relation;
     if (through) {
@@ -96,6 +108,7 @@ export class RelatedSet<M> extends QuerySet<M> {
 
   /** Replaces the related rows with these, in one transaction. */
   async set(items: readonly (M | KeyOf<M>)[]): Promise<void> {
+    this.#refusePart("set");
     await connectionFor(this.query.db).transaction(async (tx) => {
       const inside = new RelatedSet<M>(this.#owner, this.#relation);
       Object.defineProperty(inside, "query", { value: { ...this.query, db: tx } });
@@ -116,6 +129,11 @@ export class RelatedSet<M> extends QuerySet<M> {
       await inside.add(...items);
     });
     this.#forget();
+  }
+
+  /** A filter before `clear()` or `set()` would be ignored for a many-to-many relation. */
+  #refusePart(method: string): void {
+    if (this.#isPart) throw new FieldError(`${method}() is called on the relation itself, not on a part of it`);
   }
 
   async #addThrough(items: readonly (M | KeyOf<M>)[]): Promise<void> {

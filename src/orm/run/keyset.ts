@@ -15,8 +15,24 @@ export interface KeysetOptions {
   readonly before?: string | null | undefined;
 }
 
-/** A page of rows after a cursor, or before it. The cursor is the key of a row in the order of the query. */
+/** A page of rows after a cursor, or before it. */
 export async function keyset(query: Query, options: KeysetOptions): Promise<KeysetPage<unknown>> {
+  const { edges, hasNext, hasPrevious } = await keysetEdges(query, options);
+  return {
+    items: edges.map(({ item }) => item),
+    next: hasNext ? (edges.at(-1)?.cursor ?? null) : null,
+    previous: hasPrevious ? (edges[0]?.cursor ?? null) : null,
+  };
+}
+
+export interface KeysetEdges {
+  readonly edges: readonly { readonly item: unknown; readonly cursor: string }[];
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+}
+
+/** A page of rows, each with its cursor: the key of the row in the order of the query. */
+export async function keysetEdges(query: Query, options: KeysetOptions): Promise<KeysetEdges> {
   const size = checkCount("size", options.size);
   if (size < 1) throw new FieldError("a page has at least one row");
   const after = options.after ?? undefined;
@@ -30,12 +46,10 @@ export async function keyset(query: Query, options: KeysetOptions): Promise<Keys
   const more = found.length > size;
   const rows = more ? found.slice(0, size) : found;
   if (backward) rows.reverse();
-  const hasNext = backward || more;
-  const hasPrevious = backward ? more : after !== undefined;
   return {
-    items: rows.map(({ item }) => item),
-    next: hasNext && rows.length > 0 ? writeCursor(rows.at(-1)!.key) : null,
-    previous: hasPrevious && rows.length > 0 ? writeCursor(rows[0]!.key) : null,
+    edges: rows.map(({ item, key }) => ({ item, cursor: writeCursor(key) })),
+    hasNext: rows.length > 0 && (backward || more),
+    hasPrevious: rows.length > 0 && (backward ? more : after !== undefined),
   };
 }
 

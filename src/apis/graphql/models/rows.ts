@@ -4,7 +4,8 @@ import { conditionOf as conditionOfLookups } from "../../../orm/expressions/q.js
 import type { ColumnMeta } from "../../../orm/meta.js";
 import { type Query, rootQuery } from "../../../orm/nodes.js";
 import { QuerySet } from "../../../orm/query/queryset.js";
-import { keyParts, writeCursor } from "../../../orm/run/paginate.js";
+import { keyParts } from "../../../orm/run/keys.js";
+import { keysetEdges } from "../../../orm/run/keyset.js";
 import type { GraphqlContext } from "../context.js";
 import { Loader } from "../loader.js";
 import type { ExposedModel } from "./exposed-model.js";
@@ -77,15 +78,15 @@ export class Rows {
     const set = args.orderBy?.length
       ? filtered.orderBy(...(args.orderBy as never[]))
       : byKeyUnlessOrdered(filtered, this.#key);
-    const { items, next, previous } = await set.keyset({ size: args.first, after: args.after, before: args.before });
-    const parts = keyParts(set.query);
-    const edges = items.map((node) => ({ node, cursor: writeCursor(parts, node) }));
+    const { first: size, after, before } = args;
+    const page = await keysetEdges(set.query, { size, after, before });
+    const edges = page.edges.map(({ item, cursor }) => ({ node: item as object, cursor }));
     return {
       edges,
-      nodes: items,
+      nodes: edges.map(({ node }) => node),
       pageInfo: {
-        hasNextPage: next !== null,
-        hasPreviousPage: previous !== null,
+        hasNextPage: page.hasNext,
+        hasPreviousPage: page.hasPrevious,
         startCursor: edges[0]?.cursor ?? null,
         endCursor: edges.at(-1)?.cursor ?? null,
       },
