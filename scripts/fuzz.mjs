@@ -177,13 +177,13 @@ async function settled() {
   return inFlight;
 }
 
-/** Waits until the application has no request in memory but the one that asks; gives the number that is left. */
+/** Waits until the application has but a few requests in memory; gives the number that is left. */
 async function forgotten() {
   let left = Number.NaN;
   for (let i = 0; i < 60 && problems.length === 0; i++) {
     left = (await keptNow()).kept;
-    // Those of connections that are kept alive stay until the next one.
-    if (left <= 5) return left;
+    // Connections that are kept alive, and parsers of node:http that wait for their next use, hold a few.
+    if (left <= 32) return left;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
   problems.push(`${left} requests are in memory a minute after the last client has left`);

@@ -117,6 +117,29 @@ describe("the verifications of passwords that run at once", () => {
       vi.useRealTimers();
     }
   });
+
+  it("A verification that ends after it has given its place back gives no second place", async () => {
+    vi.useFakeTimers();
+    try {
+      const verifications = new Verifications(1);
+      let end = (): void => {};
+      const late = verifications.run(requestOf(), () => new Promise<void>((resolve) => (end = resolve)));
+      await vi.advanceTimersByTimeAsync(60_000);
+      let running = 0;
+      const hang = (): Promise<never> => {
+        running++;
+        return new Promise(() => {});
+      };
+      void verifications.run(requestOf(), hang);
+      end();
+      await late;
+      void verifications.run(requestOf(), hang);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(running).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 const requestOf = (): Request => fakeRequest("GET");

@@ -230,6 +230,21 @@ describe("keys that reach a prototype", () => {
   });
 });
 
+describe("the order of the checks of a JSON body", () => {
+  it("A forbidden key is named before a number that is out of range, wherever it stands", () => {
+    for (const text of ['{"__proto__":1,"a":1e999}', '{"a":1e999,"__proto__":1}']) {
+      expect(refusal(text).message).toBe("The body holds a key that is not allowed.");
+    }
+  });
+
+  it("The longest forbidden key is found if each of its characters is an escape", () => {
+    const escaped = (text: string) =>
+      [...text].map((character) => `\\u00${character.charCodeAt(0).toString(16)}`).join("");
+    const text = `{"${escaped("constructor")}":{"${escaped("prototype")}":1}}`;
+    expect(refusal(text).message).toBe("The body holds a key that is not allowed.");
+  });
+});
+
 describe("large JSON bodies", () => {
   it("A JSON number of a million digits is refused without delay", () => {
     expect(refusal(`{"a":${"1".repeat(1_000_000)}}`).message).toContain("out of range");

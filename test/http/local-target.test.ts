@@ -46,6 +46,12 @@ describe("the target of a local redirect", () => {
     );
   });
 
+  it("A target with a backslash or a control character goes to the fallback", () => {
+    for (const target of ["/a\\b", "/a\\..\\..\\/evil.example", "/a\x7f", "/a\tb", "/a\0"]) {
+      expect(Response.redirectLocal(target, "/home").headers.get("location")).toBe("/home");
+    }
+  });
+
   it("A target that the client's own site can have is kept", () => {
     for (const target of [
       "/",

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { Socket } from "node:net";
+import { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import { type HttpError, httpError } from "../../errors/http-error.js";
@@ -70,7 +70,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
 
   drain(): Promise<void> {
     this.draining = true;
-    this.#server.close();
+    // From Node.js 26 on, the `close` of http.Server also closes connections whose first request is on its way.
+    NetServer.prototype.close.call(this.#server);
     this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
     const rest = setTimeout(() => this.#closeIdle(() => true), firstRequestGrace);
     rest.unref();

@@ -1,4 +1,6 @@
-import { App, Blueprint, type IpFilterOptions, ipFilter } from "stoa";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { App, Blueprint, HttpError, type IpFilterOptions, ipFilter, type Request } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 
@@ -22,6 +24,25 @@ describe("the IP filter", () => {
     expect(await statuses({ deny: ["203.0.113.66"] }, clients)).toEqual([200, 403, 200]);
     const both = { allow: ["203.0.113.0/24"], deny: ["203.0.113.66"] };
     expect(await statuses(both, clients)).toEqual([200, 403, 403]);
+  });
+
+  it("The IP filter knows an IPv4 client that a socket for both families reports inside IPv6", () => {
+    const { before } = ipFilter({ deny: ["203.0.113.66"] });
+    const check = (ip: string) => before!({ ip } as Request);
+    expect(() => check("::ffff:203.0.113.66")).toThrow(HttpError);
+    expect(() => check("::FFFF:cb00:7142")).toThrow(HttpError);
+    expect(() => check("::ffff:203.0.113.67")).not.toThrow();
+  });
+
+  it("The IP filter refuses a client before its body is read", async () => {
+    const app = new App().enableIpFilter({ deny: ["loopback"] });
+    app.post("/", (request) => request.text());
+    await using server = await serve(app);
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n");
+    const [first] = (await once(socket, "data")) as [Buffer];
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 403 /);
+    socket.destroy();
   });
 
   it("A refusal of the IP filter is a problem document that does not show the address", async () => {

@@ -92,7 +92,10 @@ describe("trusted hosts in development", () => {
       "web:8000",
       "shop.test",
     ];
-    const refused = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"];
+    const refused = [
+      ...["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"],
+      ...["evil.contest", "evil.myinternal", "evil.mylocalhost", "test.evil.example"],
+    ];
     expect(await statuses(runApp("development"), [...served, ...refused])).toEqual([
       ...served.map(() => 200),
       ...refused.map(() => 421),
