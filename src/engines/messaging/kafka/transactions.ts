@@ -77,7 +77,8 @@ export class KafkaTransactions {
 
   /**
    * Ends a transaction that failed: a new producer of the same name has the broker finish a commit that it had begun, and
-   * abort anything else. False if that was not possible; the broker then aborts it when its time is up.
+   * abort anything else. False if that was not possible; the broker then aborts it when its time is up. The new producer is not
+   * kept: after an abort without messages the library begins with an epoch that is over, and the broker refuses it for ever.
    */
   async #recover(member: Member): Promise<boolean> {
     const old = member.producer;
@@ -86,11 +87,11 @@ export class KafkaTransactions {
     const producer = this.#clients.producer(member.id);
     try {
       await (await producer.beginTransaction()).abort();
-      member.producer = producer;
       return true;
     } catch {
-      producer.close(true).catch(() => {});
       return false;
+    } finally {
+      producer.close(true).catch(() => {});
     }
   }
 
