@@ -74,6 +74,7 @@ export class AmqpBroker implements Broker {
       topology: this.#topology,
       mandatory: this.#config.mandatory,
       translate: (error) => link.translate(error),
+      onChannel: (use) => link.onChannel(use),
       reply: (message) => this.replies.receive?.(recordOf(message)),
     });
     this.#ways.set(publishing, way);

@@ -1,7 +1,7 @@
 import type { OutgoingRecord, PublishWay } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
-import type { AmqpMessage } from "./amqplib.js";
+import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import type { PublishChannel } from "./link.js";
 import { propertiesOf } from "./records.js";
 import type { Topology } from "./topology.js";
@@ -14,6 +14,8 @@ export interface AmqpWayParts {
   readonly topology: Topology;
   readonly mandatory: boolean;
   translate(error: unknown): MessagingError;
+  /** Runs something on a channel for this alone. */
+  onChannel<T>(use: (channel: AmqpChannel) => Promise<T>): Promise<T>;
   /** Takes replies; null while this process makes no requests. */
   reply(message: AmqpMessage): void;
 }
@@ -54,7 +56,6 @@ export class AmqpWay implements PublishWay {
       try {
         this.#send(record, this.#known(record) ?? (await this.#declare(record)), ended);
       } catch (error) {
-        // The broker has ended the channel. The records after this one give UNREACHABLE there, and have the next.
         ended(this.#parts.translate(error));
       }
       if (this.#tail === turn) this.#tail = null;
@@ -68,7 +69,9 @@ export class AmqpWay implements PublishWay {
       await publishing.channel.consume(replyQueue, (message) => message && this.#parts.reply(message), { noAck: true });
       publishing.replies = true;
     }
-    return record.direct ? "" : topology.exchangeFor(publishing, record.topic, delayOf(record));
+    if (record.direct) return "";
+    // A topic that the broker refuses ends the channel: not that of the publishes of other topics.
+    return this.#parts.onChannel((channel) => topology.exchangeFor(channel, publishing, record.topic, delayOf(record)));
   }
 
   #send(record: OutgoingRecord, exchange: string, ended: Ended): void {

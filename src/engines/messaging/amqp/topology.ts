@@ -75,8 +75,12 @@ export class Topology {
   }
 
   /** The exchange for a publish with this delay. */
-  async exchangeFor(publishing: PublishChannel, topic: string, delay: number): Promise<string> {
-    const { channel, declared, exchanges } = publishing;
+  async exchangeFor(
+    channel: AmqpChannel,
+    { declared, exchanges }: PublishChannel,
+    topic: string,
+    delay: number,
+  ): Promise<string> {
     let name = exchanges.get(topic);
     if (name === undefined) {
       name = await this.declareExchange(channel, topic);

@@ -11,8 +11,8 @@ import { requestsOf } from "./requests-of.js";
 const mostProducers = 8;
 
 interface Member {
-  /** The name by which the broker knows the transactions of a producer; kept when the producer is made anew. */
-  readonly id: string;
+  /** The name by which the broker knows the transactions of a producer. A new one after a failure. */
+  id: string;
   producer: KafkaProducer | null;
 }
 
@@ -77,20 +77,22 @@ export class KafkaTransactions {
 
   /**
    * Ends a transaction that failed: a new producer of the same name has the broker finish a commit that it had begun, and
-   * abort anything else. False if that was not possible; the broker then aborts it when its time is up.
+   * abort anything else. False if that was not possible; the broker then aborts it when its time is up. The name is not used
+   * again: the library begins with an epoch that is over, and the broker would refuse all further transactions of the name.
    */
   async #recover(member: Member): Promise<boolean> {
     const old = member.producer;
     member.producer = null;
     old?.close(true).catch(() => {});
     const producer = this.#clients.producer(member.id);
+    member.id = this.#newId();
     try {
       await (await producer.beginTransaction()).abort();
-      member.producer = producer;
       return true;
     } catch {
-      producer.close(true).catch(() => {});
       return false;
+    } finally {
+      producer.close(true).catch(() => {});
     }
   }
 
@@ -99,9 +101,13 @@ export class KafkaTransactions {
     if (free !== undefined) return Promise.resolve(free);
     if (this.#made < mostProducers) {
       this.#made++;
-      return Promise.resolve({ id: `${this.#clients.config.clientId}-${randomUUID()}`, producer: null });
+      return Promise.resolve({ id: this.#newId(), producer: null });
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #newId(): string {
+    return `${this.#clients.config.clientId}-${randomUUID()}`;
   }
 
   #give(member: Member): void {
