@@ -251,8 +251,8 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     };
     await app.database.execute(
       `insert into stoa.jobs (name, key, value, status, finished_at)
-       select 'old', 'day ' || n, '1', 'done', now() - n * interval '1 day' from generate_series(1, 6) n
-       union all select 'old', 'waits', '1', 'waiting', null`,
+       select 'old', 'day ' || n, '1'::jsonb, 'done', now() - n * interval '1 day' from generate_series(1, 6) n
+       union all select 'old', 'waits', '1'::jsonb, 'waiting', null`,
     );
     const { table } = new JobStorage(app.database, "stoa", "me", 1000);
     await app.database.execute(`delete from ${table} where name <> 'old' and finished_at is not null`);
