@@ -17,7 +17,7 @@ export interface FactoryModel<M> {
 export type FactoryValues<M> = (number: number) => NestedInput<M>;
 
 /** Creates rows for tests, with values for everything that a test does not name. */
-export class Factory<M> {
+export class Factory<in out M> {
   readonly #model: FactoryModel<M>;
   readonly #make: FactoryValues<M>;
   readonly #counter: { last: number };

@@ -2,11 +2,10 @@ import { App } from "stoa";
 import { excluded, F, field, Model, nested, type PendingWrite, unset } from "stoa/orm";
 import { factory } from "stoa/testing";
 import { describe, expectTypeOf, it } from "vitest";
-import { Author, Book, Country, Profile, Tag } from "../orm/bookshop.js";
+import { Author, Book, type Country, Profile, Tag } from "../orm/bookshop.js";
 
 class City extends Model("cities", {
   id: field.auto(),
-  country: field.foreignKey(() => Country, { to: "code" }),
   settings: field.json<{ theme?: string; deep?: { on: boolean } }>({ default: {} }),
   open: field.json({ null: true }),
 }) {}
@@ -70,14 +69,6 @@ describe("the types of writes", () => {
     void Book.objects.bulkCreate(rows, { ...options, update: { stok: 5 } });
     // @ts-expect-error The wrong type.
     void Book.objects.bulkCreate(rows, { ...options, conflictWhere: { stock__lt: "x" } });
-  });
-
-  it("A foreign key to a unique field has the type of that field", () => {
-    expectTypeOf<City["countryId"]>().toEqualTypeOf<string>();
-    void City.objects.create({ country: "us" });
-    void City.objects.create({ country: { code: "us", name: "x" } });
-    // @ts-expect-error The key is text.
-    void City.objects.create({ country: 5 });
   });
 
   it("Bodies with related rows fit create()", () => {

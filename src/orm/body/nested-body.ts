@@ -96,9 +96,9 @@ function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined)
   });
   return (body, loc, found) => {
     const result = readFields(fields, body);
-    if ("issues" in result)
+    if (result.issues !== undefined)
       found.issues.push(...result.issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc] })));
-    const values: Record<string, unknown> = "value" in result ? result.value : {};
+    const values: Record<string, unknown> = result.issues === undefined ? result.value : {};
     for (const [name, read] of readers) {
       const { value, exact } = body as { value: Record<string, unknown>; exact: Record<string, unknown> };
       if (Object.hasOwn(value, name))

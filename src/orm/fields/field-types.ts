@@ -38,9 +38,6 @@ export type FlagsFrom<O> = {
   [K in keyof O]-?: K extends keyof Flagging ? (O[K] extends Flagging[K] ? FlagsBy[K] : never) : never;
 }[keyof O];
 
-/** The field that a relation refers to; never for the primary key. */
-export type ToFrom<O> = O extends { readonly to: infer To extends string } ? To : never;
-
 /** Any value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 

@@ -25,7 +25,6 @@ import type {
   JsonMaker,
   ManualColumn,
   None,
-  ToFrom,
 } from "./field-types.js";
 import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne } from "./types.js";
 
@@ -214,13 +213,13 @@ export const field = {
   foreignKey: <Target, const O extends RelationOptions = None>(
     target: () => Target,
     options?: Exact<O, RelationOptions>,
-  ): ToOne<Target, FlagsFrom<O>, ToFrom<O>> => toOne("field.foreignKey", target, options, false),
+  ): ToOne<Target, FlagsFrom<O>> => toOne("field.foreignKey", target, options, false),
 
   /** A unique reference: no two rows refer to the same row. */
   oneToOne: <Target, const O extends RelationOptions = None>(
     target: () => Target,
     options?: Exact<O, RelationOptions>,
-  ): ToOne<Target, FlagsFrom<O>, ToFrom<O>> => toOne("field.oneToOne", target, options, true),
+  ): ToOne<Target, FlagsFrom<O>> => toOne("field.oneToOne", target, options, true),
 
   /** A many-to-many relation through a join table. */
   manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {

@@ -20,11 +20,10 @@ export interface Column<Out, In, Flags extends Flag, Kind extends string> {
   readonly [types]: { readonly out: Out; readonly in: In; readonly flags: Flags };
 }
 
-/** `To` is the referenced field; never for the primary key. */
-export interface ToOne<Target, Flags extends Flag, To extends string = never> {
+export interface ToOne<Target, Flags extends Flag> {
   readonly [kind]: "toOne";
   readonly [flags]: Flags;
-  readonly [types]: { readonly target: Target; readonly to: To };
+  readonly [types]: { readonly target: Target };
 }
 
 /** `Via` is the field of the other model that refers to this one; never for a many-to-many relation. */
@@ -122,17 +121,7 @@ export type PrimaryKey<F> = {
 }[keyof F];
 
 /** The type of a key column: its own value, or the key of the row that a foreign key refers to. */
-type KeyValue<Field> = KindOf<Field> extends "toOne" ? ReferredValue<Field> : OutOf<Field>;
-
-/** The type of the field that a foreign key refers to. */
-type ReferredValue<Field> =
-  TypesOf<Field> extends { readonly to: infer To }
-    ? [To] extends [never]
-      ? PrimaryKey<TargetFields<Field>>
-      : To extends keyof TargetFields<Field>
-        ? NonNullable<OutOf<TargetFields<Field>[To]>>
-        : PrimaryKey<TargetFields<Field>>
-    : PrimaryKey<TargetFields<Field>>;
+type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<Field>> : OutOf<Field>;
 
 /** The type of a foreign key's column. */
-export type ForeignKeyValue<Field> = "null" extends FlagsOf<Field> ? ReferredValue<Field> | null : ReferredValue<Field>;
+export type ForeignKeyValue<Field> = "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
