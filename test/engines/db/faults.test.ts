@@ -297,8 +297,9 @@ describe.skipIf(server === "")("a database that fails", () => {
 
     it("A slow statement whose caller leaves at once is neither sent nor cancelled", async () => {
       await open({ poolSize: 1 });
-      const text = "select 'slow' from pg_sleep(0.1)";
-      // It is known to be slow by then.
+      const text = "select 'slow' from pg_sleep(0.3)";
+      // Compared with the quickest, it is known to be slow by then.
+      for (let n = 0; n < 5; n++) await db.fetchval("select 1");
       for (let n = 0; n < 3; n++) await db.fetchval(text);
       let sent = 0;
       proxy.changeRequest = (chunk) => {
