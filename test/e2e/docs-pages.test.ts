@@ -88,10 +88,10 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     const complaints: string[] = [];
     page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
     await page.goto(`${url}/redoc`);
-    const title = page.locator(".api-content h1").first();
-    await title.waitFor();
+    await page.waitForSelector(".api-content h1");
     expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(28, 32, 34)");
-    expect(await title.evaluate("(element) => getComputedStyle(element).color")).toBe("rgb(227, 230, 232)");
+    const text = "getComputedStyle(document.querySelector('.api-content h1')).color";
+    expect(await page.evaluate(text)).toBe("rgb(227, 230, 232)");
     expect(complaints).toEqual([]);
     await picture(page, "redoc-dark");
     await page.close();
