@@ -124,4 +124,5 @@ export type PrimaryKey<F> = {
 type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<Field>> : OutOf<Field>;
 
 /** The type of a foreign key's column. */
-export type ForeignKeyValue<Field> = "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
+export type ForeignKeyValue<Field> =
+  "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
