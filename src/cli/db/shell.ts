@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { start } from "node:repl";
+import { type REPLServer, start } from "node:repl";
 import type { DatabaseConfig } from "../../engines/db/config.js";
 import { bindDatabase } from "../../engines/db/default-database.js";
 import { sql } from "../../engines/db/sql.js";
@@ -69,9 +69,30 @@ async function repl(project: Project): Promise<void> {
       });
       Object.assign(session.context, { db: database, sql });
       for (const meta of models) session.context[meta.name] = meta.model;
+      const ended = oneAfterTheOther(session);
       await once(session, "exit");
+      await ended();
     } finally {
       bindDatabase(null);
     }
   });
+}
+
+/** Lines of a pipe arrive all at once: each is run when the one before has ended. Returns a function that waits for all. */
+function oneAfterTheOther(session: REPLServer): () => Promise<void> {
+  const evaluate = session.eval;
+  let last = Promise.resolve();
+  const run: typeof evaluate = (line, context, file, done) => {
+    last = last.then(
+      () =>
+        new Promise<void>((resolve) => {
+          evaluate.call(session, line, context, file, (error, result) => {
+            done(error, result);
+            resolve();
+          });
+        }),
+    );
+  };
+  Object.assign(session, { eval: run });
+  return () => last;
 }

@@ -128,7 +128,7 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
   it("The result of a paused worker is refused after another one has the saga", async () => {
     const app = create();
     await app.start();
-    const a = new SagaStorage(app.database, "stoa", "a", 100);
+    const a = new SagaStorage(app.database, "stoa", "a", 1500);
     const b = new SagaStorage(app.database, "stoa", "b", 60_000);
     await a.insert({ id: "p", name: "paused", version: 1, input: "null", timeoutMs: 0 }, app.database);
     const known = [{ name: "paused", version: 1 }];
