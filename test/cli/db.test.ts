@@ -91,6 +91,23 @@ describe("stoa db", patient, () => {
     expect(await db.fetchval("select length from books")).toBe(3);
   });
 
+  it("The command push refuses to replace the values of a column with computed ones", async () => {
+    const project = await create("title: field.text(), loud: field.text({ null: true }),");
+    await project.run(["db", "push"], env());
+    await db.script(
+      "insert into authors (name) values ('a'); insert into books (author_id, title, loud) values (1, 'b', 'mine')",
+    );
+    await project.write(
+      "src/models.ts",
+      models('title: field.text(), loud: field.text({ null: true, generated: "upper(title)" }),'),
+    );
+    const refused = await project.run(["db", "push"], env());
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("lose data") });
+    expect(await db.fetchval("select loud from books")).toBe("mine");
+    expect((await project.run(["db", "push", "--accept-data-loss"], env())).code).toBe(0);
+    expect(await db.fetchval("select loud from books")).toBe("B");
+  });
+
   it("The command push refuses a database that has migrations", async () => {
     const project = await create("title: field.text(),");
     await project.run(["migrate", "make"]);

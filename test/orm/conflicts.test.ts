@@ -109,6 +109,14 @@ describeDatabases("writes of querysets", service("postgres"), [Visit], (db) => {
     await db().transaction(async () => void Visit.objects.update({ count: 9 }).catch(() => {}));
   });
 
+  it("A write whose rows were asked for is not sent again when it is awaited itself", async () => {
+    await Visit.objects.create({ page: "a", count: 0 });
+    const write = Visit.objects.update({ count: F("count").plus(1) });
+    expect(await write.returning("count")).toEqual([{ count: 1 }]);
+    await expect(write).rejects.toThrow(/await only its result/);
+    expect(await Visit.objects.flat("count")).toEqual([1]);
+  });
+
   it("Single keys of JSON are set and removed, and the others stay", async () => {
     await Visit.objects.create({ page: "a", settings: { theme: "light", size: 1, deep: { on: true } } });
     await Visit.objects.update({ settings__theme: "dark", settings__deep__list: [1, 2], settings__size: unset });

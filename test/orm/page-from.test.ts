@@ -1,10 +1,17 @@
 import { App } from "stoa";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { field, Model } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Book, bookshop, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";
 
-describeDatabases("pages that clients ask for", service("postgres"), bookshop, () => {
+class Offer extends Model("offers", {
+  id: field.auto(),
+  price: field.decimal(),
+  printed: field.date(),
+}) {}
+
+describeDatabases("pages that clients ask for", service("postgres"), [...bookshop, Offer], () => {
   const app = new App();
 
   beforeAll(async () => {
@@ -18,6 +25,11 @@ describeDatabases("pages that clients ask for", service("postgres"), bookshop, (
     );
     app.get("/keys", ({ query }) =>
       Book.objects.orderBy("-year", "id").values("id").pageFrom(query, { by: "key", size: 2 }),
+    );
+  });
+  beforeAll(() => {
+    app.get("/offers", ({ query }) =>
+      Offer.objects.orderFrom(query.get("order"), ["price", "printed"]).pageFrom(query, { by: "key" }),
     );
   });
   afterAll(() => app.stop());
@@ -71,6 +83,18 @@ describeDatabases("pages that clients ask for", service("postgres"), bookshop, (
   ])("The request %s gets 400 with the reason", async (path, detail) => {
     const { status, body } = await read(path);
     expect([status, body.detail]).toEqual([400, expect.stringContaining(detail)]);
+  });
+
+  it("A cursor with a date that does not exist gets 400, also where the order is a column of the loaded rows", async () => {
+    const cursor = (...key: unknown[]): string => Buffer.from(JSON.stringify(key)).toString("base64url");
+    for (const key of [
+      ["2020-13-45", 1],
+      ["1e999999", 1],
+    ]) {
+      const kind = key[0] === "1e999999" ? "price" : "printed";
+      const { status, body } = await read(`/offers?order=${kind}&after=${cursor(...key)}`);
+      expect([status, body.detail]).toEqual([400, "The cursor is not one of this list."]);
+    }
   });
 
   it("Bounds that are no bounds are mistakes of the program", async () => {

@@ -120,6 +120,25 @@ describeDatabases("rows that are reached step by step", service("postgres"), [Sh
     ]);
   });
 
+  it("A step that leads back to the start counts it without `self`, with a depth and without", async () => {
+    const start = objects.filter({ name: "round" });
+    const below = { self: false } as const;
+    expect(await names(start.recursive("children", below).orderBy("name"))).toEqual(["loop", "round"]);
+    expect(await names(start.recursive("children", { ...below, maxDepth: 9 }).orderBy("name"))).toEqual([
+      "loop",
+      "round",
+    ]);
+    expect(
+      await start
+        .recursive("children", { ...below, depth: "level" })
+        .orderBy("level")
+        .valuesList("name", "level"),
+    ).toEqual([
+      ["loop", 1],
+      ["round", 2],
+    ]);
+  });
+
   it("A many-to-many relation is followed, with a largest depth if the depth is asked for", async () => {
     const near = objects.filter({ name: "apple" });
     expect(await names(near.recursive("similar").orderBy("name"))).toEqual(["apple", "food", "fruit"]);

@@ -69,6 +69,18 @@ describeDatabases("versions of rows", service("postgres"), [Page, Card], (db) =>
     expect((await Page.objects.get({ slug: "b" })).version).toBe(4);
   });
 
+  it("An instance whose bulk update was refused with a stale one still has its change to save", async () => {
+    const [fresh, stale] = (await Page.objects.bulkCreate([{ slug: "a" }, { slug: "b" }])) as [Page, Page];
+    await Page.objects.filter({ slug: "b" }).update({ text: "elsewhere" });
+    fresh.text = stale.text = "mine";
+    await expect(Page.objects.bulkUpdate([fresh, stale], ["text"])).rejects.toThrow(StaleError);
+    await fresh.save();
+    expect(await Page.objects.orderBy("slug").valuesList("text", "version")).toEqual([
+      ["mine", 2],
+      ["elsewhere", 2],
+    ]);
+  });
+
   it("The soft deletion of a stale row is refused", async () => {
     const card = await Card.objects.create({ text: "a" });
     await Card.objects.update({ text: "b" });

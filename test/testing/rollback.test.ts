@@ -79,6 +79,34 @@ describe.each(engines(service("postgres")))("a transaction for each test ($name)
       expect(await Tag.objects.orderBy("name").flat("name")).toEqual(["tag 0", "tag 2", "tag 4"]);
     });
 
+    it("A transaction that is read only refuses writes, and the next one takes them", async () => {
+      await expect(db.transaction(() => Tag.objects.create({ name: "no" }), { readOnly: true })).rejects.toMatchObject({
+        sqlstate: "25006",
+      });
+      await db.transaction(() => Tag.objects.count(), { readOnly: true });
+      await db.transaction(() => Tag.objects.create({ name: "yes" }));
+      expect(await Tag.objects.flat("name")).toEqual(["yes"]);
+    });
+
+    it("The settings of a transaction end with it", async () => {
+      const user = (): Promise<unknown> => db.fetchval("select current_setting('app.guest', true)");
+      expect(await db.transaction(user, { settings: { "app.guest": "7" } })).toBe("7");
+      expect((await user()) ?? "").toBe("");
+    });
+
+    it("Options of transactions are checked as outside of a test", async () => {
+      await expect(db.transaction(() => {}, { isolated: true } as never)).rejects.toThrow(/isolated/);
+    });
+
+    it("The signal of a view of the database ends its statements", async () => {
+      const view = db.withSignal(AbortSignal.abort(new Error("the client has left")));
+      await expect(view.fetch("insert into tags (name) values ('x')")).rejects.toThrow(/cancelled/);
+      await expect(view.transaction((tx) => tx.fetch("insert into tags (name) values ('x')"))).rejects.toThrow(
+        /cancelled/,
+      );
+      expect(await Tag.objects.count()).toBe(0);
+    });
+
     it("Scripts, sessions and cursors run in the transaction too", async () => {
       await db.script("insert into tags (name) values ('a'); insert into tags (name) values ('b')");
       expect(await db.session((session) => session.fetchval("select count(*) from tags"))).toBe(2);
@@ -112,6 +140,12 @@ describe.each(engines(service("postgres")))("a transaction for each test ($name)
       }),
     ).rejects.toThrow("mine");
     expect(await rolledBack(db, () => Tag.objects.count())).toBe(0);
+  });
+
+  it("Of two transactions that are opened for tests at the same time, one is refused", async () => {
+    const both = await Promise.allSettled([rolledBack(db, () => 1), rolledBack(db, () => 2)]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(await rolledBack(db, () => 3)).toBe(3);
   });
 
   it("The application under test uses the same transaction", async () => {

@@ -1,6 +1,7 @@
 import type { Database } from "../../engines/db/database.js";
 import { ValueError } from "../../internal/value-error.js";
 import type { Operation } from "../../migrations/operation.js";
+import type { ColumnChanges } from "../../migrations/operations/read.js";
 import type { SchemaState } from "../../orm/schema/state.js";
 import { type DesiredSchema, desiredSchema } from "../../orm/schema/state-of-models.js";
 import { defineCommand } from "../command.js";
@@ -52,9 +53,10 @@ model describes are left alone. A database that has migrations is refused: use \
 
 function losesData({ source: [name, ...args] }: Operation): boolean {
   if (destructive.has(name)) return true;
-  // A new type may not hold all values of the old one.
-  const change = args[2];
-  return name === "alterColumn" && typeof change === "object" && change !== null && "type" in change;
+  if (name !== "alterColumn") return false;
+  // A new type may not hold all values of the old one, and computed values take the place of those in the column.
+  const { type, generated } = args[2] as ColumnChanges;
+  return type !== undefined || (generated !== undefined && generated !== null);
 }
 
 /** Changes without a migration would not be known to the migrations that follow. */

@@ -1,9 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../internal/logger.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
 import type { Tracer } from "../../internal/tracer.js";
-import { ValueError } from "../../internal/value-error.js";
-import { currentScope, runWithin } from "./ambient.js";
+import { currentScope } from "./ambient.js";
 import type { DatabaseConfig } from "./config.js";
 import type { CursorHome } from "./cursor.js";
 import type {
@@ -26,20 +23,16 @@ import type { Job, QueryMeter, ResultKind } from "./job.js";
 import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
 import type { QueryLog } from "./log/query-log.js";
-import { Pool } from "./pool.js";
+import { openPool } from "./open-pool.js";
+import { PinnedTransaction } from "./pinned.js";
+import type { Pool } from "./pool.js";
 import type { Replicas } from "./replicas/replicas.js";
 import { type Departure, readAfter, startOnReplica, usePrimary } from "./replicas/routing.js";
-import { SessionScope } from "./session.js";
+import { runSession } from "./session.js";
 import { Statements } from "./statements.js";
 import { StatementTracer } from "./trace.js";
 import { openTransaction, runTransaction, type TransactionScope, type TransactionSource } from "./transaction.js";
-import { cancelledError } from "./waiting-line.js";
 import type { RowSink } from "./wire-row.js";
-
-const sessionChecks: Checks<SessionOptions> = {
-  statementTimeout: is.integer(0, 2_147_483_647),
-  signal: is.object,
-};
 
 /** Milliseconds between looks at the connections. */
 const watchInterval = 500;
@@ -54,8 +47,10 @@ interface Core {
   readonly listeners: Listeners;
   replicas: Replicas | null;
   running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
-  /** The transaction that everything runs in: of a test that is rolled back. */
-  pinned: TransactionScope | null;
+  /** Set while a test runs that is rolled back. */
+  pinned: PinnedTransaction | null;
+  /** True from the call that opens the transaction of a test to its end. */
+  pinning: boolean;
 }
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
@@ -88,6 +83,7 @@ export class PoolDatabase extends JobQueries implements Database {
       replicas: null,
       running: null,
       pinned: null,
+      pinning: false,
     };
     return new PoolDatabase(core, undefined);
   }
@@ -100,21 +96,7 @@ export class PoolDatabase extends JobQueries implements Database {
   async open(): Promise<void> {
     const { config, logger, listeners } = this.#core;
     if (this.#core.running !== null) return;
-    const engine = await loadEngine(config, logger, listeners);
-    const pool = new Pool({
-      size: engine.size,
-      depth: engine.depth,
-      acquireTimeout: config.acquireTimeout,
-      // An embedded database is not reached over a network, and in memory it has nothing else.
-      maxLifetime: config.engine === "pglite" ? 0 : config.maxLifetime,
-      connect: (owner) => engine.connect(owner),
-    });
-    try {
-      await openPool(pool, engine, config.connectTimeout);
-    } catch (error) {
-      await engine.close();
-      throw error;
-    }
+    const { engine, pool } = await openPool(config, logger, listeners);
     const timer = setInterval(() => {
       if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
       pool.retireOld(performance.now());
@@ -140,7 +122,8 @@ export class PoolDatabase extends JobQueries implements Database {
     const { pinned } = this.#core;
     if (pinned === null) return super.run(kind, statement, params, options, sink);
     // A savepoint around each statement: one that fails must not end the transaction around all of them.
-    return pinned.asOutermost((tx) => (tx as TransactionScope).run(kind, statement, params, options, sink));
+    const given = { ...options, signal: options?.signal ?? this.signal };
+    return pinned.transaction((tx) => (tx as TransactionScope).run(kind, statement, params, given, sink));
   }
 
   /**
@@ -148,17 +131,25 @@ export class PoolDatabase extends JobQueries implements Database {
    * back. For tests.
    */
   async pin(): Promise<() => Promise<void>> {
-    if (this.#core.pinned !== null) throw new ProgrammingError("a transaction of a test is open already");
-    const home = await openTransaction(this.#core, this.#source(), this.defaults, undefined);
-    this.#core.pinned = home.queries as TransactionScope;
-    return async () => {
-      this.#core.pinned = null;
-      await home.close(new Error("the test has ended"));
-    };
+    const core = this.#core;
+    if (core.pinning) throw new ProgrammingError("a transaction of a test is open already");
+    core.pinning = true;
+    try {
+      const home = await openTransaction(core, this.#source(), this.defaults, undefined);
+      core.pinned = new PinnedTransaction(home.queries as TransactionScope);
+      return async () => {
+        core.pinned = null;
+        core.pinning = false;
+        await home.close(new Error("the test has ended"));
+      };
+    } catch (error) {
+      core.pinning = false;
+      throw error;
+    }
   }
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
-    if (this.#core.pinned !== null) return this.#core.pinned.asOutermost(run, options);
+    if (this.#core.pinned !== null) return this.#core.pinned.transaction(run, options, this.signal);
     if (this.#core.replicas !== null && options?.readOnly !== true) usePrimary();
     return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
   }
@@ -166,36 +157,18 @@ export class PoolDatabase extends JobQueries implements Database {
   async session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
     this.#assertOwnSession("session()");
     const { pinned } = this.#core;
-    if (pinned !== null) return pinned.asOutermost((tx) => run(tx as unknown as Session));
+    if (pinned !== null) return pinned.transaction((tx) => run(tx as unknown as Session));
     return this.#session(run, options);
   }
 
   async #session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
-    const given = readOptions<SessionOptions>("session()", options, sessionChecks);
-    const signal = given.signal ?? this.signal;
-    if (signal?.aborted) throw cancelledError(signal.reason);
     if (this.#core.replicas !== null) usePrimary();
-    const pool = this.#pool();
-    const connection = await pool.acquire(signal);
-    const session = new SessionScope(this.#core, connection, this.defaults, signal);
-    try {
-      if (given.statementTimeout !== undefined) {
-        connection.statementLimit = given.statementTimeout;
-        await session.command(`set statement_timeout = ${given.statementTimeout}`);
-      }
-      return await runWithin(session, () => run(session));
-    } finally {
-      session.open = false;
-      connection.statementLimit = null;
-      // Behind a pooler the next statement may reach another session than the one that was used.
-      if (!this.defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
-      pool.release(connection);
-    }
+    return runSession(this.#core, this.#source(), this.defaults, run, options, this.signal);
   }
 
   async script(text: string, options?: QueryOptions): Promise<void> {
     const { pinned } = this.#core;
-    if (pinned !== null) return pinned.asOutermost((tx) => tx.script(text, options));
+    if (pinned !== null) return pinned.transaction((tx) => tx.script(text, options));
     await this.#session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
   }
 
@@ -331,30 +304,6 @@ export class PoolDatabase extends JobQueries implements Database {
   #pool(): Pool {
     if (this.#core.running === null) throw notOpen();
     return this.#core.running.pool;
-  }
-}
-
-async function loadEngine(config: DatabaseConfig, logger: Logger | undefined, listeners: Listeners): Promise<Engine> {
-  const context = { config, logger, notify: listeners.deliver };
-  if (config.engine === "pglite") {
-    const { PgliteEngine } = await import("./pglite/pglite-engine.js");
-    return PgliteEngine.create(context);
-  }
-  const { PostgresEngine } = await import("./postgres/postgres-engine.js");
-  return PostgresEngine.create(context);
-}
-
-/** A server that is just starting refuses connections, or has no name yet: connecting is tried until the time is over. */
-async function openPool(pool: Pool, engine: Engine, patience: number): Promise<void> {
-  const deadline = performance.now() + patience;
-  for (;;) {
-    try {
-      await pool.open();
-      return;
-    } catch (error) {
-      if (error instanceof ValueError || !engine.mayComeUp(error) || performance.now() + 200 > deadline) throw error;
-    }
-    await delay(200);
   }
 }
 

@@ -1,7 +1,16 @@
+import { type Checks, is, readOptions } from "../../internal/options.js";
+import { runWithin } from "./ambient.js";
 import type { CursorHome } from "./cursor.js";
-import type { Session, Transaction, TransactionOptions } from "./database.js";
+import type { Session, SessionOptions, Transaction, TransactionOptions } from "./database.js";
+import type { QueryDefaults } from "./job-queries.js";
 import { ConnectionScope } from "./scope.js";
 import { openTransaction, runTransaction, type TransactionSource } from "./transaction.js";
+import { cancelledError } from "./waiting-line.js";
+
+const checks: Checks<SessionOptions> = {
+  statementTimeout: is.integer(0, 2_147_483_647),
+  signal: is.object,
+};
 
 /** A connection of the caller's own, outside of a transaction. */
 export class SessionScope extends ConnectionScope implements Session {
@@ -18,5 +27,33 @@ export class SessionScope extends ConnectionScope implements Session {
 
   #source(): TransactionSource {
     return { acquire: async () => this.connection, release: () => {} };
+  }
+}
+
+/** Runs a function with a connection of its own, and takes back what it changed in the session. */
+export async function runSession<T>(
+  owner: object,
+  source: TransactionSource,
+  defaults: QueryDefaults,
+  run: (session: Session) => Promise<T> | T,
+  options: SessionOptions | undefined,
+  boundSignal: AbortSignal | undefined,
+): Promise<T> {
+  const { statementTimeout, signal = boundSignal } = readOptions<SessionOptions>("session()", options, checks);
+  if (signal?.aborted) throw cancelledError(signal.reason);
+  const connection = await source.acquire(signal);
+  const session = new SessionScope(owner, connection, defaults, signal);
+  try {
+    if (statementTimeout !== undefined) {
+      connection.statementLimit = statementTimeout;
+      await session.command(`set statement_timeout = ${statementTimeout}`);
+    }
+    return await runWithin(session, () => run(session));
+  } finally {
+    session.open = false;
+    connection.statementLimit = null;
+    // Behind a pooler the next statement may reach another session than the one that was used.
+    if (!defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+    source.release(connection);
   }
 }

@@ -10,7 +10,7 @@ import type { QueryDefaults, TransactionOutbox } from "./job-queries.js";
 import { ConnectionScope } from "./scope.js";
 import { cancelledError } from "./waiting-line.js";
 
-type Run<T> = (tx: Transaction) => Promise<T> | T;
+export type Run<T> = (tx: Transaction) => Promise<T> | T;
 
 const checks: Checks<TransactionOptions> = {
   isolation: is.oneOf("read committed", "repeatable read", "serializable"),
@@ -103,16 +103,9 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     return this.#hooks;
   }
 
-  /** @internal Runs a transaction of the application in this one, and the hooks of its commit after it. */
-  async asOutermost<T>(run: Run<T>, options: TransactionOptions = {}): Promise<T> {
-    const settings = readSettings(options.settings);
-    const result = await this.transaction(async (tx) => {
-      if (settings.size > 0) await (tx as TransactionScope).applySettings(settings);
-      return run(tx);
-    }, options.signal && { signal: options.signal });
-    // Inside of another transaction of the application, that one runs the hooks.
-    if (currentScope(this.owner) === null) await runHooks(this.#hooks.splice(0));
-    return result;
+  /** @internal The hooks of the commits in it so far, which run without its own commit. */
+  takeHooks(): readonly (() => unknown)[] {
+    return this.#hooks.splice(0);
   }
 
   /** @internal Rolls back; a connection on which that does not work is given up. */
@@ -168,9 +161,8 @@ export async function runTransaction<T>(
   options: TransactionOptions | undefined,
   boundSignal: AbortSignal | undefined,
 ): Promise<T> {
-  const given = readOptions<TransactionOptions>("transaction()", options, checks);
+  const { settings, ...given } = readTransactionOptions(options);
   const signal = given.signal ?? boundSignal;
-  const settings = readSettings(given.settings);
   for (let attempt = 0; ; attempt++) {
     let outcome: { result: T; hooks: readonly (() => unknown)[] };
     try {
@@ -191,7 +183,7 @@ async function attemptOnce<T>(
   source: TransactionSource,
   defaults: QueryDefaults,
   run: Run<T>,
-  options: TransactionOptions,
+  options: Omit<TransactionOptions, "settings">,
   settings: ReadonlyMap<string, string>,
   signal: AbortSignal | undefined,
 ): Promise<{ result: T; hooks: readonly (() => unknown)[] }> {
@@ -217,6 +209,14 @@ async function attemptOnce<T>(
     if (options.statementTimeout !== undefined) connection.statementLimit = null;
     source.release(connection);
   }
+}
+
+/** The options of an outermost transaction, checked. */
+export function readTransactionOptions(
+  options: TransactionOptions | undefined,
+): Omit<TransactionOptions, "settings"> & { readonly settings: ReadonlyMap<string, string> } {
+  const given = readOptions<TransactionOptions>("transaction()", options, checks);
+  return { ...given, settings: readSettings(given.settings) };
 }
 
 const noSettings: ReadonlyMap<string, string> = new Map();
@@ -279,7 +279,11 @@ function unlessAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T>
   });
 }
 
-export function beginStatement({ isolation, readOnly, deferrable }: TransactionOptions): string {
+export function beginStatement({
+  isolation,
+  readOnly,
+  deferrable,
+}: Pick<TransactionOptions, "isolation" | "readOnly" | "deferrable">): string {
   let text = "begin";
   if (isolation !== undefined) text += ` isolation level ${isolation}`;
   if (readOnly !== undefined) text += readOnly ? " read only" : " read write";
@@ -295,7 +299,7 @@ function isTransient(error: unknown): boolean {
 }
 
 /** All of them run, even when one fails; the first failure is thrown. The transaction stays committed. */
-async function runHooks(hooks: readonly (() => unknown)[]): Promise<void> {
+export async function runHooks(hooks: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const hook of hooks) {
     try {

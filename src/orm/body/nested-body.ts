@@ -95,6 +95,8 @@ function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined)
     return [name, read] as const;
   });
   return (body, loc, found) => {
+    // The body is refused, with as many issues as a response may have: nothing more is checked.
+    if (found.issues.length >= maxIssues) return {};
     const result = readFields(fields, body);
     if (result.issues !== undefined)
       found.issues.push(...result.issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc] })));

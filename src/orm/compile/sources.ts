@@ -49,7 +49,7 @@ function recursiveSql(source: RecursiveSource, compiler: SourceCompiler): string
         from: rows,
         key: `${first}.k`,
         depth: counted ? "1" : undefined,
-        path: withPath ? `ARRAY[${first}.k]` : undefined,
+        path: withPath ? noPath : undefined,
       });
   const next = step(source, compiler, {
     from: found,
@@ -62,6 +62,9 @@ function recursiveSql(source: RecursiveSource, compiler: SourceCompiler): string
   const result = counted ? `k AS c0, min(depth) AS c1 FROM ${found} GROUP BY k` : `k AS c0 FROM ${found}`;
   return `WITH RECURSIVE ${found}(${columns}) AS (${base} UNION ${next}) SELECT ${result}`;
 }
+
+/** The path before the first step. A row to start from is not on it: a step may lead back to the row. */
+const noPath = "";
 
 interface From {
   readonly from: string;
@@ -92,11 +95,12 @@ function step(
   const mark = target.columns.find((column) => column.softDelete);
   const conditions = [
     mark && start.deleted === "hidden" ? `${there}.${quote(mark.column)} IS NULL` : undefined,
-    path === undefined ? undefined : `${reached} <> ALL(${path})`,
+    path === undefined || path === noPath ? undefined : `${reached} <> ALL(${path})`,
     most,
   ].filter((condition) => condition !== undefined);
   const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
-  const more = `${depth === undefined ? "" : `, ${depth}`}${path === undefined ? "" : `, ${path} || ${reached}`}`;
+  const passed = path === noPath ? `ARRAY[${reached}]` : `${path} || ${reached}`;
+  const more = `${depth === undefined ? "" : `, ${depth}`}${path === undefined ? "" : `, ${passed}`}`;
   return `SELECT ${reached}${more} FROM ${from}${joins}${where}`;
 }
 

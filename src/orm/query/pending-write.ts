@@ -37,8 +37,7 @@ export class PendingWrite<out M> implements Promise<number> {
   async returning<const K extends Name = never>(
     ...fields: readonly Unless<K, string, ReturnedName<M, K>>[]
   ): Promise<Returned<M, K>[]> {
-    if (this.#sent !== null || this.#returns)
-      throw new ValueError("call returning() at once: update({ ... }).returning()");
+    if (this.#sent !== null || this.#returns) throw tooLate();
     this.#returns = true;
     const names = fields as unknown as readonly string[];
     return (await this.#forms.rows(names.length === 0 ? null : names)) as Returned<M, K>[];
@@ -61,6 +60,11 @@ export class PendingWrite<out M> implements Promise<number> {
   }
 
   #send(): Promise<number> {
-    return (this.#sent ??= this.#forms.count());
+    return (this.#sent ??= this.#returns ? Promise.reject(tooLate()) : this.#forms.count());
   }
+}
+
+/** A write is sent once, in one of its two forms. */
+function tooLate(): ValueError {
+  return new ValueError("call returning() at once, and await only its result: await update({ ... }).returning()");
 }

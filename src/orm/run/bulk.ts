@@ -178,7 +178,12 @@ export async function bulkUpdate(
       count += await updateBatch(meta, instances.slice(i, i + size), columns, connection);
     return count;
   };
-  if (versionColumn(meta) === undefined) return run(db);
+  const version = versionColumn(meta);
+  if (version === undefined) {
+    const count = await run(db);
+    for (const instance of instances) markSaved(instance, columns);
+    return count;
+  }
   // All rows are written, or none of them if one is stale.
   const count = await connectionFor(db).transaction(async (tx) => {
     const found = await run(tx);
@@ -188,7 +193,10 @@ export async function bulkUpdate(
       );
     return found;
   });
-  for (const instance of instances) markNextVersion(instance, versionColumn(meta)!);
+  for (const instance of instances) {
+    markSaved(instance, columns);
+    markNextVersion(instance, version);
+  }
   return count;
 }
 
@@ -229,9 +237,7 @@ async function updateBatch(
   }
   const on = keys.map((column, i) => `t.${quote(column.column)} = ${cast(column, names[i]!)}`);
   const text = `UPDATE ${meta.sqlName} t SET ${set.join(", ")} FROM (${source.text}) AS v(${names.join(", ")}) WHERE ${on.join(" AND ")}`;
-  const { rowCount } = await connectionFor(db).execute(text, source.params);
-  for (const instance of instances) markSaved(instance, columns);
-  return rowCount;
+  return (await connectionFor(db).execute(text, source.params)).rowCount;
 }
 
 function markSaved(instance: object, columns: readonly ColumnMeta[]): void {

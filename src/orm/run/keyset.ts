@@ -71,7 +71,7 @@ async function rowsAt(
   const paged: Query = { ...query, orderBy: directed.map(({ order }) => order), reversed: false, limit };
   if (columns !== undefined) {
     const where = values === undefined ? query.where : [...query.where, beyondColumns(directed, columns, values)];
-    const rows = (await load({ ...paged, where })) as Values[];
+    const rows = (await load({ ...paged, where }).catch(cursor === undefined ? rethrow : refuseCursor)) as Values[];
     return rows.map((row) => ({ item: row, key: columns.map((column) => plainValue(row[column.attribute])) }));
   }
   const where =
@@ -93,7 +93,7 @@ async function keyedRows(query: Query, parts: readonly KeyPart[], fromClient: bo
 }
 
 /** The SQLSTATEs of a text that is no value of the type it is cast to. */
-const noValue = new Set(["22P02", "22007", "22008", "22003", "22P03", "22P05"]);
+const noValue = new Set(["22P02", "22007", "22008", "22003", "22P03", "22P05", "22015", "22021", "22023"]);
 
 function refuseCursor(error: unknown): never {
   if (error instanceof DataError && noValue.has(error.sqlstate ?? ""))

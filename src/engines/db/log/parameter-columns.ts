@@ -14,14 +14,15 @@ const none: ParameterColumns = { isOpen: () => false };
 const all: ParameterColumns = { isOpen: () => true };
 
 /**
- * Finds the parameters whose values may be shown. If no name in the text is secret, those are all. Otherwise they are
- * those that are compared with, or assigned to, a column whose name is not secret; what cannot be told stays hidden.
+ * Finds the parameters whose values may be shown. If no name in the text is secret, those are all, except in an insert that
+ * does not name its columns. Otherwise they are those that are compared with, or assigned to, a column whose name is not
+ * secret; what cannot be told stays hidden.
  */
 export function parameterColumns(text: string): ParameterColumns {
   if (text.length > longestRead) return none;
   const reader = new ParameterReader();
   for (const token of tokensOf(text)) reader.read(token);
-  if (!reader.namesSecret) return all;
+  if (!reader.namesSecret && !reader.insert.hidesNames) return all;
   const { columns } = reader;
   return { isOpen: (index) => columns.get(index + 1)?.every((name) => name !== null && !isSecretName(name)) === true };
 }
@@ -46,7 +47,7 @@ class ParameterReader {
   /** The names of each parameter, by its number; null for a place where the name is not known. */
   readonly columns = new Map<number, (string | null)[]>();
   namesSecret = false;
-  readonly #insert = new InsertReader();
+  readonly insert = new InsertReader();
   #column: string | null = null;
   /** The name before a dot: `tokens` in `tokens.hash`. */
   #dotted: string | null = null;
@@ -56,7 +57,7 @@ class ParameterReader {
 
   read(token: Token): void {
     if (token.type === "parameter") {
-      const name = this.#insert.isRow(this.#depth) ? this.#insert.column : this.#column;
+      const name = this.insert.isRow(this.#depth) ? this.insert.column : this.#column;
       this.columns.set(token.number, [...(this.columns.get(token.number) ?? []), name]);
     } else if (token.type === "mark") {
       this.#mark(token.text);
@@ -71,7 +72,7 @@ class ParameterReader {
   }
 
   #name(name: string, word: string, call: boolean): void {
-    this.#insert.name(name, word, call, this.#depth);
+    this.insert.name(name, word, call, this.#depth);
     const table = this.#dotted;
     this.#dotted = null;
     if (links.has(word)) return;
@@ -87,12 +88,14 @@ class ParameterReader {
       this.#depth--;
       this.#column = null;
     }
-    this.#insert.mark(mark, this.#depth);
+    this.insert.mark(mark, this.#depth);
   }
 }
 
 /** Follows `insert into table (a, b) values (1, 2), (3, 4)`. */
 class InsertReader {
+  /** True after `insert into table values (1, 2)`: any of its columns may be secret. */
+  hidesNames = false;
   #phase: "none" | "table" | "columns" | "values" | "rows" = "none";
   #base = 0;
   #columns: string[] = [];
@@ -117,7 +120,7 @@ class InsertReader {
       this.#secretTable = false;
     } else if (this.#phase === "table" && word !== "into") {
       this.#secretTable ||= isSecretName(name);
-      if (keywords.has(word) && word !== "as") this.#phase = "none";
+      if (keywords.has(word) && word !== "as") this.#withoutColumns(word);
       else if (call) this.#phase = "columns";
     } else if (this.#phase === "columns") {
       this.#columns.push(name);
@@ -126,6 +129,11 @@ class InsertReader {
     } else if (this.#phase === "rows" && depth === this.#base) {
       this.#phase = "none";
     }
+  }
+
+  #withoutColumns(word: string): void {
+    this.hidesNames = true;
+    this.#phase = word === "values" ? "rows" : "none";
   }
 
   /** Takes a mark, and the depth of brackets after it. */

@@ -32,6 +32,9 @@ describe("the columns of parameters", () => {
     ["select * from tokens where tokens.hash = $1", 1, []],
     ["insert into tokens (hash) values ($1)", 1, []],
     ["insert into u (id, password) select * from unnest($1::int[], $2::text[])", 2, []],
+    ["insert into u values ($1, $2), ($3, lower($4))", 4, []],
+    ["insert into u as new values ($1) on conflict (id) do update set name = $2", 2, [2]],
+    ["insert into u select $1, $2 from v where id = $3", 3, [3]],
     ["select password from u where id = $1 -- name = $2\n and name = $2", 2, [1, 2]],
     ["select password, $tag$ it's $tag$ from u where /* 'x */ id = $1", 1, [1]],
   ] as [string, number, number[]][])("The statement %s shows of its %i parameters only %j", (text, count, shown) => {
