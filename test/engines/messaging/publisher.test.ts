@@ -1,4 +1,4 @@
-import { MemoryBroker, MessagingError, type OutgoingRecord } from "stoa/messaging";
+import { MemoryBroker, MessagingError, type OutgoingRecord, type PublishWay } from "stoa/messaging";
 import { expect, it } from "vitest";
 import { Publisher } from "../../../src/engines/messaging/publish/publisher.js";
 import { gate, until } from "./harness.js";
@@ -80,7 +80,7 @@ class WayBroker extends MemoryBroker {
   /** True if the way that is open takes no more. */
   broken = false;
 
-  async publishWay() {
+  async publishWay(): Promise<PublishWay> {
     this.ways++;
     this.broken = false;
     return {
