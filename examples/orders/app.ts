@@ -41,6 +41,6 @@ export function ordersApp(options: OrdersOptions): App {
 /** The application as the environment describes it: for main.ts, and for `stoa messages`. */
 export default function app(): App {
   const database = process.env["DATABASE_URL"] ?? "pglite:";
-  const pages = process.env["STOA_ENV"] !== "production";
+  const pages = (process.env["STOA_ENV"] ?? process.env["NODE_ENV"]) !== "production";
   return ordersApp({ database, pages, ...brokerOf(process.env) });
 }

@@ -1,7 +1,7 @@
 import { startFauxqs } from "fauxqs";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ordersApp } from "../../examples/orders/app.js";
+import ordersFromEnvironment, { ordersApp } from "../../examples/orders/app.js";
 import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
 import { engines } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
@@ -128,6 +128,23 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     expect(items.map(({ name }) => name)).toContain("checkout");
     expect((await get<{ items: { name: string }[] }>("/_jobs/list")).items[0]).toMatchObject({ name: "mail" });
   });
+});
+
+describe("the environment", () => {
+  it("In production the example starts without the pages of sagas and jobs, also if NODE_ENV says so", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    vi.stubEnv("STOA_ENV", undefined);
+    const app = ordersFromEnvironment();
+    app.logger = quiet;
+    const server = await serve(app, { env: "production" });
+    try {
+      expect((await fetch(`${server.url}/_sagas`)).status).toBe(404);
+      expect((await fetch(`${server.url}/orders/none`)).status).toBe(404);
+    } finally {
+      vi.unstubAllEnvs();
+      await server.close();
+    }
+  }, 120_000);
 });
 
 describe("the choice of a broker", () => {

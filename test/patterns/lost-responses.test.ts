@@ -122,8 +122,11 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
   });
 
   it("A job whose end was stored without the knowledge of its worker is not run again", async () => {
-    const swallowed = swallow('{"done"}');
-    const id = await job.enqueue("once");
+    // An id that nothing else on the wire contains: only the statement that ends the job has it as a whole parameter.
+    const id = "987654321";
+    await app.database.execute("select setval(pg_get_serial_sequence('stoa.jobs', 'id'), $1, false)", [id]);
+    const swallowed = tunnel.swallow((chunk: Buffer) => chunk.includes(id) && !chunk.includes(`{${id}`));
+    expect(await job.enqueue("once")).toBe(id);
     await swallowed;
     await vi.waitFor(async () => expect(await app.jobs.get(id)).toMatchObject({ status: "done" }), patient);
     expect(ran.filter((value) => value === "once")).toHaveLength(1);

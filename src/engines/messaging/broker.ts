@@ -47,6 +47,8 @@ export interface Broker {
 export interface PublishWay {
   /** Sends a record. Calls `ended` once, when the broker has confirmed (null) or refused it, or the way broke. Never throws. */
   publish(record: OutgoingRecord, ended: (error: MessagingError | null) => void): void;
+  /** Breaks the way, since it confirms too little. May be called several times. Never throws. */
+  end?(): void;
 }
 
 /** A way for replies to one process. */

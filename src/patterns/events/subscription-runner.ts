@@ -49,6 +49,19 @@ export interface RunnerProgress {
   readonly error: unknown;
 }
 
+/**
+ * A moment by two clocks. The first only moves forward, but stands still while the machine sleeps; the second goes on then,
+ * but can be set. What has passed by one of them has passed.
+ */
+interface Moment {
+  readonly clock: number;
+  readonly time: number;
+}
+
+function momentIn(milliseconds: number): Moment {
+  return { clock: performance.now() + milliseconds, time: Date.now() + milliseconds };
+}
+
 /** Thrown by a processor whose claim has passed to another worker. */
 export class ClaimLost extends Error {
   override name = "ClaimLost";
@@ -63,10 +76,10 @@ export class SubscriptionRunner {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   /**
-   * The end of the lease, by a clock that goes on while the process is paused: a process that was paused for too long, or
-   * cannot renew its lease, handles nothing more until it has asked again.
+   * The end of the lease: a process that was paused for too long, or cannot renew its lease, handles nothing more until it has
+   * asked again.
    */
-  #heldUntil = 0;
+  #heldUntil: Moment = { clock: 0, time: 0 };
   #progress: Omit<RunnerProgress, "name"> = { active: false, lag: 0, failures: 0, error: null };
 
   constructor(
@@ -116,9 +129,9 @@ export class SubscriptionRunner {
     const { name, owner, leaseMs, start } = this.settings;
     if (this.settings.mayTake?.() === false) return null;
     const position = start === "end" ? await this.storage.highWaterMark() : 0;
-    const before = performance.now();
+    const end = momentIn(leaseMs);
     const claim = await this.storage.claim(name, owner, leaseMs, position);
-    this.#heldUntil = before + leaseMs;
+    this.#heldUntil = end;
     if (claim !== null) this.#progress = { ...this.#progress, active: true };
     return claim;
   }
@@ -144,7 +157,7 @@ export class SubscriptionRunner {
     }
   }
 
-  readonly #isHeld = (): boolean => performance.now() < this.#heldUntil;
+  readonly #isHeld = (): boolean => performance.now() < this.#heldUntil.clock && Date.now() < this.#heldUntil.time;
 
   async #keepHeld(token: number, lost: AbortController): Promise<void> {
     try {
@@ -158,9 +171,9 @@ export class SubscriptionRunner {
   /** False if another worker has the claim. One that is over, and that nobody has taken, goes on. */
   async #renew(token: number): Promise<boolean> {
     const { name, leaseMs } = this.settings;
-    const before = performance.now();
+    const end = momentIn(leaseMs);
     const held = await this.storage.renew(name, token, leaseMs);
-    if (held) this.#heldUntil = before + leaseMs;
+    if (held) this.#heldUntil = end;
     return held;
   }
 

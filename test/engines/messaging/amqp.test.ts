@@ -42,6 +42,28 @@ describe.skipIf(!url)("RabbitMQ", () => {
     });
   });
 
+  it("A way that is ended breaks everything that RabbitMQ has not confirmed, and the next messages go on another", async () => {
+    const broker = await createAmqpBroker({ url: url!, mandatory: false });
+    const way = await broker.publishWay();
+    const sent = {
+      topic: uniqueTopic(),
+      id: "1",
+      key: null,
+      headers: {},
+      body: Buffer.from("1"),
+      timestamp: 0,
+      delay: 0,
+    };
+    const send = (on: typeof way) => new Promise<MessagingError | null>((resolve) => on.publish(sent, resolve));
+    expect(await send(way)).toBeNull();
+    way.end!();
+    way.end!();
+    await until(async () => (await broker.publishWay()) !== way);
+    expect(await send(way)).toMatchObject({ code: "UNREACHABLE", transient: true });
+    expect(await send(await broker.publishWay())).toBeNull();
+    await broker.close();
+  });
+
   it("A topic exchange delivers to the groups whose pattern fits the key", async () => {
     const name = uniqueTopic();
     const config = { topics: { [name]: { type: "topic" as const, bindings: { eu: ["order.eu.*"] } } } };

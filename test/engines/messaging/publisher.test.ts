@@ -1,4 +1,4 @@
-import { MemoryBroker, MessagingError, type OutgoingRecord } from "stoa/messaging";
+import { MemoryBroker, MessagingError, type OutgoingRecord, type PublishWay } from "stoa/messaging";
 import { expect, it } from "vitest";
 import { Publisher } from "../../../src/engines/messaging/publish/publisher.js";
 import { gate, until } from "./harness.js";
@@ -75,14 +75,21 @@ class WayBroker extends MemoryBroker {
   ways = 0;
   readonly sent: string[] = [];
   readonly ends: ((error: MessagingError | null) => void)[] = [];
+  /** Times that a way was asked to end. */
+  ended = 0;
+  /** True if the way that is open takes no more. */
+  broken = false;
 
-  async publishWay() {
+  async publishWay(): Promise<PublishWay> {
     this.ways++;
+    this.broken = false;
     return {
       publish: (sent: OutgoingRecord, ended: (error: MessagingError | null) => void) => {
+        if (this.broken) return ended(away);
         this.sent.push(sent.id);
         this.ends.push(ended);
       },
+      end: () => void this.ended++,
     };
   }
 }
@@ -167,6 +174,26 @@ it("Messages that a way never confirms take no room from later ones once their t
   expect(results.every(({ status }) => status === "rejected")).toBe(true);
   const next = publisher.publish(record("next"));
   await until(() => broker.sent.at(-1) === "next");
+  broker.ends.at(-1)!(null);
+  await next;
+});
+
+it("What a way never confirms is bounded: such a way is ended, takes no more after a while, and the next messages go on another", async () => {
+  const broker = new WayBroker();
+  const publisher = new Publisher(broker, { timeout: 100 });
+  const large = new Uint8Array(1024 * 1024);
+  const publishLarge = () =>
+    Promise.allSettled(Array.from({ length: 40 }, (_, n) => publisher.publish(record(String(n), large))));
+  await publishLarge();
+  await until(() => broker.ended > 0);
+  // The way does not break: a broker that is out of memory reads nothing.
+  while (broker.sent.length < 64) await publishLarge();
+  await publishLarge();
+  expect(broker.sent.length).toBe(64);
+  for (const end of broker.ends.splice(0)) end(away);
+  broker.broken = true;
+  const next = publisher.publish(record("next"));
+  await until(() => broker.ways === 2 && broker.sent.at(-1) === "next");
   broker.ends.at(-1)!(null);
   await next;
 });

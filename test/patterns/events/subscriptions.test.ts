@@ -158,6 +158,31 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
     await b.stop();
   });
 
+  it("A worker whose machine has slept for longer than its lease asks for it before the next event", async () => {
+    const seen: number[] = [];
+    let renewals = 0;
+    const app = await place.start({ leaseMs: 600_000 }, ({ eventStore }) => {
+      eventStore.subscribe({ name: "slept", categories: ["s"] }, ({ data }) => {
+        seen.push(data as number, renewals);
+        // The other clock stands still meanwhile.
+        const now = Date.now();
+        if (data === 1) vi.spyOn(Date, "now").mockImplementation(() => now + 700_000);
+      });
+    });
+    const renew = app.eventStore.storage.renew.bind(app.eventStore.storage);
+    vi.spyOn(app.eventStore.storage, "renew").mockImplementation((...args) => {
+      renewals++;
+      return renew(...args);
+    });
+    try {
+      await app.eventStore.append("s-1", [1, 2, 3].map(added));
+      await vi.waitFor(() => expect(seen).toEqual([1, 0, 2, 1, 3, 1]), patient);
+    } finally {
+      vi.restoreAllMocks();
+      await app.stop();
+    }
+  });
+
   it("A worker whose lease has passed to another one cannot move the checkpoint", async () => {
     const app = await place.start({ leaseMs: 100 });
     const { storage } = app.eventStore;

@@ -7,6 +7,7 @@ import { saga } from "../../../src/patterns/saga/definition.js";
 import type { SagaRow } from "../../../src/patterns/saga/row.js";
 import { DriverReplaced, SagaStorage } from "../../../src/patterns/saga/storage.js";
 import { Sweeper } from "../../../src/patterns/saga/sweeper.js";
+import type { Leased } from "../../../src/patterns/storage/leased-worker.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
@@ -79,6 +80,25 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
     expect(await storage.get(newer!.id)).toMatchObject({ status: "done", error: null });
   });
 
+  it("A job that another worker has is not ended by the older one, alone or in one statement with others", async () => {
+    const storage = new JobStorage(app.database, "stoa", "me", 60_000);
+    const job = name();
+    const added = { name: job, key: null, value: "null", delay: 0, priority: 0 };
+    const ids = await Promise.all([storage.add(added), storage.add(added)]);
+    const older = await storage.claim(job, 2);
+    await app.database.execute("update stoa.jobs set lease_until = '-infinity' where id = $1", [ids[0]]);
+    const [newer] = await storage.claim(job, 2);
+    expect(newer!.id).toBe(ids[0]);
+    const finish = (one: Leased) => new Promise<boolean>((resolve, reject) => storage.finish(one, resolve, reject));
+    const stale = older.find(({ id }) => id === ids[0])!;
+    const other = older.find(({ id }) => id === ids[1])!;
+    expect(await finish(stale)).toBe(false);
+    expect(await Promise.all([finish(stale), finish(other)])).toEqual([false, true]);
+    expect(await storage.get(ids[0])).toMatchObject({ status: "waiting", running: true });
+    expect(await Promise.all([finish(stale), finish(newer!)])).toEqual([false, true]);
+    expect((await Promise.all(ids.map((id) => storage.get(id)))).map((one) => one?.status)).toEqual(["done", "done"]);
+  });
+
   it("A saga sleeps until the last date there is, and one whose date is over goes on", async () => {
     const long = app.saga(saga(name()).sleep("for-ever", () => new Date(8.64e15)));
     const over = app.saga(saga(name()).sleep("over", () => new Date(-8.64e15)));
@@ -91,7 +111,7 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
   it("A job with a value that the database refuses fails alone", async () => {
     const storage = new JobStorage(app.database, "stoa", "me", 60_000);
     const job = name();
-    const add = (value: string) => storage.insert({ name: job, key: null, value, delay: 0, priority: 0 }, app.database);
+    const add = (value: string) => storage.add({ name: job, key: null, value, delay: 0, priority: 0 });
     const settled = await Promise.allSettled([add("1"), add('"\\u0000"'), add("2")]);
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect((await storage.list(job, null, 10, null)).map(({ value }) => value)).toEqual([2, 1]);

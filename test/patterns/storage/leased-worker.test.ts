@@ -47,6 +47,41 @@ describe("a worker with leases", () => {
     expect(claims.filter((size) => size > 0).length).toBeLessThan(total / 2);
   });
 
+  it("Work that may be due again is looked for at once, although nothing else was due", async () => {
+    let runs = 0;
+    const source: WorkSource<Leased> = {
+      claim: async () => (runs < 3 ? [{ id: "1", token: runs }] : []),
+      renew: async (items) => new Map(items.map(({ id }) => [id, "held"])),
+      nextDue: async () => null,
+      run: (_item, _signals, end) => {
+        runs++;
+        setImmediate(() => end(true));
+      },
+    };
+    const worker = new LeasedWorker(settings, source, quiet);
+    await vi.waitFor(() => expect(runs).toBe(3), patient);
+    await worker.drain(10_000);
+  });
+
+  it("Work that comes while a claim is under way is looked for after it", async () => {
+    const claims: ((items: readonly Leased[]) => void)[] = [];
+    const source: WorkSource<Leased> = {
+      claim: () => new Promise((resolve) => claims.push(resolve)),
+      renew: async () => new Map(),
+      nextDue: async () => null,
+      run: (_item, _signals, end) => end(false),
+    };
+    const worker = new LeasedWorker(settings, source, quiet);
+    worker.wake();
+    // The statement of this claim may have read before the work was there.
+    claims[0]!([]);
+    await vi.waitFor(() => expect(claims).toHaveLength(2), patient);
+    const drained = worker.drain(10_000);
+    claims[1]!([]);
+    await drained;
+    expect(claims).toHaveLength(2);
+  });
+
   it("Work that fails or throws is logged and makes room for more, and a drain waits for the work in progress", async () => {
     const { logger, lines } = recorder();
     let last: (() => void) | null = null as (() => void) | null;

@@ -43,6 +43,14 @@ export class AmqpWay implements PublishWay {
     return new Promise((resolve) => this.publish(record, resolve));
   }
 
+  /** Closes the channel: amqplib then ends all that was not confirmed. A broker that reads nothing does it later. */
+  end(): void {
+    // A channel that is closing throws.
+    void Promise.resolve()
+      .then(() => this.#parts.publishing.channel.close())
+      .catch(() => {});
+  }
+
   /** The exchange of a record, if everything that the record needs has been declared; else null. */
   #known(record: OutgoingRecord): string | null {
     const { topology, publishing } = this.#parts;

@@ -238,10 +238,12 @@ export class Publisher {
 
   /**
    * Records for which nobody waits any more keep neither the end waiting nor the room of others: a queue that confirms nothing
-   * must not hold up the messages of other topics on the same way.
+   * must not hold up the messages of other topics on the same way. The client of the broker keeps them all the same: a way with
+   * too many of them is ended, and nothing more is sent on it. A broker that is out of memory confirms nothing for hours.
    */
   #giveUp(): void {
     this.#underWay.forgetSettled();
+    if (this.#underWay.isStuck) this.#way?.end?.();
     if (this.#state === "broken") void this.#mend();
   }
 }

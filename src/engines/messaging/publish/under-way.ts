@@ -7,6 +7,8 @@ const largestBatchBytes = 4 * 1024 * 1024;
 /** Records and bytes that are under way at a time, where the broker keeps their order. */
 const mostRecords = 8000;
 const mostBytes = 32 * 1024 * 1024;
+/** As many times these may be with the client of the broker although nobody waits for them any more. */
+const unconfirmedFactor = 2;
 
 /**
  * The records that were given to the broker. On a way of the broker, each is sent at once and confirmed on its own. Without one,
@@ -18,6 +20,9 @@ export class UnderWay {
   /** Called with the outcome of each record. */
   readonly #ended: (entry: Waiting, error: MessagingError | null) => void;
   #bytes = 0;
+  /** Records for which nobody waits any more. The client of the broker still has them until the way confirms them or breaks. */
+  readonly #forgotten = new Set<Waiting>();
+  #forgottenBytes = 0;
 
   constructor(broker: Broker, ended: (entry: Waiting, error: MessagingError | null) => void) {
     this.#broker = broker;
@@ -34,7 +39,13 @@ export class UnderWay {
 
   /** True if another record may be sent. */
   hasRoom(way: PublishWay | null): boolean {
-    return way === null ? this.#entries.size === 0 : this.#entries.size < mostRecords && this.#bytes < mostBytes;
+    if (way === null) return this.#entries.size === 0;
+    return this.#entries.size < mostRecords && this.#bytes < mostBytes && !this.#hasForgotten(unconfirmedFactor);
+  }
+
+  /** True if so much was never confirmed that a new way is better. */
+  get isStuck(): boolean {
+    return this.#hasForgotten(unconfirmedFactor / 2);
   }
 
   /** Sends one record on a way that keeps the order. */
@@ -61,7 +72,16 @@ export class UnderWay {
 
   /** Forgets the records for which nobody waits any more. */
   forgetSettled(): void {
-    for (const entry of this.#entries) if (entry.settled) this.#remove(entry);
+    for (const entry of this.#entries) {
+      if (!entry.settled) continue;
+      this.#remove(entry);
+      this.#forgotten.add(entry);
+      this.#forgottenBytes += entry.size;
+    }
+  }
+
+  #hasForgotten(factor: number): boolean {
+    return this.#forgotten.size >= mostRecords * factor || this.#forgottenBytes >= mostBytes * factor;
   }
 
   #add(entry: Waiting): void {
@@ -75,6 +95,7 @@ export class UnderWay {
 
   #end(entry: Waiting, error: MessagingError | null): void {
     this.#remove(entry);
+    if (this.#forgotten.delete(entry)) this.#forgottenBytes -= entry.size;
     this.#ended(entry, error);
   }
 }
