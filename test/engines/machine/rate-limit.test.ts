@@ -164,6 +164,18 @@ describe("a loan", () => {
 });
 
 describe("the supervisor's memory of loans", () => {
+  it("A loan counts as used if its worker lives, but messages to it were lost", () => {
+    const service = new RateLimitService();
+    const worker = { tell: () => {}, ask: async () => undefined };
+    const policy = { name: "a", kind: "token_bucket", windowMs: 100 * hour, maxKeys: 10 } as const;
+    service.hear(worker, ["policy", 0, policy]);
+    expect(service.hear(worker, ["take", 0, "client", 100, 8])).toMatchObject({ 4: 8 });
+    expect(service.hear(worker, ["renew", 0, "client", 100, 16])).toMatchObject({ 4: 16 });
+    service.lost(worker);
+    service.hear(worker, ["policy", 0, policy]);
+    expect(service.hear(worker, ["take", 0, "client", 100, 0])).toMatchObject({ 1: 100 - 1 - 8 - 16 - 1 });
+  });
+
   it("The supervisor forgets a loan when its time is over", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
