@@ -26,6 +26,7 @@ export class LocalRoom {
   #lastId = 0;
   /** Messages that came while lost ones were fetched. */
   #held: StoredMessage[] | null = null;
+  #hasLost = false;
 
   constructor(name: string, store: RoomStore) {
     this.name = name;
@@ -101,6 +102,7 @@ export class LocalRoom {
 
   /** Fetches messages that may have been lost. */
   async catchUp(): Promise<void> {
+    this.#hasLost = true;
     if (this.#held !== null) return;
     if (this.#lastId === 0) {
       // Without a first message nobody knows from which one on they are missing.
@@ -108,12 +110,17 @@ export class LocalRoom {
       return;
     }
     this.#held = [];
-    let isIncomplete = true;
+    let isIncomplete = false;
     let missed: readonly StoredMessage[] = [];
-    try {
-      ({ messages: missed, isIncomplete } = await this.#store.since(this.name, this.#lastId));
-    } catch {
-      // Nobody knows what was lost.
+    // What is lost while others are fetched may be too late for that reply.
+    while (this.#hasLost) {
+      this.#hasLost = false;
+      try {
+        ({ messages: missed, isIncomplete } = await this.#store.since(this.name, this.#lastId));
+      } catch {
+        // Nobody knows what was lost.
+        isIncomplete = true;
+      }
     }
     const held: StoredMessage[] = this.#held;
     this.#held = null;

@@ -71,23 +71,25 @@ export class RateLimitService implements HubService {
     }
     const counts = this.#byWorker.get(worker)?.[index];
     if (counts === undefined) throw new Error("the worker has not announced this rate limit");
-    if (kind === "take") {
-      const reply = counts.take(worker, message[2], message[3], message[4]);
+    if (kind === "take" || kind === "renew") {
       this.#timer ??= setTimeout(this.#sweep, grace).unref();
-      return reply;
+      return counts[kind](worker, message[2], message[3], message[4]);
     }
-    if (kind === "renew") return counts.renew(worker, message[2], message[3], message[4]);
     counts.report(worker, message[2], message[3], kind === "back");
     return undefined;
   }
 
   leave(worker: HubWorker): void {
-    for (const counts of new Set(this.#byWorker.get(worker))) counts.leave(worker);
-    this.#byWorker.delete(worker);
+    this.#leave(worker, true);
   }
 
   lost(worker: HubWorker): void {
-    this.leave(worker);
+    this.#leave(worker, false);
+  }
+
+  #leave(worker: HubWorker, hasEnded: boolean): void {
+    for (const counts of new Set(this.#byWorker.get(worker))) counts.leave(worker, hasEnded);
+    this.#byWorker.delete(worker);
   }
 
   #join(worker: HubWorker, index: number, policy: RatePolicy): void {
@@ -155,12 +157,15 @@ class Counts {
     if (isOver) this.#end(worker, key, lent.used);
   }
 
-  /** Requests that a worker borrowed and did not use before it ended are the client's again. */
-  leave(worker: HubWorker): void {
+  /**
+   * Requests that a worker borrowed and did not use before it ended are the client's again. A worker that has not ended can
+   * use its loans until it learns that they are over.
+   */
+  leave(worker: HubWorker, hasEnded: boolean): void {
     this.#workers.delete(worker);
     for (const [key, byWorker] of this.#loans) {
       const [first] = byWorker.get(worker) ?? [];
-      if (first !== undefined) this.#endAll(worker, key, first.used);
+      if (first !== undefined) this.#endAll(worker, key, hasEnded ? first.used : allOfIt);
     }
   }
 

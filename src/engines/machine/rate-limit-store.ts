@@ -172,7 +172,9 @@ class MachineRateLimiter implements RateLimiter {
     if (client === undefined) this.#clients.add(key, (client = newClient(limit)), now);
     const { waiting } = client;
     if (waiting !== null) return new Promise((resolve) => waiting.push(() => resolve(this.#again(key, limit))));
-    this.#endLoan(key, client, now);
+    // Loans hold for the limit that they were lent under.
+    if (limit !== client.limit) this.#returnAll(key, client);
+    else this.#endLoan(key, client, now);
     const mayBorrow = now >= client.alone && !this.#borrowers.has(key);
     // A client that comes seldom borrows nothing: the loan would have to be returned.
     const want = mayBorrow && now - client.askedAt < 100 ? Math.max(firstLoan, client.want) : 0;
@@ -208,7 +210,9 @@ class MachineRateLimiter implements RateLimiter {
       this.#begin(key, client, tokens, askedAt + lifeMs, askedAt);
       client.want = Math.min(largestLoan, 2 * want);
     } else if (want > 0) client.alone = performance.now() + 100;
-    return { allowed: allowed === 1, remaining: remaining + tokens, resetMs, retryMs };
+    // A loan that was asked for earlier may have come meanwhile.
+    const unused = client.borrowed - client.used;
+    return { allowed: allowed === 1, remaining: remaining + unused, resetMs, retryMs };
   }
 
   /** Returns a loan that is over or used up. */
@@ -216,7 +220,17 @@ class MachineRateLimiter implements RateLimiter {
     const isUsedUp = client.used === client.borrowed;
     if (client.borrowed === 0 || (!isUsedUp && client.endsAt > now)) return;
     this.#tell(["back", this.#index, key, client.used]);
-    if (!isUsedUp) client.want = Math.max(firstLoan, client.used);
+    if (!isUsedUp) {
+      client.want = Math.max(firstLoan, client.used);
+      client.remaining += client.borrowed - client.used;
+    }
+    this.#forget(key, client);
+  }
+
+  #returnAll(key: string, client: Client): void {
+    if (client.borrowed === 0) return;
+    this.#tell(["back", this.#index, key, client.used]);
+    if (client.next !== null) this.#tell(["back", this.#index, key, 0]);
     this.#forget(key, client);
   }
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import http2 from "node:http2";
 import { Depends, ForbiddenError, HttpError, JwtAuth, JwtConfig, UnauthorizedError } from "stoa";
-import { type GrpcCall, GrpcError } from "stoa/grpc";
+import { type GrpcCall, GrpcError, grpcDetail } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { Echo } from "./fixtures/echo_pb.js";
+import { Echo, EchoRequestSchema } from "./fixtures/echo_pb.js";
 import { addEcho, Peer, type RunningApp, serve } from "./support.js";
 
 const jwt = new JwtAuth(new JwtConfig({ secret: "a secret of at least thirty-two bytes", algorithm: "HS256" }));
@@ -12,6 +12,9 @@ let running: RunningApp;
 let peer: Peer;
 
 class Teapot extends Error {}
+
+/** A detail with a number that its type cannot hold, as it may come from a client. */
+const unencodable = grpcDetail(EchoRequestSchema, { times: 1e20 });
 
 beforeAll(async () => {
   running = await serve(
@@ -51,6 +54,22 @@ beforeAll(async () => {
           throw new UnauthorizedError("who are you");
         },
         Wrong: () => "text",
+        Unsendable: () => {
+          throw new HttpError(400, "never", { headers: { "Proxy-Connection": "keep-alive" } });
+        },
+        Details: () => {
+          throw new GrpcError("ABORTED", "never", { details: [unencodable] });
+        },
+        LateDetails: async function* () {
+          yield {};
+          throw new GrpcError("ABORTED", "never", { details: [unencodable] });
+        },
+        Chat: {
+          kind: "bidi_streaming",
+          async *handler(messages: AsyncIterable<object>) {
+            yield* messages;
+          },
+        },
       });
     },
     {},
@@ -112,6 +131,40 @@ describe("errors", () => {
     expect(lines.filter((line) => line["path"] === path).map(({ status, error }) => [status, error])).toEqual([
       [400, undefined],
     ]);
+    session.close();
+  });
+
+  it("A message that breaks the protocol in the middle of a stream is no line of an error in the log", async () => {
+    const { session, stream } = begin("/open.Open/Chat");
+    const ended = trailersOf(stream);
+    stream.write(empty);
+    await once(stream, "data");
+    lines.length = 0;
+    stream.end(Buffer.from([1, 0, 0, 0, 1, 7]));
+    expect(await ended).toMatchObject({ "grpc-status": "13", "grpc-message": expect.stringContaining("compressed") });
+    expect(lines.filter(({ error }) => error !== undefined)).toEqual([]);
+    session.close();
+  });
+
+  it.each(["Details", "LateDetails"])(
+    "An error whose details cannot be encoded ends the call and is logged: %s",
+    async (method) => {
+      const { session, stream } = begin(`/open.Open/${method}`);
+      const ended = trailersOf(stream);
+      stream.resume().end(empty);
+      expect(await ended).toMatchObject({ "grpc-status": "13", "grpc-message": "internal error" });
+      await vi.waitFor(() => expect(lines.some(({ error }) => error instanceof GrpcError)).toBe(true));
+      lines.length = 0;
+      session.close();
+    },
+  );
+
+  it("A response with a field that HTTP/2 does not know breaks off its call alone", async () => {
+    const { session, stream } = begin("/open.Open/Unsendable");
+    stream.resume().end(empty);
+    await once(stream, "error");
+    expect(stream.rstCode).toBe(http2.constants.NGHTTP2_INTERNAL_ERROR);
+    expect(lines.map(({ message }) => message)).toContain("the response of a call cannot be sent");
     session.close();
   });
 
@@ -215,6 +268,26 @@ describe("setting up", () => {
     await expect(second).rejects.toThrow("is already in use");
   });
 });
+
+const empty = Buffer.alloc(5);
+
+/** A call whose messages are written by the test itself. */
+function begin(path: string) {
+  const session = http2.connect(`http://${running.target}`);
+  const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+  return { session, stream: session.request(headers) };
+}
+
+/** The fields that end a call: trailers, or the headers of a response without a message. */
+function trailersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpHeaders> {
+  return new Promise((resolve) => {
+    const take = (fields: http2.IncomingHttpHeaders): void => {
+      if (fields["grpc-status"] !== undefined) resolve(fields);
+    };
+    stream.on("response", take);
+    stream.on("trailers", take);
+  });
+}
 
 function loggerInto(into: Record<string, unknown>[]) {
   const write = (message: string, fields: object = {}): void => void into.push({ message, ...fields });

@@ -63,6 +63,22 @@ describe("the clients of one process in a room", () => {
     expect(client.seen).toEqual([1, 2, 3, 4]);
   });
 
+  it("Messages that are lost while others are fetched are fetched too", async () => {
+    const replies: ((history: StoredHistory) => void)[] = [];
+    const room = roomOf(() => new Promise<StoredHistory>((resolve) => void replies.push(resolve)));
+    const client = new Notes();
+    await room.join("a", client, null);
+    room.hear(messages(1)[0]!);
+    const caughtUp = room.catchUp();
+    await room.catchUp();
+    replies[0]!({ messages: messages(2), isIncomplete: false });
+    await expect.poll(() => replies.length).toBe(2);
+    room.hear(messages(4)[0]!);
+    replies[1]!({ messages: messages(2, 3), isIncomplete: false });
+    await caughtUp;
+    expect(client.seen).toEqual([1, 2, 3, 4]);
+  });
+
   it("Clients are told of lost messages that are no longer kept, and of those that cannot be fetched", async () => {
     let answer = (): StoredHistory => ({ messages: messages(9), isIncomplete: true });
     const room = roomOf(() => answer());

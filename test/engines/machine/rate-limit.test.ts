@@ -95,6 +95,22 @@ describe("a limit that workers share", () => {
     expect((await limiters[1]!.take("client", limit)).remaining).toBeLessThanOrEqual(limit - 6001);
   });
 
+  it("A worker that was blocked for longer than its loans last uses none of them", async () => {
+    const { limiters } = counting(2);
+    const limit = 10_000;
+    let next = limiters[0]!.take("client", limit);
+    // A loan of which half is used has the next one behind it.
+    for (let sync = 0; sync < 30; next = limiters[0]!.take("client", limit)) {
+      if (!(next instanceof Promise)) sync++;
+      await next;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await next;
+    const end = performance.now() + 110;
+    while (performance.now() < end);
+    expect(limiters[0]!.take("client", limit)).toBeInstanceOf(Promise);
+  });
+
   it("A limit loses nothing with a worker that is killed while it has borrowed", async () => {
     const { workers, limiters } = counting(2);
     const before = await load(limiters[0]!, 100, 400);
@@ -140,6 +156,10 @@ describe("a loan", () => {
     let allowed = 0;
     while (buckets.take("a", 100).allowed) allowed++;
     expect(allowed).toBe(80);
+    now += 5000;
+    expect(buckets.look("a", 100)).toEqual({ remaining: 80, resetMs: 200 });
+    allowed = 80;
+    now -= 5000;
     buckets.settle("a", loan, 20);
     while (buckets.take("a", 100).allowed) allowed++;
     expect(allowed).toBe(100);
@@ -164,6 +184,18 @@ describe("a loan", () => {
 });
 
 describe("the supervisor's memory of loans", () => {
+  it("A loan counts as used if its worker lives, but messages to it were lost", () => {
+    const service = new RateLimitService();
+    const worker = { tell: () => {}, ask: async () => undefined };
+    const policy = { name: "a", kind: "token_bucket", windowMs: 100 * hour, maxKeys: 10 } as const;
+    service.hear(worker, ["policy", 0, policy]);
+    expect(service.hear(worker, ["take", 0, "client", 100, 8])).toMatchObject({ 4: 8 });
+    expect(service.hear(worker, ["renew", 0, "client", 100, 16])).toMatchObject({ 4: 16 });
+    service.lost(worker);
+    service.hear(worker, ["policy", 0, policy]);
+    expect(service.hear(worker, ["take", 0, "client", 100, 0])).toMatchObject({ 1: 100 - 1 - 8 - 16 - 1 });
+  });
+
   it("The supervisor forgets a loan when its time is over", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

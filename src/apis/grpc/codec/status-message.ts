@@ -1,4 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import { ValueError } from "../../../internal/value-error.js";
 import type { GrpcErrorDetail } from "../grpc-error.js";
 import { BinaryReader, BinaryWriter, create, toBinary, WireType } from "../protobuf.js";
 
@@ -9,7 +10,10 @@ export interface PackedDetail {
 }
 
 export function packDetail(detail: GrpcErrorDetail): PackedDetail {
-  if ("typeUrl" in detail) return detail;
+  if ("typeUrl" in detail) {
+    if (detail.value instanceof Uint8Array) return detail;
+    throw new ValueError(`the detail ${detail.typeUrl} of an error has no bytes`);
+  }
   const schema = detail.schema as unknown as DescMessage;
   return {
     typeUrl: `type.googleapis.com/${schema.typeName}`,

@@ -1,5 +1,4 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { isAbortOf } from "../../../http/aborted.js";
 import type { Request } from "../../../http/request.js";
 import { discardBody, type Response, stopIterator } from "../../../http/response.js";
 import { encodeStatus } from "../codec/status-message.js";
@@ -7,7 +6,7 @@ import type { Metadata } from "../metadata.js";
 import { base64 } from "../metadata.js";
 import { encodeGrpcMessage } from "../wire/grpc-message.js";
 import type { Exchange } from "./exchange.js";
-import { type Outcome, outcomeOfError, outcomeOfResponse, success } from "./outcome.js";
+import { noteLateFailure, type Outcome, outcomeOfError, outcomeOfResponse, success } from "./outcome.js";
 
 /** Writes the response of a call of gRPC to its stream. */
 export class NativeCall {
@@ -80,7 +79,7 @@ export class NativeCall {
       }
     } catch (error) {
       this.#outcome = outcomeOfError(error, this.#mask);
-      this.#log(error);
+      noteLateFailure(this.#request, error, this.#outcome);
     }
     if (!stream.destroyed) stream.end();
   }
@@ -110,13 +109,6 @@ export class NativeCall {
     setImmediate(() => {
       if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
     });
-  }
-
-  #log(error: unknown): void {
-    const request = this.#request;
-    request.error ??= error;
-    if (isAbortOf(request, error) || this.#outcome.code !== 13) return;
-    request.log.error("a call failed after its first message", { error });
   }
 }
 

@@ -1,5 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { Request } from "../../../http/request.js";
+import type { Response } from "../../../http/response.js";
 import { clientLeft } from "../../../server/client-left.js";
 import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/streams.js";
 import { GrpcError } from "../grpc-error.js";
@@ -67,8 +68,17 @@ function call(
     else ended();
   });
   const response = pipeline.dispatch(request);
-  if (response instanceof Promise) void response.then((given) => made.send(given));
-  else made.send(response);
+  const send = (given: Response): void => {
+    try {
+      made.send(given);
+    } catch (error) {
+      // Fields that HTTP/2 cannot send. The error must not end the process, and the client must not wait.
+      request.log.error("the response of a call cannot be sent", { error });
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  };
+  if (response instanceof Promise) void response.then(send);
+  else send(response);
 }
 
 /** Counted as HTTP/2 does (RFC 9113 section 6.5.2). */

@@ -1,7 +1,9 @@
 import { isInstance } from "../../../errors/describe.js";
 import { HttpError } from "../../../errors/http-error.js";
+import { isAbortOf } from "../../../http/aborted.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
+import { packDetail } from "../codec/status-message.js";
 import { GrpcError, type GrpcErrorDetail } from "../grpc-error.js";
 import type { Metadata } from "../metadata.js";
 import { codeOfHttp, GrpcStatus, type GrpcStatusCode, statusName } from "../status.js";
@@ -15,13 +17,19 @@ export interface Outcome {
   readonly metadata: Metadata | null;
 }
 
+const unsendable = "the details of an error cannot be encoded";
+
 export const success: Outcome = { code: GrpcStatus.OK, message: "", details: [], metadata: null };
 
 /** The outcome of an error. The message of an error that is not for clients is hidden if `mask` is true. */
 export function outcomeOfError(error: unknown, mask: boolean): Outcome {
   if (isInstance(error, GrpcError)) {
-    const { grpcCode, message, details, metadata } = error;
-    return { code: grpcCode, message, details, metadata };
+    const { grpcCode: code, message, metadata } = error;
+    try {
+      return { code, message, details: error.details.map(packDetail), metadata };
+    } catch (cause) {
+      return outcomeOfError(new Error(unsendable, { cause }), mask);
+    }
   }
   if (isInstance(error, HttpError)) {
     const code = codeOfHttp(error.status);
@@ -44,10 +52,19 @@ export function outcomeOfResponse(request: Request, response: Response, mask: bo
     const outcome = outcomeOfError(error, mask);
     // An exception handler may have decided otherwise.
     const status = isInstance(error, HttpError) ? error.status : 500;
+    if (isInstance(error, GrpcError) && outcome.code !== error.grpcCode) request.log.error(unsendable, { error });
     if (status === response.status) return outcome;
   }
   const code = codeOfHttp(response.status);
   return { code, message: detailOf(response) ?? statusName(code), details: [], metadata: null };
+}
+
+/** Logs an error after the first message of a stream, unless the client has left or has broken the protocol. */
+export function noteLateFailure(request: Request, error: unknown, outcome: Outcome): void {
+  request.error ??= error;
+  if (outcome.code !== GrpcStatus.INTERNAL || isAbortOf(request, error)) return;
+  const isMalformed = isInstance(error, GrpcError) && error.grpcCode === outcome.code && error.status < 500;
+  if (!isMalformed) request.log.error("a call failed after its first message", { error });
 }
 
 /** The status of a call that has ended with an error, or null, and with a status of HTTP. */

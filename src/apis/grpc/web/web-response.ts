@@ -1,8 +1,7 @@
-import { isAbortOf } from "../../../http/aborted.js";
 import type { Request } from "../../../http/request.js";
 import { type BodyStream, discardBody, Response } from "../../../http/response.js";
 import type { Exchange } from "../server/exchange.js";
-import { type Outcome, outcomeOfError, outcomeOfResponse, success } from "../server/outcome.js";
+import { noteLateFailure, type Outcome, outcomeOfError, outcomeOfResponse, success } from "../server/outcome.js";
 import { httpStatusOf } from "../status.js";
 import { connectEnd, connectError, webTrailers } from "./envelope.js";
 import { asText, WebBody } from "./web-body.js";
@@ -33,10 +32,7 @@ export function webResponse(exchange: Exchange, response: Response, mask: boolea
 
 function broken(request: Request, error: unknown, mask: boolean): Outcome {
   const outcome = outcomeOfError(error, mask);
-  request.error ??= error;
-  if (outcome.code === 13 && !isAbortOf(request, error)) {
-    request.log.error("a call failed after its first message", { error });
-  }
+  noteLateFailure(request, error, outcome);
   return outcome;
 }
 
