@@ -104,7 +104,6 @@ export interface Delivery {
   /** Times that the broker has delivered the record before without a result; 0 where it does not count. */
   readonly earlier: number;
   /** The record is done. Throws or rejects with LOST if it belongs to another consumer by now. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing
   ack(): Promise<void> | void;
   /** Gives the record back as it is, for any consumer of the group. */
   release(): Promise<void>;
