@@ -23,7 +23,8 @@ export default {
           topic,
           list.map((n) => ({ value: value(n) })),
         ),
-      consume: (topic, handle) => client.subscribe(topic, { concurrency: 200, prefetch: 200 }, handle),
+      consume: (topic, handle) =>
+        client.subscribe(topic, { concurrency: 200, prefetch: 200 }, (message) => handle(message.value)),
       end: (consumer) => consumer.close(),
     });
   },

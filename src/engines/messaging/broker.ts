@@ -105,8 +105,8 @@ export interface Delivery {
   readonly record: IncomingRecord;
   /** Times that the broker has delivered the record before without a result; 0 where it does not count. */
   readonly earlier: number;
-  /** The record is done. Rejects with LOST if it belongs to another consumer by now. */
-  ack(): Promise<void>;
+  /** The record is done. Throws or rejects with LOST if it belongs to another consumer by now. */
+  ack(): Promise<void> | void;
   /** Gives the record back as it is, for any consumer of the group. */
   release(): Promise<void>;
   /**

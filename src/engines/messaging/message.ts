@@ -18,12 +18,13 @@ export interface MessageParts {
   readonly topic: string;
   readonly record: IncomingRecord;
   readonly attempt: number;
-  readonly signal: () => AbortSignal;
-  readonly log: () => Logger;
+  /** The delivery: has the signal of the attempt. */
+  readonly held: { readonly signal: AbortSignal };
+  readonly logger: Logger;
   /** The transaction of the inbox. */
   readonly tx?: Transaction | undefined;
   /** The value, if it has been decoded and checked. */
-  readonly value?: { readonly value: unknown };
+  readonly value?: { readonly value: unknown } | undefined;
 }
 
 export let decisionOf: (message: Message) => Decision | null;
@@ -41,8 +42,6 @@ export class Message<Value = unknown> {
   readonly key: string | null;
   /** Header fields; names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The time of the publish. */
-  readonly timestamp: Date;
   /** The number of this attempt; 1 for the first. */
   readonly attempt: number;
   /** With `inbox: true` the transaction that holds the effect of the handler; undefined without. */
@@ -50,6 +49,8 @@ export class Message<Value = unknown> {
   readonly #parts: MessageParts;
   #value: { readonly value: unknown } | undefined;
   #decision: Decision | null = null;
+  #timestamp: Date | null = null;
+  #log: Logger | null = null;
 
   static {
     decisionOf = (message) => message.#decision;
@@ -62,11 +63,15 @@ export class Message<Value = unknown> {
     this.topic = parts.topic;
     this.key = record.key;
     this.headers = record.headers;
-    this.timestamp = new Date(record.timestamp);
     this.attempt = parts.attempt;
     this.tx = parts.tx;
     this.#parts = parts;
     this.#value = parts.value;
+  }
+
+  /** The time of the publish. */
+  get timestamp(): Date {
+    return (this.#timestamp ??= new Date(this.#parts.record.timestamp));
   }
 
   /** The value: JSON, or what its schema makes of it. Throws for a value that is not JSON. */
@@ -92,12 +97,13 @@ export class Message<Value = unknown> {
 
   /** A logger that adds the topic, the id and the attempt to each line. */
   get log(): Logger {
-    return this.#parts.log();
+    const { topic, id, attempt } = this;
+    return (this.#log ??= this.#parts.logger.child({ topic, message_id: id, attempt }));
   }
 
   /** Aborted when the time of the handler is up, or when the message belongs to another consumer by now. */
   get signal(): AbortSignal {
-    return this.#parts.signal();
+    return this.#parts.held.signal;
   }
 
   /** The message is handled, whatever comes after in the handler. */

@@ -10,7 +10,7 @@ describe("a partition", () => {
   it("A partition moves the offset only as far as all messages before it are done, in whatever order they end", () => {
     fc.assert(
       fc.property(
-        fc.uniqueArray(fc.bigInt({ min: 0n, max: 60n }), { maxLength: 30 }),
+        fc.uniqueArray(fc.bigInt({ min: 0n, max: 200n }), { maxLength: 100 }),
         fc.infiniteStream(fc.nat()),
         (given, picks) => {
           const offsets = given.toSorted((a, b) => Number(a - b));
@@ -21,6 +21,8 @@ describe("a partition", () => {
           while (open.length > 0) {
             const [offset] = open.splice(picks.next().value! % open.length, 1);
             expect(partition.done(offset!)).toBe(true);
+            const first = open[0] ?? 201n;
+            expect(partition.size).toBe(offsets.filter((each) => each >= first).length);
             const next = partition.takeCommittable();
             if (next !== null) {
               expect(next).toBeGreaterThan(committed);
@@ -51,6 +53,17 @@ describe("a partition", () => {
     expect(partition.startAt(1n)).toEqual([first]);
     expect(partition.done(0n)).toBe(false);
     expect(partition.deliveries).toEqual([second]);
+  });
+
+  it("A partition that starts at a message that is done moves the offset over it with the next one", () => {
+    const partition = new Partition(0n);
+    for (const offset of [0n, 1n, 2n]) partition.add(offset, delivery());
+    partition.done(1n);
+    partition.startAt(1n);
+    expect(partition.takeCommittable()).toBe(null);
+    partition.done(2n);
+    expect(partition.takeCommittable()).toBe(3n);
+    expect(partition.size).toBe(0);
   });
 });
 

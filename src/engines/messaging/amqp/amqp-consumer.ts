@@ -126,7 +126,7 @@ export class AmqpConsumer implements BrokerConsumer {
     this.#sink.deliver({
       record,
       earlier: earlierOf(message),
-      ack: async () => settle(() => channel.ack(message)),
+      ack: () => settle(() => channel.ack(message)),
       release: async () => settle(() => channel.nack(message, false, true)),
       retry: async (headers, delay) => {
         if (this.#channel !== channel) throw new MessagingError("LOST", "the channel of the delivery is closed");

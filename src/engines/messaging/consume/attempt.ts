@@ -1,7 +1,8 @@
 import { MessagingError } from "../errors.js";
 import { type Decision, decisionOf, type Message } from "../message.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
-import { type HandlerRun, RefusedError } from "./handler.js";
+import type { Deadlines } from "./deadlines.js";
+import { RefusedError } from "./handler.js";
 
 /**
  * Reasons of dead letters.
@@ -20,23 +21,6 @@ export type Outcome =
   | { readonly kind: "requeue"; readonly delay: number | null }
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "dead"; readonly reason: DeadReason; readonly error: unknown };
-
-/** Runs a handler once, within its time. Never rejects. */
-export async function attempt(
-  message: Message,
-  run: HandlerRun,
-  timeout: number,
-  abort: (reason: unknown) => void,
-): Promise<Outcome> {
-  let failure: { readonly error: unknown } | null = null;
-  let value: unknown;
-  try {
-    value = await inTime(run(message), timeout, abort);
-  } catch (error) {
-    failure = { error };
-  }
-  return outcomeOf(message, failure, value);
-}
 
 /** The outcome for a message whose handler has ended: the choice of the handler, its error, or its value. */
 export function outcomeOf(message: Message, failure: { readonly error: unknown } | null, value: unknown): Outcome {
@@ -92,24 +76,24 @@ function milliseconds(seconds: number | null): number | null {
 }
 
 /** The result of a handler; rejects and aborts when the time is up. */
-export function inTime(running: unknown, timeout: number, abort: (reason: unknown) => void): unknown {
-  return running instanceof Promise && timeout > 0 ? within(timeout, running, abort) : running;
+export function inTime(running: unknown, deadlines: Deadlines, abort: (reason: unknown) => void): unknown {
+  return running instanceof Promise && deadlines.timeout > 0 ? within(deadlines, running, abort) : running;
 }
 
-function within(timeout: number, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
+function within(deadlines: Deadlines, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const error = new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
+    const deadline = deadlines.add(() => {
+      const error = new MessagingError("TIMEOUT", `the handler took longer than ${deadlines.timeout / 1000} s`);
       abort(error);
       reject(error);
-    }, timeout);
+    });
     running.then(
       (value) => {
-        clearTimeout(timer);
+        deadlines.remove(deadline);
         resolve(value);
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        deadlines.remove(deadline);
         reject(error);
       },
     );

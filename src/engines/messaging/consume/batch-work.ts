@@ -129,7 +129,6 @@ async function call(
   run: BatchRun,
   transaction: MessageTransaction | null,
 ): Promise<void> {
-  const { settings } = place;
   const messages = units.map(({ message }) => message!);
   const records = units.map(({ held }) => held.delivery.record);
   const start = performance.now();
@@ -140,7 +139,7 @@ async function call(
       for (const { held } of units) held.abort(reason);
     };
     try {
-      value = await inTime(run.run(messages, transaction), settings.timeout, abort);
+      value = await inTime(run.run(messages, transaction), place.deadlines, abort);
     } catch (error) {
       failure = { error };
     }

@@ -31,23 +31,23 @@ export interface Again {
 }
 
 /** Settles a message by the outcome of an attempt, or says when the next attempt is due here. */
-export async function conclude(
+export function conclude(
   held: Held,
   place: WorkPlace,
   outcome: Once,
   attempts: number,
-): Promise<WorkResult | Again> {
+): WorkResult | Again | Promise<WorkResult | Again> {
   const { settings, logger } = place;
   if (held.lost) return "lost";
   switch (outcome.kind) {
     case "done":
     case "duplicate":
       if (outcome.kind === "done") sendReply(held, place, { value: outcome.value });
-      return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? outcome.kind : "lost";
+      return acknowledged(held, place, outcome.kind);
     case "reject":
       logger.info("a message was rejected", { ...named(held), reason: outcome.reason });
       sendReply(held, place, rejected(outcome.reason));
-      return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? "rejected" : "lost";
+      return acknowledged(held, place, "rejected");
     case "dead":
       return bury(held, place, { ...outcome, attempts: attempts + 1 });
     case "busy":
@@ -97,7 +97,9 @@ export async function giveBack(held: Held, place: WorkPlace, attempts: number, b
   const { record, retry } = held.delivery;
   const changed = attempts > before && record.key === null && retry !== undefined;
   const headers = { ...record.headers, [own.attempt]: String(attempts) };
-  await settled(held, place, "given back", (delivery) => (changed ? delivery.retry!(headers, 0) : delivery.release()));
+  await held
+    .settle((delivery) => (changed ? delivery.retry!(headers, 0) : delivery.release()))
+    .catch((error: unknown) => unsettled(held, place, "given back", error));
   return "released";
 }
 
@@ -129,25 +131,27 @@ async function bury(
     logger.error(`a message of '${topic}' is a dead letter now: '${deadLetter}'`, fields);
   }
   sendReply(held, place, buried(error));
-  return (await settled(held, place, "acknowledged", (delivery) => delivery.ack())) ? "dead" : "lost";
+  return acknowledged(held, place, "dead");
+}
+
+/** Ends the message with this result; "lost" if the broker does not take the acknowledgement. */
+function acknowledged(held: Held, place: WorkPlace, result: WorkResult): WorkResult | Promise<WorkResult> {
+  try {
+    const acked = held.ack();
+    if (typeof acked === "boolean") return acked ? result : "lost";
+    return acked.then(
+      (ok) => (ok ? result : "lost"),
+      (error: unknown) => unsettled(held, place, "acknowledged", error),
+    );
+  } catch (error) {
+    return unsettled(held, place, "acknowledged", error);
+  }
 }
 
 /** A settlement that fails leaves the message to the broker, which delivers it again; it is neither lost nor dead. */
-async function settled(
-  held: Held,
-  place: WorkPlace,
-  how: string,
-  settle: Parameters<Held["settle"]>[0],
-): Promise<boolean> {
-  try {
-    return await held.settle(settle);
-  } catch (error) {
-    place.logger.warn(`a message of '${place.topic}' could not be ${how}: it will come again`, {
-      ...named(held),
-      error,
-    });
-    return false;
-  }
+function unsettled(held: Held, { topic, logger }: WorkPlace, how: string, error: unknown): "lost" {
+  logger.warn(`a message of '${topic}' could not be ${how}: it will come again`, { ...named(held), error });
+  return "lost";
 }
 
 /** True if no attempt follows the one that failed with this error. */

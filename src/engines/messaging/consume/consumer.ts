@@ -7,6 +7,7 @@ import { countIn, own } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
+import { Deadlines } from "./deadlines.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
 import { Held } from "./held.js";
 import type { Inbox, InboxOutcome } from "./inbox.js";
@@ -98,7 +99,8 @@ export class Consumer implements Subscription {
     setMaxListeners(0, stopping);
     const outside = <T>(wait: () => Promise<T>) => this.#flow.outside(wait);
     const shared = { topic, settings, broker, publisher, store, inbox, logger };
-    this.#place = { ...shared, stopping, tracer, outside, attempted: onAttempt };
+    const deadlines = new Deadlines(settings.timeout);
+    this.#place = { ...shared, deadlines, stopping, tracer, outside, attempted: onAttempt };
     this.#flow = this.#makeFlow();
   }
 
@@ -166,16 +168,15 @@ export class Consumer implements Subscription {
     const { group, prefetch, from, broadcast, maxDeliveries, deadLetter: deadLetterTopic } = settings;
     // Deliveries and failures of an opening that is over do not count.
     const opening = { over: false };
-    const mine = new Set<Held>();
     const sink: DeliverySink = {
       deliver: (delivery) => {
-        if (!opening.over) this.#take(delivery, mine);
+        if (!opening.over) this.#take(delivery, opening);
       },
       lost: (delivery) => this.#held.get(delivery)?.lose(),
       failed: (error) => {
         if (opening.over) return;
         opening.over = true;
-        for (const held of mine) held.lose();
+        for (const held of this.#held.values()) if (held.opening === opening) held.lose();
         this.#failed(error);
       },
     };
@@ -185,18 +186,16 @@ export class Consumer implements Subscription {
     return source;
   }
 
-  #take(delivery: Delivery, mine: Set<Held>): void {
+  #take(delivery: Delivery, opening: object): void {
     const only = delivery.record.headers[own.group];
     if (only !== undefined && only !== this.group) {
       // It was sent back from the dead letters of another group.
-      delivery.ack().catch(() => {});
+      void new Held(delivery).settle(async () => delivery.ack()).catch(() => {});
       return;
     }
-    const held = new Held(delivery);
-    mine.add(held);
+    const held = new Held(delivery, opening);
     this.#held.set(delivery, held);
     this.#flow.add(held, (result) => {
-      mine.delete(held);
       this.#held.delete(delivery);
       this.#results[result]++;
       this.#parts.onResult(result);
@@ -206,8 +205,8 @@ export class Consumer implements Subscription {
   #makeFlow(): Flow {
     const { run, settings } = this.#parts;
     if (typeof run === "function") {
-      return new Singles(settings.concurrency, (held) =>
-        work(held, this.#place, run).catch((e) => this.#fault(held, e)),
+      return new Singles(settings.concurrency, (held, ended) =>
+        work(held, this.#place, run).then(ended, async (error) => ended(await this.#fault(held, error))),
       );
     }
     return new Batches({

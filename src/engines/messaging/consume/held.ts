@@ -4,13 +4,16 @@ import { MessagingError } from "../errors.js";
 /** A delivery that a consumer has and has not settled. */
 export class Held {
   readonly delivery: Delivery;
+  /** The opening of the consumer that delivered it. */
+  readonly opening: object | null;
   #abort: AbortController | null = null;
   #reason: unknown = undefined;
   #lost = false;
   #settled = false;
 
-  constructor(delivery: Delivery) {
+  constructor(delivery: Delivery, opening: object | null = null) {
     this.delivery = delivery;
+    this.opening = opening;
   }
 
   /** True if the delivery belongs to another consumer by now: nothing may be settled. */
@@ -57,21 +60,36 @@ export class Held {
     this.#settled = false;
   }
 
+  /** Acknowledges the delivery, as `settle` does; at once, where the broker has nothing to wait for. */
+  ack(): boolean | Promise<boolean> {
+    if (!this.begin()) return false;
+    try {
+      return this.delivery.ack()?.then(isTrue, (error: unknown) => this.#failed(error)) ?? true;
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
   /** Settles once. False if there is nothing to settle, because the delivery is lost or settled. */
   async settle(how: (delivery: Delivery) => Promise<void>): Promise<boolean> {
-    if (this.#lost || this.#settled) return false;
-    this.#settled = true;
+    if (!this.begin()) return false;
     try {
       await how(this.delivery);
       return true;
     } catch (error) {
-      // The broker knows best: a delivery that is unsettled there comes again.
-      if (error instanceof MessagingError && error.code === "LOST") {
-        this.lose();
-        return false;
-      }
-      this.#settled = false;
-      throw error;
+      return this.#failed(error);
     }
   }
+
+  /** The broker knows best: a delivery that is unsettled there comes again. */
+  #failed(error: unknown): false {
+    if (error instanceof MessagingError && error.code === "LOST") {
+      this.lose();
+      return false;
+    }
+    this.#settled = false;
+    throw error;
+  }
 }
+
+const isTrue = () => true;

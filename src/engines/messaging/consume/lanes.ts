@@ -7,7 +7,7 @@ export class Lanes {
   /** Started as soon as there is room. */
   readonly #ready: (() => void)[] = [];
   /** The keys in use, each with the tasks that wait for the one that runs. */
-  readonly #lanes = new Map<string, (() => Promise<void>)[]>();
+  readonly #lanes = new Map<string, (() => Promise<void>)[] | null>();
   readonly #idle: (() => void)[] = [];
   #running = 0;
   #tasks = 0;
@@ -27,12 +27,16 @@ export class Lanes {
     if (key !== null) {
       const lane = this.#lanes.get(key);
       if (lane !== undefined) {
-        lane.push(task);
+        if (lane === null) this.#lanes.set(key, [task]);
+        else lane.push(task);
         return;
       }
-      this.#lanes.set(key, []);
+      this.#lanes.set(key, null);
     }
-    this.#enter(() => void this.#run(key, task));
+    if (this.#running < this.#limit) {
+      this.#running++;
+      this.#run(key, task);
+    } else this.#ready.push(() => this.#run(key, task));
   }
 
   /** Called by a task: waits without taking up room. Other tasks of its key still wait for it. */
@@ -51,20 +55,22 @@ export class Lanes {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  async #run(key: string | null, task: () => Promise<void>): Promise<void> {
-    try {
-      await task();
-    } finally {
+  #run(key: string | null, task: () => Promise<void>): void {
+    const end = () => {
       this.#leave();
       if (key !== null) this.#next(key);
       if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    }
+    };
+    void task().then(end, (error: unknown) => {
+      end();
+      throw error;
+    });
   }
 
   #next(key: string): void {
     const task = this.#lanes.get(key)?.shift();
     if (task === undefined) this.#lanes.delete(key);
-    else this.#enter(() => void this.#run(key, task));
+    else this.#enter(() => this.#run(key, task));
   }
 
   #enter(begin: () => void): void {

@@ -2,6 +2,7 @@ import type { Logger } from "../../../internal/logger.js";
 import type { Tracer } from "../../../internal/tracer.js";
 import type { Broker } from "../broker.js";
 import type { Publisher } from "../publish/publisher.js";
+import type { Deadlines } from "./deadlines.js";
 import type { Inbox } from "./inbox.js";
 import type { ConsumerSettings } from "./options.js";
 import type { ProcessedStore } from "./processed.js";
@@ -18,6 +19,8 @@ export interface WorkPlace {
   readonly store: ProcessedStore | null;
   readonly inbox: Inbox | null;
   readonly logger: Logger;
+  /** The time of handlers. */
+  readonly deadlines: Deadlines;
   /** Aborted when the consumer drains. */
   readonly stopping: AbortSignal;
   readonly tracer: () => Tracer | null;

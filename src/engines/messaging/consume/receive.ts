@@ -1,4 +1,3 @@
-import type { Logger } from "../../../internal/logger.js";
 import type { Transaction } from "../../db/database.js";
 import { own } from "../headers.js";
 import { Message } from "../message.js";
@@ -45,14 +44,5 @@ function messageOf(
   value?: { readonly value: unknown },
 ): Message {
   const { record } = held.delivery;
-  let log: Logger | null = null;
-  return new Message({
-    topic,
-    record,
-    attempt,
-    tx,
-    signal: () => held.signal,
-    log: () => (log ??= logger.child({ topic, message_id: record.id, attempt })),
-    ...(value && { value }),
-  });
+  return new Message({ topic, record, attempt, tx, held, logger, value });
 }

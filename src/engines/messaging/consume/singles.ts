@@ -13,13 +13,16 @@ export interface Flow {
   idle(): Promise<void>;
 }
 
+/** Handles a delivery and calls `ended` with its result. */
+type Work = (held: Held, ended: (result: WorkResult) => void) => Promise<void>;
+
 /** Handles messages one by one: those of one key one after the other, others at the same time. */
 export class Singles implements Flow {
   readonly #lanes: Lanes;
-  readonly #work: (held: Held) => Promise<WorkResult>;
+  readonly #work: Work;
 
   /** @param work must not reject */
-  constructor(concurrency: number, work: (held: Held) => Promise<WorkResult>) {
+  constructor(concurrency: number, work: Work) {
     this.#lanes = new Lanes(concurrency);
     this.#work = work;
   }
@@ -29,7 +32,7 @@ export class Singles implements Flow {
   }
 
   add(held: Held, ended: (result: WorkResult) => void): void {
-    this.#lanes.add(held.delivery.record.key, async () => ended(await this.#work(held)));
+    this.#lanes.add(held.delivery.record.key, () => this.#work(held, ended));
   }
 
   outside<T>(wait: () => Promise<T>): Promise<T> {

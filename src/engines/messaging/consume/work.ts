@@ -2,7 +2,7 @@ import type { Transaction } from "../../db/database.js";
 import { countIn, own } from "../headers.js";
 import { Message } from "../message.js";
 import { inTraceOf } from "../trace.js";
-import { attempt, type Outcome } from "./attempt.js";
+import { inTime, type Outcome, outcomeOf } from "./attempt.js";
 import { claimId } from "./claim.js";
 import { conclude, giveBack, type Once, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
@@ -20,7 +20,9 @@ export async function work(held: Held, place: WorkPlace, run: HandlerRun): Promi
   for (let attempts = before; ; ) {
     if (held.lost) return "lost";
     if (place.stopping.aborted) return giveBack(held, place, attempts, before);
-    const end = await conclude(held, place, await once(held, place, run, attempts + 1), attempts);
+    const concluded = conclude(held, place, await once(held, place, run, attempts + 1), attempts);
+    // Most brokers take an acknowledgement at once.
+    const end = concluded instanceof Promise ? await concluded : concluded;
     if (typeof end === "string") return end;
     attempts = end.attempts;
     // The signal of an attempt whose time was up must not end the pause.
@@ -30,8 +32,11 @@ export async function work(held: Held, place: WorkPlace, run: HandlerRun): Promi
 }
 
 /** One attempt, behind the check of the message id. */
-async function once(held: Held, place: WorkPlace, run: HandlerRun, number: number): Promise<Once> {
-  if (place.store === null) return handleBehindInbox(held, place, run, number);
+function once(held: Held, place: WorkPlace, run: HandlerRun, number: number): Promise<Once> {
+  return (place.store === null ? handleBehindInbox : handleClaimed)(held, place, run, number);
+}
+
+async function handleClaimed(held: Held, place: WorkPlace, run: HandlerRun, number: number): Promise<Once> {
   const claim = await claimId(held, place);
   if ("kind" in claim) return claim;
   const outcome = await handle(held, place, run, number);
@@ -53,22 +58,26 @@ export function handleBehindInbox(
 }
 
 /** Checks the value and runs the handler, once. */
-async function handle(
-  held: Held,
-  place: WorkPlace,
-  run: HandlerRun,
-  number: number,
-  tx?: Transaction,
-): Promise<Outcome> {
-  const { settings } = place;
-  const { record } = held.delivery;
+function handle(held: Held, place: WorkPlace, run: HandlerRun, number: number, tx?: Transaction): Promise<Outcome> {
   const received = receive(held, place, number, tx);
   // Without a schema nothing has to be waited for.
-  const message = received instanceof Promise ? await received : received;
-  if (!(message instanceof Message)) return message;
+  if (received instanceof Message) return attempt(received, held, place, run);
+  return received.then((message) => (message instanceof Message ? attempt(message, held, place, run) : message));
+}
+
+/** Runs the handler once, within its time and in the trace of its message. Never rejects. */
+function attempt(message: Message, held: Held, place: WorkPlace, run: HandlerRun): Promise<Outcome> {
+  const { record } = held.delivery;
   const start = performance.now();
   return inTraceOf([record], place, record.id, async (span) => {
-    const outcome = await attempt(message, run, settings.timeout, (reason) => held.abort(reason));
+    let failure: { readonly error: unknown } | null = null;
+    let value: unknown;
+    try {
+      value = await inTime(run(message), place.deadlines, (reason) => held.abort(reason));
+    } catch (error) {
+      failure = { error };
+    }
+    const outcome = outcomeOf(message, failure, value);
     span?.end("error" in outcome ? outcome.error : null);
     place.attempted((performance.now() - start) / 1000, outcome.kind === "done");
     return outcome;

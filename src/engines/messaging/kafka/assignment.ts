@@ -1,16 +1,11 @@
 import type { Delivery } from "../broker.js";
+import type { KafkaDelivery } from "./kafka-delivery.js";
 import { lost } from "./membership.js";
 import { Partition } from "./partition.js";
-
-interface Place {
-  readonly number: number;
-  readonly offset: bigint;
-}
 
 /** The partitions of a consumer, with the deliveries that are under way in each. */
 export class Assignment {
   readonly #partitions = new Map<number, Partition>();
-  readonly #places = new WeakMap<Delivery, Place>();
   readonly #lost: (delivery: Delivery) => void;
   #unsettled = 0;
 
@@ -62,32 +57,20 @@ export class Assignment {
     return partition?.isNew(offset) ? partition : null;
   }
 
-  add(delivery: Delivery, number: number, offset: bigint): void {
-    this.place(delivery, number, offset);
-    this.#partitions.get(number)!.add(offset, delivery);
-    this.#unsettled++;
-  }
-
-  /** Names the place of a delivery that takes the place of an earlier one. */
-  place(delivery: Delivery, number: number, offset: bigint): void {
-    this.#places.set(delivery, { number, offset });
-  }
-
   /** True if the delivery of this offset has no result yet, in the partition as it was then. */
   isOpen(partition: Partition, number: number, offset: bigint): boolean {
     return this.#partitions.get(number) === partition && partition.has(offset);
   }
 
-  /** Counts a result, or with -1 takes it back. */
+  /** Counts a result; with -1 a delivery that has none yet. */
   settled(count = 1): void {
     this.#unsettled -= count;
   }
 
   /** The last offset of these deliveries in each partition. Throws LOST if one of them is not ours any more. */
-  lastOf(deliveries: readonly Delivery[]): Map<number, bigint> {
+  lastOf(deliveries: readonly KafkaDelivery[]): Map<number, bigint> {
     const last = new Map<number, bigint>();
-    for (const delivery of deliveries) {
-      const { number, offset } = this.#places.get(delivery)!;
+    for (const { number, offset } of deliveries) {
       if (!this.#partitions.get(number)?.has(offset)) throw lost();
       if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
     }
@@ -95,10 +78,9 @@ export class Assignment {
   }
 
   /** False if a message before the last of these was given up without a result: the offset of the group would pass over it. */
-  isGapless(deliveries: readonly Delivery[]): boolean {
+  isGapless(deliveries: readonly KafkaDelivery[]): boolean {
     const chosen = new Map<number, Set<bigint>>();
-    for (const delivery of deliveries) {
-      const { number, offset } = this.#places.get(delivery)!;
+    for (const { number, offset } of deliveries) {
       const offsets = chosen.get(number);
       if (offsets === undefined) chosen.set(number, new Set([offset]));
       else offsets.add(offset);
@@ -107,9 +89,8 @@ export class Assignment {
   }
 
   /** These deliveries are done, and their offsets committed. */
-  committed(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) {
-      const { number, offset } = this.#places.get(delivery)!;
+  committed(deliveries: readonly KafkaDelivery[]): void {
+    for (const { number, offset } of deliveries) {
       const partition = this.#partitions.get(number);
       if (!partition?.done(offset)) continue;
       partition.takeCommittable();

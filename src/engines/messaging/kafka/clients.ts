@@ -1,4 +1,5 @@
 import { MessagingError } from "../errors.js";
+import { own } from "../headers.js";
 import { assignPartitions } from "./assigner.js";
 import type { LogBrokerConfig } from "./config.js";
 import type { KafkaAdmin, KafkaClientConsumer, KafkaLibrary, KafkaProducer } from "./library.js";
@@ -23,6 +24,21 @@ function nameBytes(name: string | undefined): Buffer | undefined {
 
 const headerBytes = (value: string | undefined) =>
   value === undefined ? undefined : (usual.get(value) ?? Buffer.from(value));
+
+/** Texts of headers that most messages have: comparing the bytes costs less than decoding them. By their length. */
+const frequent: string[][] = [];
+for (const each of ["stoa-id", own.contentType, "application/json", "traceparent"])
+  (frequent[each.length] ??= []).push(each);
+
+function headerText(value: Buffer | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  return frequent[value.length]?.find((known) => isText(value, known)) ?? value.toString("utf8");
+}
+
+function isText(value: Buffer, text: string): boolean {
+  for (let place = 0; place < text.length; place++) if (value[place] !== text.charCodeAt(place)) return false;
+  return true;
+}
 
 /** Makes the clients of the library, with one set of settings. */
 export class KafkaClients {
@@ -90,7 +106,7 @@ export class KafkaClients {
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
       maxWaitTime: 500,
       highWaterMark: 1024,
-      deserializers: { key: text, value: noop, headerKey: text, headerValue: text },
+      deserializers: { key: text, value: noop, headerKey: headerText, headerValue: headerText },
       partitionAssigner: assignPartitions,
     });
   }

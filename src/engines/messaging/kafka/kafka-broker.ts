@@ -29,7 +29,6 @@ export class KafkaBroker implements Broker {
   readonly #config: LogBrokerConfig;
   readonly #transactions: KafkaTransactions;
   /** The consumers of deliveries that are under way. */
-  readonly #owners = new WeakMap<Delivery, KafkaConsumer>();
   /** The requests that are under way, by topic. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #producer: KafkaProducer | null = null;
@@ -75,7 +74,7 @@ export class KafkaBroker implements Broker {
 
   async transact(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
     try {
-      await this.#transactions.run(records, deliveries, (delivery) => this.#owners.get(delivery));
+      await this.#transactions.run(records, deliveries);
     } catch (error) {
       throw this.#clients.translate(error);
     }
@@ -84,7 +83,7 @@ export class KafkaBroker implements Broker {
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
     const { topic, deadLetterTopic } = request;
     await this.#clients.ensureTopics(deadLetterTopic === null ? [topic] : [topic, deadLetterTopic]);
-    const consumer = new KafkaConsumer(this.#clients, request, sink, this.#owners);
+    const consumer = new KafkaConsumer(this.#clients, request, sink);
     await consumer.open();
     return consumer;
   }

@@ -1,7 +1,8 @@
-import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import type { BrokerConsumer, ConsumeRequest, DeliverySink } from "../broker.js";
 import { Assignment } from "./assignment.js";
 import type { KafkaClients } from "./clients.js";
 import { Commits } from "./commits.js";
+import { type DeliveryOwner, KafkaDelivery } from "./kafka-delivery.js";
 import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction } from "./library.js";
 import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
@@ -14,13 +15,12 @@ const aheadFactor = 20;
  * A member of a consumer group. Whenever the group shares its partitions anew, the stream is opened anew at the group's
  * offsets: messages under way in partitions that are still ours go on, those of others are lost.
  */
-export class KafkaConsumer implements BrokerConsumer {
+export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #clients: KafkaClients;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
   readonly #membership: Membership;
-  readonly #owners: WeakMap<Delivery, KafkaConsumer>;
   readonly #assignment: Assignment;
   readonly #commits: Commits;
   #stream: KafkaStream | null = null;
@@ -32,13 +32,7 @@ export class KafkaConsumer implements BrokerConsumer {
   #stopped = false;
   #ended = false;
 
-  constructor(
-    clients: KafkaClients,
-    request: ConsumeRequest,
-    sink: DeliverySink,
-    owners: WeakMap<Delivery, KafkaConsumer>,
-  ) {
-    this.#owners = owners;
+  constructor(clients: KafkaClients, request: ConsumeRequest, sink: DeliverySink) {
     this.#clients = clients;
     this.#request = request;
     this.#sink = sink;
@@ -104,8 +98,7 @@ export class KafkaConsumer implements BrokerConsumer {
     await this.#opening;
   }
 
-  /** Makes the offsets after these deliveries part of a transaction. */
-  async addTo(transaction: KafkaTransaction, deliveries: readonly Delivery[]): Promise<void> {
+  async addTo(transaction: KafkaTransaction, deliveries: readonly KafkaDelivery[]): Promise<void> {
     const last = this.#assignment.lastOf(deliveries);
     if (!this.#assignment.isGapless(deliveries)) {
       // A message was given up without a result: it is read again from the offsets of the group.
@@ -115,13 +108,11 @@ export class KafkaConsumer implements BrokerConsumer {
     await this.#membership.addTo(transaction, last);
   }
 
-  /** These deliveries are done: a transaction has moved the offsets of the group. */
-  transacted(deliveries: readonly Delivery[]): void {
+  transacted(deliveries: readonly KafkaDelivery[]): void {
     this.#assignment.committed(deliveries);
     this.#flow();
   }
 
-  /** Ends with an error, so that another one begins at the offsets of the group. */
   restart(error: unknown): void {
     this.#fail(error);
   }
@@ -196,46 +187,50 @@ export class KafkaConsumer implements BrokerConsumer {
     const { offset, partition: number } = message;
     const partition = this.#assignment.expecting(number, offset);
     if (partition === null) return;
-    const settle = (): void => {
-      const known = !this.#ended && this.#assignment.isOpen(partition, number, offset);
-      if (known && this.#membership.owns(number)) {
-        this.#assignment.settled();
-        return;
-      }
-      // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
-      if (!this.#membership.isAlive) this.#fail(lost());
-      throw lost();
-    };
-    const delivery: Delivery = {
-      record: recordOf(message),
-      earlier: 0,
-      ack: async () => {
-        // The group is being shared anew: nobody knows yet if the message is still ours.
-        const sharing = this.#shared();
-        if (sharing !== null) await sharing;
-        settle();
-        partition.done(offset);
-        this.#commitSoon();
-        this.#flow();
-      },
-      release: async () => {
-        settle();
-        // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
-        if (this.#stopped) return;
-        this.#assignment.settled(-1);
-        setImmediate(() => {
-          if (!partition.has(offset) || this.#ended) return;
-          const again = { ...delivery };
-          this.#assignment.place(again, number, offset);
-          this.#owners.set(again, this);
-          this.#sink.deliver(again);
-        });
-      },
-    };
-    this.#owners.set(delivery, this);
-    this.#assignment.add(delivery, number, offset);
+    const delivery = new KafkaDelivery(recordOf(message), this, partition, number, offset);
+    partition.add(offset, delivery);
+    this.#assignment.settled(-1);
     this.#sink.deliver(delivery);
     this.#flow();
+  }
+
+  ack(delivery: KafkaDelivery): Promise<void> | undefined {
+    // The group is being shared anew: nobody knows yet if the message is still ours.
+    const sharing = this.#shared();
+    if (sharing !== null) return sharing.then(() => this.#done(delivery));
+    this.#done(delivery);
+    return undefined;
+  }
+
+  release(delivery: KafkaDelivery): void {
+    this.#settle(delivery);
+    // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
+    if (this.#stopped) return;
+    this.#assignment.settled(-1);
+    const { record, partition, number, offset } = delivery;
+    setImmediate(() => {
+      if (!partition.has(offset) || this.#ended) return;
+      this.#sink.deliver(new KafkaDelivery(record, this, partition, number, offset));
+    });
+  }
+
+  #done(delivery: KafkaDelivery): void {
+    this.#settle(delivery);
+    delivery.partition.done(delivery.offset);
+    this.#commitSoon();
+    this.#flow();
+  }
+
+  /** Counts the result of a delivery. Throws LOST if it belongs to another consumer by now. */
+  #settle({ partition, number, offset }: KafkaDelivery): void {
+    const known = !this.#ended && this.#assignment.isOpen(partition, number, offset);
+    if (known && this.#membership.owns(number)) {
+      this.#assignment.settled();
+      return;
+    }
+    // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
+    if (!this.#membership.isAlive) this.#fail(lost());
+    throw lost();
   }
 
   /** Resolves when it is known which partitions are ours; null if it is. */

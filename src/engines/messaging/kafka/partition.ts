@@ -6,13 +6,18 @@ interface Entry {
   done: boolean;
 }
 
+/** Entries that are done are removed when there are so many. */
+const mostDone = 32;
+
 /**
  * The deliveries of one partition. Messages may be done in any order; the group's offset moves only as far as all messages
  * before it are done.
  */
 export class Partition {
-  /** In the order of their offsets; those at the beginning that are done have been removed. */
+  /** In the order of their offsets. Those at the beginning that are done are removed, several at a time. */
   #entries: Entry[] = [];
+  /** The number of entries at the beginning that are done. */
+  #head = 0;
   /** The first offset that has not been delivered. */
   #position: bigint;
   #committable: bigint | null = null;
@@ -22,7 +27,7 @@ export class Partition {
   }
 
   get size(): number {
-    return this.#entries.length;
+    return this.#entries.length - this.#head;
   }
 
   /** False for a message that was delivered already: a partition that is read again begins at the group's offset. */
@@ -55,12 +60,7 @@ export class Partition {
     const entry = this.#find(offset);
     if (entry === undefined || entry.done) return false;
     entry.done = true;
-    let count = 0;
-    while (this.#entries[count]?.done) count++;
-    if (count > 0) {
-      this.#committable = this.#entries[count - 1]!.offset + 1n;
-      this.#entries.splice(0, count);
-    }
+    if (this.#entries[this.#head]!.done) this.#advance();
     return true;
   }
 
@@ -79,7 +79,8 @@ export class Partition {
   /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
   startAt(start: bigint): Delivery[] {
     const passed = this.#entries.filter(({ offset, done }) => offset < start && !done);
-    this.#entries = this.#entries.filter(({ offset }) => offset >= start);
+    this.#entries = this.#entries.filter(({ offset }, place) => place >= this.#head && offset >= start);
+    this.#head = 0;
     if (start > this.#position) this.#position = start;
     // The offset of a group never goes back.
     if (this.#committable !== null && this.#committable <= start) this.#committable = null;
@@ -91,9 +92,20 @@ export class Partition {
     return this.#entries.filter(({ done }) => !done).map(({ delivery }) => delivery);
   }
 
+  #advance(): void {
+    while (this.#entries[this.#head]?.done) this.#head++;
+    this.#committable = this.#entries[this.#head - 1]!.offset + 1n;
+    if (this.#head === this.#entries.length) this.#entries = [];
+    else if (this.#head < mostDone) return;
+    else this.#entries.splice(0, this.#head);
+    this.#head = 0;
+  }
+
   /** By halves: one message that is slow lets many entries pile up behind it. */
   #find(offset: bigint): Entry | undefined {
-    let low = 0;
+    let low = this.#head;
+    // Most are done in their order.
+    if (this.#entries[low]?.offset === offset) return this.#entries[low];
     let high = this.#entries.length - 1;
     while (low <= high) {
       const middle = (low + high) >>> 1;

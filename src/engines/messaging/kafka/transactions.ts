@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Delivery, OutgoingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaConsumer } from "./kafka-consumer.js";
+import { type DeliveryOwner, KafkaDelivery } from "./kafka-delivery.js";
 import type { KafkaProducer } from "./library.js";
 import { messageOf } from "./records.js";
 import { requestsOf } from "./requests-of.js";
@@ -28,13 +28,9 @@ export class KafkaTransactions {
   }
 
   /** Publishes the records and moves the offsets of the group over the deliveries, all of it or nothing. */
-  async run(
-    records: readonly OutgoingRecord[],
-    deliveries: readonly Delivery[],
-    consumerOf: (delivery: Delivery) => KafkaConsumer | undefined,
-  ): Promise<void> {
+  async run(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
     await this.#clients.ensureTopics([...new Set(records.map(({ topic }) => topic))]);
-    const consumers = groupsOf(deliveries, consumerOf);
+    const consumers = groupsOf(deliveries);
     const member = await this.#take();
     try {
       await this.#transact(member, records, consumers);
@@ -51,7 +47,7 @@ export class KafkaTransactions {
   async #transact(
     member: Member,
     records: readonly OutgoingRecord[],
-    consumers: ReadonlyMap<KafkaConsumer, readonly Delivery[]>,
+    consumers: ReadonlyMap<DeliveryOwner, readonly KafkaDelivery[]>,
   ): Promise<void> {
     let committing = false;
     try {
@@ -117,17 +113,13 @@ export class KafkaTransactions {
   }
 }
 
-function groupsOf(
-  deliveries: readonly Delivery[],
-  consumerOf: (delivery: Delivery) => KafkaConsumer | undefined,
-): Map<KafkaConsumer, Delivery[]> {
-  const groups = new Map<KafkaConsumer, Delivery[]>();
+function groupsOf(deliveries: readonly Delivery[]): Map<DeliveryOwner, KafkaDelivery[]> {
+  const groups = new Map<DeliveryOwner, KafkaDelivery[]>();
   for (const delivery of deliveries) {
-    const consumer = consumerOf(delivery);
-    if (consumer === undefined)
+    if (!(delivery instanceof KafkaDelivery))
       throw new MessagingError("LOST", "a delivery of the transaction belongs to no consumer");
-    const list = groups.get(consumer);
-    if (list === undefined) groups.set(consumer, [delivery]);
+    const list = groups.get(delivery.owner);
+    if (list === undefined) groups.set(delivery.owner, [delivery]);
     else list.push(delivery);
   }
   return groups;

@@ -1,0 +1,42 @@
+import type { Delivery, IncomingRecord } from "../broker.js";
+import type { KafkaTransaction } from "./library.js";
+import type { Partition } from "./partition.js";
+
+/** The consumer of a delivery. */
+export interface DeliveryOwner {
+  ack(delivery: KafkaDelivery): Promise<void> | undefined;
+  release(delivery: KafkaDelivery): void;
+  /** Makes the offsets after these deliveries part of a transaction. */
+  addTo(transaction: KafkaTransaction, deliveries: readonly KafkaDelivery[]): Promise<void>;
+  /** These deliveries are done: a transaction has moved the offsets of the group. */
+  transacted(deliveries: readonly KafkaDelivery[]): void;
+  /** Ends with an error, so that another one begins at the offsets of the group. */
+  restart(error: unknown): void;
+}
+
+/** A message of a partition. It knows its place itself: a weak map of the deliveries would cost the garbage collector too much. */
+export class KafkaDelivery implements Delivery {
+  readonly record: IncomingRecord;
+  readonly earlier = 0;
+  readonly owner: DeliveryOwner;
+  /** The partition as it was at the delivery. */
+  readonly partition: Partition;
+  readonly number: number;
+  readonly offset: bigint;
+
+  constructor(record: IncomingRecord, owner: DeliveryOwner, partition: Partition, number: number, offset: bigint) {
+    this.record = record;
+    this.owner = owner;
+    this.partition = partition;
+    this.number = number;
+    this.offset = offset;
+  }
+
+  ack(): Promise<void> | undefined {
+    return this.owner.ack(this);
+  }
+
+  async release(): Promise<void> {
+    this.owner.release(this);
+  }
+}
