@@ -136,7 +136,7 @@ describe("the environment", () => {
     vi.stubEnv("STOA_ENV", undefined);
     const app = ordersFromEnvironment();
     app.logger = quiet;
-    const server = await serve(app, { env: "production" });
+    const server = await serve(app);
     try {
       expect((await fetch(`${server.url}/_sagas`)).status).toBe(404);
       expect((await fetch(`${server.url}/orders/none`)).status).toBe(404);
