@@ -15,11 +15,6 @@ import type { UnmadeRoutes } from "./unmade.js";
 /** The names of the options, beside the type of those that are given: editors show their comments. */
 type Documented<Options> = { readonly [K in keyof Options]?: unknown };
 
-/** Options of a decorator. A function is no object of options: without this a handler for another path would pass as one. */
-interface NoFunction {
-  readonly [Symbol.hasInstance]?: never;
-}
-
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
@@ -30,7 +25,7 @@ export interface RouteMethod<Prefix extends string, Self> {
   ): Self;
   <const Path extends string, const Options extends RouteOptions = RouteOptions>(
     path: Path,
-    options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions> & NoFunction,
+    options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -51,9 +46,7 @@ export interface MultiRouteMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends MultiRouteOptions = MultiRouteOptions>(
     path: Path,
-    options?:
-      | (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions> & NoFunction)
-      | readonly string[],
+    options?: (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
   ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -66,7 +59,7 @@ export interface WebSocketMethod<Prefix extends string, Self> {
   ): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions = WebSocketRouteOptions>(
     path: Path,
-    options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions> & NoFunction,
+    options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
   ): Decorator<SocketHandler<`${Prefix}${Path}`, Options>>;
 }
 
