@@ -52,7 +52,7 @@ const noParams: Readonly<Record<string, string>> = Object.freeze(Object.create(n
 const noBytes: Uint8Array = new Uint8Array(0);
 
 /** An HTTP request. Everything but the method and the path is computed on first use. */
-export class Request<out Params extends object = Record<string, string>> {
+export class Request<Params extends object = Record<string, string>> {
   /** The method in capital letters, such as `GET`. */
   readonly method: string;
   /**
@@ -298,7 +298,7 @@ export class Request<out Params extends object = Record<string, string>> {
   }
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
-export interface Request<out Params extends object = Record<string, string>> extends RequestSlots {}
+export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
 
 /** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */
 function Bare(): void {}
