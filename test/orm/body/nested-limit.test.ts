@@ -24,7 +24,7 @@ class Item extends Model("items", {
 it("The rows of a body are checked only until the response has all issues that it may have", () => {
   const items = Array.from({ length: 900 }, () => ({ sizes: Array.from({ length: 100 }, () => "x") }));
   const body = nested(Shop, "items")[bodyValidatorSymbol](Buffer.from(JSON.stringify({ items })));
-  expect((body as { issues: unknown[] }).issues).toHaveLength(1000);
+  expect((body as unknown as { issues: unknown[] }).issues).toHaveLength(1000);
   // The shop, and ten items with 100 issues each.
   expect(modelBody.readFields).toHaveBeenCalledTimes(11);
 });
