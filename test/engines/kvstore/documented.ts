@@ -36,9 +36,9 @@ export async function values(kv: KvStore): Promise<unknown[]> {
 
 export async function structures(kv: KvStore): Promise<unknown[]> {
   await kv.delete("user:1");
-  await kv.hash("user:1").set({ name: "Ada", visits: 0 });
-  await kv.hash("user:1").incr("visits");
-  const fields = await kv.hash("user:1").all();
+  await kv.hash("profile:1").set({ name: "Ada", visits: 0 });
+  await kv.hash("profile:1").incr("visits");
+  const fields = await kv.hash("profile:1").all();
 
   await kv.list("jobs").push("first", "second");
   const job = await kv.list("jobs").waitShift(5); // waits up to 5 seconds for a value
