@@ -1,7 +1,7 @@
-import { Admin } from "@platformatic/kafka";
+import { Admin, Consumer } from "@platformatic/kafka";
 import { App, LogBrokerConfig } from "stoa";
 import { createKafkaBroker, type MessagingError } from "stoa/messaging";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { service } from "../../support/service.js";
 import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
 import { contract, groupsContract, logContract } from "./contract.js";
@@ -44,6 +44,44 @@ describe.skipIf(!address)("Kafka", () => {
     await until(() => new Set(seen).size === total);
     // Messages under way in partitions that changed hands may be handled by both.
     expect(seen.length).toBeLessThanOrEqual(total + 2 * options.prefetch);
+  });
+
+  it("A message that ends while the partitions are shared anew costs none of those that follow it", async () => {
+    const [first, second] = [await open(), await open()];
+    const name = uniqueTopic();
+    const seen = new Set<unknown>();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const handler = async ({ value }: { readonly value: unknown }) => {
+      seen.add(value);
+      if (value === 0) await held;
+    };
+    await first.subscribe(name, {}, handler);
+    await first.publish(name, 0, { key: "k" });
+    await until(() => seen.has(0));
+    const original = Consumer.prototype.listCommittedOffsets as (options: unknown) => Promise<unknown>;
+    let go = (): void => {};
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const asked = vi.spyOn(Consumer.prototype, "listCommittedOffsets").mockImplementation(async function (
+      this: unknown,
+      options: unknown,
+    ) {
+      await gate;
+      return original.call(this, options);
+    } as never);
+    onTestFinished(() => asked.mockRestore());
+    const joined = second.subscribe(name, {}, handler);
+    await until(() => asked.mock.calls.length >= 2);
+    release();
+    await first.publishBatch(
+      name,
+      Array.from({ length: 40 }, (_, i) => ({ value: i + 1, key: `k${i}` })),
+    );
+    // Time in which a stream that nobody listens to would read them.
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    go();
+    await joined;
+    await until(() => seen.size === 41);
   });
 
   it("Transactions of consumers that join and leave a group publish the result of each message exactly once", async () => {

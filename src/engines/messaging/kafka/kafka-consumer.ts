@@ -24,6 +24,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #assignment: Assignment;
   readonly #commits: Commits;
   #stream: KafkaStream | null = null;
+  /** The stream once it has its listener: what flows before that is lost, and would be committed with what follows. */
+  #heard: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
   /** The join after which the partitions were last taken over. */
@@ -146,6 +148,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     stream.on("data", (message: KafkaIncoming) => {
       if (this.#stream === stream) this.#receive(message);
     });
+    this.#heard = stream;
     this.#flow();
   }
 
@@ -248,8 +251,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   #flow(): void {
     const { prefetch } = this.#request;
     const full = this.#assignment.unsettled >= prefetch || this.#assignment.size >= prefetch * aheadFactor;
-    if (this.#paused || this.#stopped || full) this.#stream?.pause();
-    else this.#stream?.resume();
+    if (this.#paused || this.#stopped || full) this.#heard?.pause();
+    else this.#heard?.resume();
   }
 
   #commitSoon(): void {
@@ -261,6 +264,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   #dropStream(): void {
     const stream = this.#stream;
     this.#stream = null;
+    this.#heard = null;
     if (stream === null) return;
     stream.removeAllListeners("data");
     stream.on("error", () => {});
