@@ -178,12 +178,12 @@ describe("the log of queries", () => {
     const { logger, queries } = recorder();
     const db = await openDatabase({ url: await place(), poolSize: 1, logQueries: true }, { logger });
     closing.push(() => db.close());
-    let release = (): void => {};
-    const held = db.session(() => new Promise<void>((resolve) => (release = resolve)));
-    await vi.waitFor(() => expect(db.stats().inUse).toBe(1));
+    const releases: (() => void)[] = [];
+    const held = db.session(() => new Promise<void>((resolve) => void releases.push(resolve)));
+    await vi.waitFor(() => expect(releases).toHaveLength(1));
     const waiting = db.fetchval("select 1");
     await vi.waitFor(() => expect(db.stats().waiting).toBe(1));
-    release();
+    releases[0]!();
     await Promise.all([held, waiting]);
     const [{ fields }] = queries() as [Line];
     expect(fields["wait_ms"]).toBeGreaterThan(0);
