@@ -35,7 +35,6 @@ export async function values(kv: KvStore): Promise<unknown[]> {
 }
 
 export async function structures(kv: KvStore): Promise<unknown[]> {
-  await kv.delete("user:1");
   await kv.hash("profile:1").set({ name: "Ada", visits: 0 });
   await kv.hash("profile:1").incr("visits");
   const fields = await kv.hash("profile:1").all();
