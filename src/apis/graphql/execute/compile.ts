@@ -24,9 +24,11 @@ import {
   typeFromAST,
 } from "../graphql-js.js";
 import { completionOf, needsInfo } from "./complete.js";
-import { executeFields, executeSerially, isFlat, isThenable } from "./execute-fields.js";
+import { executeFields, executeSerially, isFlat, textOf } from "./execute-fields.js";
+import { Later } from "./later.js";
 import type { FieldPlan, Selection } from "./plan.js";
 import { Run } from "./run.js";
+import { scalarOf } from "./scalar-text.js";
 
 /** The result of an operation. */
 export interface TextResult {
@@ -66,9 +68,9 @@ export class CompiledOperation {
         this.operation.operation === "mutation"
           ? executeSerially(run, fields, rootValue)
           : executeFields(run, fields, rootValue, undefined);
-      if (!isThenable(data)) return resultOf(run, data);
-      return data.then(
-        (value) => resultOf(run, value),
+      if (typeof data === "string") return resultOf(run, data);
+      return (data instanceof Later ? textOf(data) : data).then(
+        (text) => resultOf(run, text as string),
         (error: GraphQLError) => failure(run, error),
       );
     } catch (error) {
@@ -167,6 +169,7 @@ class Plan {
     return {
       key,
       prefix: `${JSON.stringify(key)}:`,
+      nextPrefix: `,${JSON.stringify(key)}:`,
       name: definition.name,
       definition,
       nodes,
@@ -176,6 +179,7 @@ class Plan {
       hasArguments,
       slot: hasArguments && constantArguments === null ? this.#slots++ : -1,
       nonNull,
+      scalar: scalarOf(nonNull ? type.ofType : type),
       leaf: isLeafType(nonNull ? type.ofType : type),
       needsInfo: needsInfo(type),
       complete: completionOf(type, this.#selection(nodes)),

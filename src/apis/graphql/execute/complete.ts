@@ -1,12 +1,7 @@
 import type { GraphQLLeafType, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo } from "graphql";
 import {
   defaultTypeResolver,
-  GraphQLBoolean,
   GraphQLError,
-  GraphQLFloat,
-  GraphQLID,
-  GraphQLInt,
-  GraphQLString,
   inspect,
   isAbstractType,
   isLeafType,
@@ -15,11 +10,14 @@ import {
   isObjectType,
 } from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
-import { executeFields, fieldError, isThenable, type Text } from "./execute-fields.js";
+import { executeFields, isThenable } from "./execute-fields.js";
+import { fieldError } from "./field-error.js";
+import { completeLater, Later, LaterList, LaterValue, type Text } from "./later.js";
 import type { Path } from "./path.js";
 import type { Complete, FieldPlan, Selection } from "./plan.js";
 import { quoted } from "./quoted.js";
 import type { Run } from "./run.js";
+import { scalarOf, scalarText } from "./scalar-text.js";
 
 /**
  * The completion of values of a type. The steps, their order and their messages are those of `execute` of graphql: the
@@ -50,9 +48,9 @@ function nonNull(inner: Complete): Complete {
 }
 
 function leaf(type: GraphQLLeafType): Complete {
-  const plain = plainTexts.get(type);
+  const scalar = scalarOf(type);
   return (_run, _field, _path, _info, value) => {
-    const text = plain?.(value);
+    const text = scalarText(scalar, value);
     if (text !== undefined) return text;
     if (value === null || value === undefined) return null;
     if (value instanceof Error) throw value;
@@ -72,29 +70,9 @@ function leaf(type: GraphQLLeafType): Complete {
   };
 }
 
-const textOfString = (value: unknown): string | undefined => (typeof value === "string" ? quoted(value) : undefined);
-
-/** The texts of values that `serialize` of the built-in scalars returns unchanged. */
-const plainTexts = new Map<GraphQLLeafType, (value: unknown) => string | undefined>([
-  [GraphQLString, textOfString],
-  [GraphQLID, textOfString],
-  [GraphQLBoolean, (value) => (value === true ? "true" : value === false ? "false" : undefined)],
-  [GraphQLInt, (value) => (typeof value === "number" && (value | 0) === value ? `${value}` : undefined)],
-  [GraphQLFloat, (value) => (typeof value === "number" && Number.isFinite(value) ? `${value}` : undefined)],
-]);
-
 function list(itemType: GraphQLOutputType, complete: Complete): Complete {
   const required = isNonNullType(itemType);
   const leaves = isLeafType(required ? itemType.ofType : itemType);
-  const later = (
-    run: Run,
-    field: FieldPlan,
-    path: Path,
-    info: GraphQLResolveInfo | null,
-    item: PromiseLike<unknown>,
-  ): PromiseLike<unknown> => item.then((resolved) => complete(run, field, path, info, resolved));
-  const guarded = (run: Run, field: FieldPlan, path: Path, completed: PromiseLike<unknown>): PromiseLike<unknown> =>
-    completed.then(undefined, (error: unknown) => fieldError(run, field, required, path, error));
   const completeItem = (
     run: Run,
     field: FieldPlan,
@@ -105,14 +83,10 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
   ): unknown => {
     let place = leaves ? undefined : placeOf(path, index);
     try {
-      let completed: unknown;
-      if (isThenable(item)) {
-        place ??= placeOf(path, index);
-        completed = later(run, field, place, info, item);
-      } else {
-        completed = complete(run, field, place, info, item);
-      }
-      return isThenable(completed) ? guarded(run, field, place ?? placeOf(path, index), completed) : completed;
+      const completed = isThenable(item)
+        ? completeLater(run, field, complete, (place ??= placeOf(path, index)), info, item)
+        : complete(run, field, place, info, item);
+      return completed instanceof Later ? completed.at(field, required, place ?? placeOf(path, index)) : completed;
     } catch (error) {
       return fieldError(run, field, required, place ?? placeOf(path, index), error);
     }
@@ -122,25 +96,17 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
     if (value === null || value === undefined) return null;
     const items = itemsOf(value, field);
     let text = "";
-    let pending: unknown[] | null = null;
-    try {
-      for (let i = 0; i < items.length; i++) {
-        const result = completeItem(run, field, path, info, items[i], i);
-        if (pending !== null) pending.push(result);
-        else if (isThenable(result)) pending = [result];
-        else text += i === 0 ? ((result as Text) ?? "null") : `,${(result as Text) ?? "null"}`;
-      }
-    } catch (error) {
-      // The items before this one may be rejected later; nobody awaits them then.
-      if (pending !== null) Promise.all(pending).catch(() => {});
-      throw error;
+    let pending: LaterList | null = null;
+    // If an item throws, those before it that are not there yet are dropped.
+    for (let i = 0; i < items.length; i++) {
+      const result = completeItem(run, field, path, info, items[i], i);
+      if (pending !== null) pending.push(result);
+      else if (result instanceof Later) {
+        pending = new LaterList(run, i === 0 ? "" : `${text},`);
+        pending.push(result);
+      } else text += i === 0 ? ((result as Text) ?? "null") : `,${(result as Text) ?? "null"}`;
     }
-    if (pending === null) return `[${text}]`;
-    const isFirst = pending.length === items.length;
-    return Promise.all(pending).then((results) => {
-      const rest = (results as Text[]).map((result) => result ?? "null").join(",");
-      return isFirst ? `[${rest}]` : `[${text},${rest}]`;
-    });
+    return pending ?? `[${text}]`;
   };
 }
 
@@ -185,7 +151,7 @@ function checkedObject(
     );
   };
   const isIt = type.isTypeOf!(value, run.context, info!);
-  return isThenable(isIt) ? isIt.then(finish as (isIt: unknown) => unknown) : finish(isIt);
+  return isThenable(isIt) ? new LaterValue(run, isIt, finish as (isIt: unknown) => unknown) : finish(isIt);
 }
 
 function abstract(type: Extract<GraphQLOutputType, { resolveType?: unknown }>, selection: Selection): Complete {
@@ -199,7 +165,7 @@ function abstract(type: Extract<GraphQLOutputType, { resolveType?: unknown }>, s
       return executeFields(run, fields, value, path);
     };
     const name = (type.resolveType ?? defaultTypeResolver)(value, run.context, info!, type);
-    return isThenable(name) ? name.then(finish) : finish(name);
+    return isThenable(name) ? new LaterValue(run, name, finish) : finish(name);
   };
 }
 

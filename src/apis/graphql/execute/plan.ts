@@ -1,6 +1,7 @@
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLObjectType, GraphQLResolveInfo } from "graphql";
 import type { Path } from "./path.js";
 import type { Run } from "./run.js";
+import type { Scalar } from "./scalar-text.js";
 
 /** Turns the value of a resolver into the JSON text of the response, into null, or into a promise of one of these. */
 export type Complete = (
@@ -17,6 +18,8 @@ export interface FieldPlan {
   readonly key: string;
   /** The key as it stands in JSON: `"title":`. */
   readonly prefix: string;
+  /** The same after another member: `,"title":`. */
+  readonly nextPrefix: string;
   /** The name in the schema. */
   readonly name: string;
   readonly definition: GraphQLField<unknown, unknown>;
@@ -31,6 +34,8 @@ export interface FieldPlan {
   /** The number of this field among those whose arguments depend on variables only; -1 for others. */
   readonly slot: number;
   readonly nonNull: boolean;
+  /** The scalar of the field, required or not; none for a list of them. */
+  readonly scalar: Scalar;
   /** True for a leaf: its path is made only for an error. */
   readonly leaf: boolean;
   /** True if completion calls functions of the schema, which take `info`. */

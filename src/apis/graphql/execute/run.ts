@@ -10,6 +10,8 @@ export class Run {
   readonly rootValue: unknown;
   readonly context: unknown;
   errors: GraphQLError[] | null = null;
+  /** True once an error waits for other fields: then texts take as many steps as errors. */
+  inStep = false;
   #nulled: Set<Path | undefined> | null = null;
   /** The arguments of fields that are the same for the whole run, by slot; null for those that are not. */
   readonly arguments: (Record<string, unknown> | null)[] = [];

@@ -1,0 +1,12 @@
+import { locatedError } from "../graphql-js.js";
+import { keysOf, type Path } from "./path.js";
+import type { FieldPlan } from "./plan.js";
+import type { Run } from "./run.js";
+
+/** Null for an error at a place that may be null; else the error goes on to the parent. */
+export function fieldError(run: Run, field: FieldPlan, nonNull: boolean, path: Path, raw: unknown): null {
+  const error = locatedError(raw, field.nodes as FieldPlan["nodes"][number][], keysOf(path));
+  if (nonNull) throw error;
+  run.add(error, path);
+  return null;
+}
