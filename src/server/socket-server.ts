@@ -9,15 +9,29 @@ export class SocketServer {
   readonly #options: TransportOptions;
   readonly #protocols: readonly string[];
   readonly #accept: (socket: Duplex) => void;
+  readonly #onHandshakeOver: () => void;
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Socket>();
+  /** Open connections whose handshake is done. */
+  #secured = 0;
   #server: Server | null = null;
 
   /** `protocols` are those that a client can choose in its handshake (ALPN). */
-  constructor(options: TransportOptions, protocols: readonly string[], accept: (socket: Duplex) => void) {
+  constructor(
+    options: TransportOptions,
+    protocols: readonly string[],
+    accept: (socket: Duplex) => void,
+    onHandshakeOver: () => void,
+  ) {
     this.#options = options;
     this.#protocols = protocols;
     this.#accept = accept;
+    this.#onHandshakeOver = onHandshakeOver;
+  }
+
+  /** TLS handshakes under way. */
+  get handshakes(): number {
+    return Math.max(0, this.#raw.size - this.#secured);
   }
 
   async listen(address: ListenAddress): Promise<ListenAddress> {
@@ -54,7 +68,10 @@ export class SocketServer {
       } as typeof tls,
       (socket) => {
         socket.allowHalfOpen = true;
+        this.#secured++;
+        socket.on("close", () => this.#secured--);
         this.#accept(socket);
+        this.#onHandshakeOver();
       },
     );
     server.on("tlsClientError", (error, socket) => {
@@ -72,7 +89,10 @@ export class SocketServer {
     if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
     this.#raw.add(socket);
     socket.on("error", ignore);
-    socket.on("close", () => this.#raw.delete(socket));
+    socket.on("close", () => {
+      this.#raw.delete(socket);
+      this.#onHandshakeOver();
+    });
   }
 }
 

@@ -53,6 +53,36 @@ describe.each(transports)("TLS on the %s transport", (name, factory) => {
     client.socket.destroy();
   });
 
+  it("A handshake that is under way when draining begins is finished, and its first request has a response", async () => {
+    const { address, transport } = await serve();
+    const other = await dial(address.port);
+    const raw = connectPlain(address.port, "127.0.0.1");
+    await once(raw, "connect");
+    // Connections are accepted in order.
+    const later = await dial(address.port);
+    const drained = transport.drain();
+    const socket = connect({ socket: raw, ca: tls.cert, checkServerIdentity: () => undefined });
+    const client = new Client(socket);
+    client.send(get("/late"));
+    expect(await client.responses(1)).toMatchObject([
+      { status: 200, body: "https://a/late true", headers: { connection: "close" } },
+    ]);
+    await drained;
+    expect(transport.connections).toBe(0);
+    for (const { socket } of [other, later]) socket.destroy();
+  });
+
+  it("A handshake that makes no progress does not hold up draining", async () => {
+    const { address, transport } = await start(factory, () => new Response("ok"), { tls, headTimeout: 600 });
+    const silent = connectPlain(address.port, "127.0.0.1");
+    silent.on("error", () => {});
+    await once(silent, "connect");
+    const other = await dial(address.port);
+    await transport.drain();
+    expect(transport.connections).toBe(0);
+    for (const socket of [silent, other.socket]) socket.destroy();
+  });
+
   it("A TLS server is drained and destroyed as a plain one", async () => {
     const { address, transport } = await serve();
     const client = await dial(address.port);

@@ -33,6 +33,8 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
   draining = false;
+  /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
+  #closed = false;
   /** Serves the connections that speak HTTP/1.1. */
   readonly #http1: Transport;
   /** Makes sessions of connections; never listens itself. */
@@ -52,7 +54,12 @@ class Http2Transport implements Transport, ConnectionHost {
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    this.#sockets = new SocketServer(options, ["h2", "http/1.1"], (socket) => this.accept(socket));
+    this.#sockets = new SocketServer(
+      options,
+      ["h2", "http/1.1"],
+      (socket) => this.accept(socket),
+      () => this.#whenChanged?.(),
+    );
     this.#http1 = createNetTransport(dispatch, { ...options, outer: this });
     this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
   }
@@ -67,7 +74,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   accept(socket: Duplex): void {
     const { maxConnections } = this.limits;
-    if (this.draining || (maxConnections > 0 && this.connections >= maxConnections)) {
+    if (this.#closed || (maxConnections > 0 && this.connections >= maxConnections)) {
       socket.on("error", ignore);
       socket.destroy();
       return;
@@ -85,19 +92,23 @@ class Http2Transport implements Transport, ConnectionHost {
     for (const connection of this.#open) connection.drain(false);
     void this.#http1.drain();
     const grace = setTimeout(() => {
+      this.#closed = true;
       for (const socket of this.#unknown.keys()) socket.destroy();
       for (const connection of this.#open) connection.drain();
+      this.#whenChanged?.();
     }, firstRequestGrace);
     grace.unref();
-    while (this.#unknown.size > 0 || this.#open.size > 0) await this.#change();
+    while (this.#unknown.size > 0 || this.#open.size > 0 || this.#awaitsHandshakes) await this.#change();
     // Once more: a connection that was accepted just now may have turned out to speak HTTP/1.1.
     await this.#http1.drain();
+    this.#closed = true;
     clearTimeout(grace);
     this.clock.stop();
   }
 
   destroy(): void {
     this.draining = true;
+    this.#closed = true;
     this.#sockets.destroy();
     this.#http1.destroy();
     for (const connection of this.#open) connection.destroy();
@@ -120,6 +131,10 @@ class Http2Transport implements Transport, ConnectionHost {
   left(connection: Http2Connection): void {
     this.#open.delete(connection);
     this.#whenChanged?.();
+  }
+
+  get #awaitsHandshakes(): boolean {
+    return !this.#closed && this.#sockets.handshakes > 0;
   }
 
   #sniff(socket: Duplex): void {

@@ -33,6 +33,8 @@ class NetTransport implements Transport, ConnectionHost {
   readonly fieldLines = new FieldLines();
   readonly deadlines: Deadlines;
   draining = false;
+  /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
+  #closed = false;
   readonly #options: TransportOptions;
   readonly #open = new Set<Connection>();
   /** Sockets that speak another protocol now. */
@@ -47,7 +49,12 @@ class NetTransport implements Transport, ConnectionHost {
     this.bodyMemory = options.outer?.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    this.#sockets = new SocketServer(options, ["http/1.1"], (socket) => this.accept(socket));
+    this.#sockets = new SocketServer(
+      options,
+      ["http/1.1"],
+      (socket) => this.accept(socket),
+      () => this.#checkEmpty(),
+    );
   }
 
   get connections(): number {
@@ -86,7 +93,9 @@ class NetTransport implements Transport, ConnectionHost {
     this.#sockets.close();
     for (const connection of this.#open) connection.drain(false);
     const rest = setTimeout(() => {
+      this.#closed = true;
       for (const connection of this.#open) connection.drain();
+      this.#checkEmpty();
     }, firstRequestGrace);
     rest.unref();
     return new Promise((resolve) => {
@@ -97,6 +106,7 @@ class NetTransport implements Transport, ConnectionHost {
 
   destroy(): void {
     this.draining = true;
+    this.#closed = true;
     this.#sockets.destroy();
     for (const connection of this.#open) connection.socket.destroy();
     for (const socket of this.#upgraded) socket.destroy();
@@ -134,7 +144,7 @@ class NetTransport implements Transport, ConnectionHost {
 
   #isFull(): boolean {
     const { maxConnections } = this.#options;
-    return this.draining || (maxConnections > 0 && this.connections >= maxConnections);
+    return this.#closed || (maxConnections > 0 && this.connections >= maxConnections);
   }
 
   #sweep(): void {
@@ -148,7 +158,8 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   #checkEmpty(): void {
-    if (!this.draining || this.#open.size > 0) return;
+    if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#sockets.handshakes > 0)) return;
+    this.#closed = true;
     this.clock.stop();
     this.#whenEmpty?.();
   }

@@ -35,6 +35,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   draining = false;
+  /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
+  #closed = false;
   readonly #options: TransportOptions;
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
@@ -73,7 +75,11 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     // From Node.js 26 on, the `close` of http.Server also closes connections whose first request is on its way.
     NetServer.prototype.close.call(this.#server);
     this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
-    const rest = setTimeout(() => this.#closeIdle(() => true), firstRequestGrace);
+    const rest = setTimeout(() => {
+      this.#closed = true;
+      this.#closeIdle(() => true);
+      this.#checkEmpty();
+    }, firstRequestGrace);
     rest.unref();
     return new Promise((resolve) => {
       this.#whenEmpty = resolve;
@@ -83,6 +89,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
 
   destroy(): void {
     this.draining = true;
+    this.#closed = true;
     this.#server.close();
     for (const socket of [...this.#open, ...this.#upgraded, ...this.#raw]) socket.destroy();
     this.clock.stop();
@@ -172,7 +179,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   #opened(socket: Duplex): void {
     const { maxConnections } = this.#options;
     this.#track(this.#open, socket);
-    if (this.draining || (maxConnections > 0 && this.connections > maxConnections)) socket.destroy();
+    if (this.#closed || (maxConnections > 0 && this.connections > maxConnections)) socket.destroy();
     this.clock.start();
   }
 
@@ -245,6 +252,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
 
   #checkEmpty(): void {
     if (!this.draining || this.#open.size > 0) return;
+    // Sockets below TLS that are not those of a connection.
+    if (!this.#closed && this.#raw.size > this.#upgraded.size) return;
+    this.#closed = true;
     this.clock.stop();
     this.#whenEmpty?.();
   }
