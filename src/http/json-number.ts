@@ -32,9 +32,14 @@ export function numberEnd(view: Bytes, start: number, known: number): number {
     const mantissa = end - start;
     const sign = bytes[++end];
     if (sign === plus || sign === minus) end++;
+    while (end < far && bytes[end] === 0x30) end++;
+    const first = end;
+    while (end < far && isDigit(bytes[end]!)) end++;
+    // With two digits the exponent is at most 99, and the mantissa is short.
+    if (end < far && (sign === minus || end - first < 3)) return end;
     let exponent = 0;
-    for (; end < far && isDigit(bytes[end]!); end++) exponent = exponent * 10 + bytes[end]! - 0x30;
-    if (end < far && (sign === minus || mantissa + exponent < 309)) return end;
+    for (let i = first; i < end; i++) exponent = exponent * 10 + bytes[i]! - 0x30;
+    if (end < far && mantissa + exponent < 309) return end;
   }
   return longNumberEnd(view, start);
 }
