@@ -11,7 +11,7 @@ interface Member {
   lastId: number;
 }
 
-/** Messages that are held back while others are fetched. A store that is so slow loses the oldest. */
+/** Messages that are held back while others are fetched. If there are more, all of them are fetched. */
 const maxHeld = 10_000;
 /** Messages that are held back for one client. */
 const maxBacklog = 100;
@@ -81,7 +81,10 @@ export class LocalRoom {
 
   hear(message: StoredMessage): void {
     if (this.#held !== null) {
-      if (this.#held.push(message) > maxHeld) this.#held.shift();
+      if (this.#held.push(message) > maxHeld) {
+        this.#held.length = 0;
+        this.#hasLost = true;
+      }
       return;
     }
     // Twice: once fetched, and once passed on.

@@ -152,7 +152,7 @@ export class Rooms {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
     const { maxMessageSize } = this.#settings;
-    if (text.length > maxMessageSize) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
+    if (isLonger(text, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
     return String(await this.#store.send(name, text));
   }
 
@@ -177,4 +177,9 @@ export class Rooms {
     });
     return promise;
   }
+}
+
+/** A character takes at most three bytes: most messages need not be counted. */
+function isLonger(text: string, bytes: number): boolean {
+  return text.length > bytes || (text.length * 3 > bytes && Buffer.byteLength(text) > bytes);
 }

@@ -18,6 +18,24 @@ describe("panels of the live page", () => {
     expect(hangs!.facts![0]!.value).toBe("no response within a second");
   });
 
+  it("A panel that hangs is not read again for each look at the page", async () => {
+    const panels = new LivePanels();
+    let readings = 0;
+    let end: (panel: { title: string }) => void = () => {};
+    panels.add("hangs", () => {
+      readings++;
+      return new Promise((resolve) => {
+        end = resolve;
+      });
+    });
+    await panels.read();
+    await panels.read();
+    expect(readings).toBe(1);
+    end({ title: "Late" });
+    await panels.read();
+    expect(readings).toBe(2);
+  });
+
   it("A panel sends at most fifty rows, and long texts are cut", async () => {
     const panels = new LivePanels();
     const rows = Array.from({ length: 1000 }, (_, i) => [i, "x".repeat(10_000)]);

@@ -63,6 +63,27 @@ describe("the clients of one process in a room", () => {
     expect(client.seen).toEqual([1, 2, 3, 4]);
   });
 
+  it("Messages that are too many to be held back while others are fetched are fetched too", async () => {
+    const asked: number[] = [];
+    const replies: ((history: StoredHistory) => void)[] = [];
+    const room = roomOf((after) => {
+      asked.push(after);
+      return new Promise<StoredHistory>((resolve) => void replies.push(resolve));
+    });
+    const client = new Notes();
+    await room.join("a", client, null);
+    room.hear(messages(1)[0]!);
+    const caughtUp = room.catchUp();
+    const many = Array.from({ length: 10_002 }, (_, i) => i + 2);
+    for (const message of messages(...many)) room.hear(message);
+    replies[0]!({ messages: [], isIncomplete: false });
+    await expect.poll(() => replies.length).toBe(2);
+    replies[1]!({ messages: messages(...many), isIncomplete: false });
+    await caughtUp;
+    expect(asked).toEqual([1, 1]);
+    expect(client.seen).toEqual([1, ...many]);
+  });
+
   it("Messages that are lost while others are fetched are fetched too", async () => {
     const replies: ((history: StoredHistory) => void)[] = [];
     const room = roomOf(() => new Promise<StoredHistory>((resolve) => void replies.push(resolve)));
