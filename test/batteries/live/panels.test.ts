@@ -32,6 +32,7 @@ describe("panels of the live page", () => {
     await panels.read();
     expect(readings).toBe(1);
     end({ title: "Late" });
+    expect(await panels.read()).toMatchObject([{ title: "Late" }]);
     await panels.read();
     expect(readings).toBe(2);
   });
