@@ -71,10 +71,12 @@ describe("compiled execution", () => {
       }),
       {
         numRuns: 300,
-        // A list fails one step before an object does.
         examples: [
+          // A list fails one step before an object does.
           [1_026_679_968, 7],
           [981_867_690, 378],
+          // An error waits for the fields before it.
+          [1_006_851_702, 366],
         ],
       },
     );
