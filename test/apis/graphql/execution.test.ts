@@ -2,6 +2,7 @@ import {
   buildSchema,
   type DocumentNode,
   execute,
+  type GraphQLScalarType,
   type GraphQLSchema,
   getVariableValues,
   NoUnusedVariablesRule,
@@ -96,6 +97,55 @@ describe("compiled execution", () => {
     const given = '{"n":1,"list":[1]}';
     for (let i = 0; i < 3; i++)
       expect(textOf(operation.execute({}, {}) as TextResult)).toBe(JSON.stringify({ data: { a: given, x: given } }));
+  });
+
+  it("An operation with conditions is executed by the variables of each request", () => {
+    const operation = compiled(
+      buildSchema("type Query { a: Int b: Int }"),
+      parse("query ($yes: Boolean!, $no: Boolean!) { a @skip(if: $yes) b @include(if: $no) }"),
+    );
+    const dataOf = (yes: boolean, no: boolean) =>
+      (operation.execute({ yes, no }, {}, { a: 1, b: 2 }) as TextResult).data;
+    expect([dataOf(true, true), dataOf(false, true), dataOf(false, false), dataOf(true, false)]).toEqual([
+      '{"b":2}',
+      '{"a":1,"b":2}',
+      '{"a":1}',
+      "{}",
+    ]);
+  });
+
+  it("A variable inside of a list among the arguments has the value of each request", () => {
+    const operation = compiled(
+      buildSchema("type Query { a(list: [Int!]): String }"),
+      parse("query ($n: Int!) { a(list: [1, $n]) }"),
+    );
+    const rootValue = { a: (args: unknown) => JSON.stringify(args) };
+    const dataOf = (n: number) => JSON.parse((operation.execute({ n }, {}, rootValue) as TextResult).data!);
+    expect([dataOf(2), dataOf(3)]).toEqual([{ a: '{"list":[1,2]}' }, { a: '{"list":[1,3]}' }]);
+  });
+
+  it("A scalar that is serialized as nothing is an error, and its message says so", () => {
+    const schema = buildSchema("scalar Odd type Query { a: Odd b: Odd }");
+    (schema.getType("Odd") as GraphQLScalarType).serialize = (value) => (value === 1 ? undefined : null);
+    const { data, errors } = compiled(schema, parse("{ a b }")).execute({}, {}, { a: 1, b: 2 }) as TextResult;
+    expect(data).toBe('{"a":null,"b":null}');
+    expect(errors!.map(({ message }) => message)).toEqual([
+      "Expected `Odd.serialize(1)` to return non-nullable value, returned: undefined",
+      "Expected `Odd.serialize(2)` to return non-nullable value, returned: null",
+    ]);
+  });
+
+  it("An error of a field that was asked for twice has both places, in order", () => {
+    const schema = buildSchema("type Query { a: A } type A { x: Int y: Int }");
+    const { errors } = compiled(schema, parse("{ a { x } a { y } }")).execute(
+      {},
+      {},
+      { a: new Error("no a") },
+    ) as TextResult;
+    expect(errors![0]!.locations).toEqual([
+      { line: 1, column: 3 },
+      { line: 1, column: 11 },
+    ]);
   });
 
   it("Compiled execution is synchronous if no resolver returns a promise", () => {
