@@ -3,9 +3,9 @@ import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { own } from "../headers.js";
 import type { AmqpMessage } from "./amqplib.js";
 
-const keyHeader = "stoa-key";
+export const keyHeader = "stoa-key";
 /** AMQP has whole seconds only. */
-const timeHeader = "stoa-time";
+export const timeHeader = "stoa-time";
 const internal = /^x-(?:death|first-death-.+|last-death-.+|delivery-count|acquired-count)$/;
 const longestHeader = 8192;
 
