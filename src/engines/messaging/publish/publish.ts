@@ -3,7 +3,7 @@ import type { Tracer } from "../../../internal/tracer.js";
 import { ValueError } from "../../../internal/value-error.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { Connected } from "../connections.js";
-import { asMessagingError, type MessagingError } from "../errors.js";
+import type { MessagingError } from "../errors.js";
 import type { Topic } from "../topic.js";
 import { publishSpan } from "../trace.js";
 import { outgoing } from "./outgoing.js";
