@@ -1,6 +1,6 @@
 import type { OutgoingRecord } from "../broker.js";
 import { own } from "../headers.js";
-import { keyHeader, timeHeader } from "./records.js";
+import { keyHeader, latestTime, timeHeader } from "./records.js";
 
 /** A record on its way to an exchange. */
 export interface Publish {
@@ -36,8 +36,6 @@ const longestShort = 255;
 const fixedBytes = 160;
 /** The bytes of an entry of the table of headers beside its texts. */
 const entryBytes = 6;
-/** The last time that JavaScript knows. */
-const latest = 8.64e15;
 /** A UTF-16 unit takes so many bytes at most. */
 const widest = 3;
 
@@ -47,7 +45,7 @@ const widest = 3;
  */
 export function mostBytes({ record, exchange, routingKey }: Publish): number {
   const { id, key, headers, body, timestamp } = record;
-  let fits = isShort(exchange) && isShort(routingKey) && isShort(id) && timestamp >= 0 && timestamp <= latest;
+  let fits = isShort(exchange) && isShort(routingKey) && isShort(id) && timestamp >= 0 && timestamp <= latestTime;
   let characters = exchange.length + routingKey.length + id.length + (key?.length ?? 0);
   let entries = 0;
   for (const name in headers) {
