@@ -1,6 +1,6 @@
 /**
  * Messages through Kafka and RabbitMQ: Stoa against the bare client that it uses, and against NestJS microservices.
- * `node bench/messaging.mjs [rabbitmq|kafka] [rounds]` after `npm run build`; the packages of bench/ must be installed
+ * `node bench/messaging.mjs [rabbitmq|kafka] [rounds]` (`BENCH_COUNT` messages a round) after `npm run build`; the packages of bench/ must be installed
  * (`npm run bench` does that), and Java for Kafka. Each figure is the median of the rounds, with the lowest and highest one.
  * The sides take turns, each in a process of its own; CPU is that of the process, with all its threads.
  */
@@ -16,7 +16,7 @@ const workloads = {
   singles: "publish, 50 single ones at a time",
   consume: "consume",
 };
-const peers = { rabbitmq: ["stoa", "bare", "nest"], kafka: ["stoa", "bare", "nest"] };
+const peers = { rabbitmq: ["stoa", "bare", "nest"], kafka: ["stoa", "bare", "waiting", "nest"] };
 
 const [broker = "rabbitmq", given = "5", side, workload] = process.argv.slice(2);
 if (side !== undefined) await measure();
@@ -57,7 +57,8 @@ async function compare() {
 }
 
 async function duel(key, title, address, rounds) {
-  const count = { batches: 30_000, singles: 15_000, consume: 30_000 }[key];
+  const usual = { batches: 30_000, singles: 15_000, consume: 30_000 }[key];
+  const count = Number(process.env.BENCH_COUNT ?? usual);
   const figures = new Map(peers[broker].map((name) => [name, []]));
   const children = new Map();
   for (const name of peers[broker]) {
@@ -93,7 +94,8 @@ async function duel(key, title, address, rounds) {
     const rates = results.map(({ rate }) => rate);
     const cpus = results.map(({ cpu }) => cpu);
     const ratio = stoa.map(({ rate }, round) => rate / (results[round]?.rate ?? Number.NaN));
-    const range = name === "stoa" ? "" : `  stoa/${name} ${show(ratio, 2)}`;
+    const cost = stoa.map(({ cpu }, round) => cpu / (results[round]?.cpu ?? Number.NaN));
+    const range = name === "stoa" ? "" : `  stoa/${name} ${show(ratio, 2)}, CPU ${show(cost, 2)}`;
     console.log(`  ${name.padEnd(6)} ${show(rates, 0)} messages/s, ${show(cpus, 1)} us CPU${range}`);
   }
 }

@@ -1,7 +1,9 @@
 /**
  * The sides of the comparison on Kafka. All wait until the broker has each message (acks -1), without compression. `bare` sends
  * the id, the type and the time that a message of Stoa has. All consumers decode the value. `bare` does less for it: it commits
- * what it has read every 100 ms and waits for no handler, so that a message whose handler fails or is cut off is lost.
+ * what it has read every 100 ms and waits for no handler, so that a message whose handler fails or is cut off is lost. `waiting`
+ * is the same client with the least that loses nothing: it waits for each handler before the next one, and commits what is
+ * done, at most every 5 ms as Stoa does. Stoa handles messages at the same time too, keeps the order of each key and limits the time of handlers.
  */
 import { randomUUID } from "node:crypto";
 import { quiet, side, value } from "./side.mjs";
@@ -27,47 +29,12 @@ export default {
       end: (consumer) => consumer.close(),
     });
   },
-  async bare(address, workload) {
-    const { Admin, Consumer, Producer, stringSerializers, stringDeserializers } = await import("@platformatic/kafka");
-    const base = { clientId: "bench", bootstrapBrokers: [address] };
-    const admin = new Admin(base);
-    const producer = new Producer({ ...base, serializers: stringSerializers, idempotent: true });
-    const message = (topic, n) => ({
-      topic,
-      key: String(n),
-      value: JSON.stringify(value(n)),
-      headers: { id: randomUUID(), "content-type": "application/json" },
-      timestamp: BigInt(Date.now()),
-    });
-    // Two sends at once would have the same sequence numbers: one after the other.
-    let turn = Promise.resolve();
-    const send = (messages) => {
-      turn = turn.then(() => producer.send({ messages, acks: -1 }));
-      return turn;
-    };
-    return side(workload, {
-      declare: (topic) => admin.createTopics({ topics: [topic], partitions: 3, replicas: 1 }),
-      single: (topic, n) => send([message(topic, n)]),
-      batch: (topic, list) => send(list.map((n) => message(topic, n))),
-      async consume(topic, handle) {
-        const consumer = new Consumer({
-          ...base,
-          groupId: group(topic),
-          deserializers: stringDeserializers,
-          maxWaitTime: 500,
-        });
-        const stream = await consumer.consume({
-          topics: [topic],
-          mode: "committed",
-          fallbackMode: "earliest",
-          autocommit: 100,
-        });
-        stream.on("data", ({ value: text }) => void handle(JSON.parse(text)));
-        return consumer;
-      },
-      end: (consumer) => consumer.close(true),
-    });
-  },
+  bare: (address, workload) =>
+    bare(address, workload, { autocommit: 100 }, (stream, _commit, handle) => {
+      stream.on("data", ({ value: text }) => void handle(JSON.parse(text)));
+      return () => {};
+    }),
+  waiting: (address, workload) => bare(address, workload, { autocommit: false }, awaitEach),
   async nest(address, workload) {
     const { ClientKafka, KafkaContext, ServerKafka } = await import("@nestjs/microservices");
     const { firstValueFrom } = await import("rxjs");
@@ -97,3 +64,65 @@ export default {
     });
   },
 };
+
+/** The client of Stoa, without Stoa. `read` hands the messages of a stream to the handler and returns what ends it. */
+async function bare(address, workload, options, read) {
+  const { Admin, Consumer, Producer, stringSerializers, stringDeserializers } = await import("@platformatic/kafka");
+  const base = { clientId: "bench", bootstrapBrokers: [address] };
+  const admin = new Admin(base);
+  const producer = new Producer({ ...base, serializers: stringSerializers, idempotent: true });
+  const message = (topic, n) => ({
+    topic,
+    key: String(n),
+    value: JSON.stringify(value(n)),
+    headers: { id: randomUUID(), "content-type": "application/json" },
+    timestamp: BigInt(Date.now()),
+  });
+  // Two sends at once would have the same sequence numbers: one after the other.
+  let turn = Promise.resolve();
+  const send = (messages) => {
+    turn = turn.then(() => producer.send({ messages, acks: -1 }));
+    return turn;
+  };
+  return side(workload, {
+    declare: (topic) => admin.createTopics({ topics: [topic], partitions: 3, replicas: 1 }),
+    single: (topic, n) => send([message(topic, n)]),
+    batch: (topic, list) => send(list.map((n) => message(topic, n))),
+    async consume(topic, handle) {
+      const groupId = group(topic);
+      const consumer = new Consumer({ ...base, groupId, deserializers: stringDeserializers, maxWaitTime: 500 });
+      const from = { topics: [topic], mode: "committed", fallbackMode: "earliest" };
+      const stream = await consumer.consume({ ...from, ...options });
+      const end = read(stream, (offsets) => consumer.commit({ offsets }), handle);
+      return async () => {
+        await end();
+        await consumer.close(true);
+      };
+    },
+    end: (close) => close(),
+  });
+}
+
+/** Handles one message after the other, and commits what is done. */
+function awaitEach(stream, commit, handle) {
+  const done = new Map();
+  let committing = null;
+  const commitAll = async () => {
+    while (done.size > 0) {
+      const offsets = [...done.values()];
+      done.clear();
+      await commit(offsets);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    committing = null;
+  };
+  const reading = (async () => {
+    for await (const { topic, partition, offset, value: text } of stream) {
+      await handle(JSON.parse(text));
+      done.set(partition, { topic, partition, offset: offset + 1n, leaderEpoch: -1 });
+      committing ??= commitAll();
+    }
+  })();
+  reading.catch(() => {});
+  return () => committing;
+}

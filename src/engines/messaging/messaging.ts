@@ -73,13 +73,18 @@ export class Messaging {
   }
 
   /** Publishes a message. Resolves when the broker has it. */
-  async publish<const T extends Topic<never, unknown> | string>(
+  publish<const T extends Topic<never, unknown> | string>(
     topic: T,
     value: PublishedValue<T>,
     options?: PublishOptions,
   ): Promise<Published> {
-    const declared = asTopic(topic);
-    return publishOne(this.#brokers.of(declared.broker, declared.name), declared, { value, options }, null, this);
+    // Not async: that would be a second promise for each message.
+    try {
+      const declared = asTopic(topic);
+      return publishOne(this.#brokers.of(declared.broker, declared.name), declared, { value, options }, null, this);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**

@@ -120,6 +120,38 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(seen).toEqual([["plain text", "3", null, 36]]);
   });
 
+  it("A message from a foreign publisher that has an impossible time is handled, and handled again after it failed", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: number[] = [];
+    await client.subscribe(name, { retry: { delay: 0.01 } }, (message) => {
+      seen.push(message.attempt);
+      expect(message.timestamp.getTime()).toBeGreaterThan(Date.now() - 3_600_000);
+      if (message.attempt === 1) throw new Error("once");
+    });
+    const connection = await connect(url!);
+    const channel = await connection.createConfirmChannel();
+    channel.publish(name, "", Buffer.from("1"), { headers: { "stoa-time": "Infinity" } });
+    await channel.waitForConfirms();
+    await connection.close();
+    await until(() => seen.includes(2));
+  });
+
+  it("Messages of all sizes arrive in the order in which they were published", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: number[] = [];
+    await client.subscribe(name, { concurrency: 1, prefetch: 50 }, (message) => {
+      seen.push((message.value as { n: number }).n);
+    });
+    // Some fit a block of memory with others, some have a frame of their own, and some have several.
+    const sizes = [0, 100, 3000, 20_000, 10, 300_000, 15_000, 50];
+    const values = Array.from({ length: 80 }, (_, n) => ({ n, text: "x".repeat(sizes[n % sizes.length]!) }));
+    await Promise.all(values.map((value) => client.publish(name, value)));
+    await until(() => seen.length === values.length);
+    expect(seen).toEqual(values.map(({ n }) => n));
+  });
+
   it("A message that was delivered too often without a result is a dead letter", async () => {
     const client = await open();
     const name = uniqueTopic();

@@ -55,6 +55,17 @@ describe("a partition", () => {
     expect(partition.deliveries).toEqual([second]);
   });
 
+  it("A message of a partition that is delivered again is under way with its last delivery", () => {
+    const partition = new Partition(0n);
+    const [first, second] = [delivery(), delivery()];
+    partition.add(0n, first);
+    partition.redeliver(0n, second);
+    // One that is not under way stays unknown.
+    partition.redeliver(1n, first);
+    expect(partition.deliveries).toHaveLength(1);
+    expect(partition.deliveries[0]).toBe(second);
+  });
+
   it("A partition that starts at a message that is done moves the offset over it with the next one", () => {
     const partition = new Partition(0n);
     for (const offset of [0n, 1n, 2n]) partition.add(offset, delivery());

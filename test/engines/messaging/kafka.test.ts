@@ -1,6 +1,6 @@
 import { Admin, Consumer } from "@platformatic/kafka";
 import { App, LogBrokerConfig } from "stoa";
-import { createKafkaBroker, type MessagingError } from "stoa/messaging";
+import { createKafkaBroker, type Delivery, type MessagingError } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { service } from "../../support/service.js";
 import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
@@ -85,6 +85,52 @@ describe.skipIf(!address)("Kafka", () => {
     go();
     await joined;
     await until(() => seen.size === 41);
+  });
+
+  it("A message that was given back and delivered again is lost with its partition, and the new owner of the partition gets it", async () => {
+    const name = uniqueTopic();
+    const request = {
+      topic: name,
+      group: name,
+      prefetch: 100,
+      from: "start" as const,
+      broadcast: false,
+      deadLetterTopic: null,
+      maxDeliveries: 20,
+    };
+    const consume = async (deliver: (delivery: Delivery) => void) => {
+      const broker = await backend.connect();
+      await broker.open();
+      const lost: Delivery[] = [];
+      const failed = vi.fn();
+      const consumer = await broker.consume(request, { deliver, lost: (delivery) => lost.push(delivery), failed });
+      onTestFinished(async () => {
+        await consumer.close();
+        await broker.close();
+      });
+      return { lost, failed };
+    };
+    const given = new Set<string>();
+    const again = new Map<string, Delivery>();
+    const first = await consume((delivery) => {
+      const { id } = delivery.record;
+      if (given.has(id)) again.set(id, delivery);
+      else void delivery.release();
+      given.add(id);
+    });
+    const publisher = await open();
+    // Without a key they go to all partitions.
+    const sent = await publisher.publishBatch(
+      name,
+      Array.from({ length: 30 }, (_, value) => ({ value })),
+    );
+    await until(() => again.size === sent.length);
+    const taken: string[] = [];
+    await consume(({ record }) => void taken.push(record.id));
+    await until(() => first.lost.length > 0 && taken.length >= first.lost.length);
+    expect(first.lost.map(({ record }) => record.id).toSorted()).toEqual(taken.toSorted());
+    expect(first.lost.every((delivery) => again.get(delivery.record.id) === delivery)).toBe(true);
+    expect(first.failed).not.toHaveBeenCalled();
   });
 
   it("Transactions of consumers that join and leave a group publish the result of each message exactly once", async () => {

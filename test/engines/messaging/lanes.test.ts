@@ -1,7 +1,12 @@
 import { expect, it } from "vitest";
-import { Lanes } from "../../../src/engines/messaging/consume/lanes.js";
+import { Lanes, type Task } from "../../../src/engines/messaging/consume/lanes.js";
 import fc from "../../support/properties.js";
 import { gate } from "./harness.js";
+
+const task =
+  (work: () => Promise<void>): Task =>
+  (end) =>
+    void work().finally(end);
 
 const tasks = fc.array(
   fc.record({ key: fc.constantFrom("a", "b", "c", null), turns: fc.nat(3), outside: fc.boolean() }),
@@ -16,7 +21,7 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
       const busy = new Set<string>();
       let inside = 0;
       list.forEach(({ key, turns, outside }, index) => {
-        lanes.add(key, async () => {
+        const run = task(async () => {
           if (key !== null) {
             expect(busy.has(key)).toBe(false);
             busy.add(key);
@@ -34,6 +39,7 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
           inside--;
           if (key !== null) busy.delete(key);
         });
+        lanes.add(key, run);
       });
       await lanes.idle();
       expect(lanes.running).toBe(0);
@@ -47,17 +53,22 @@ it("A task that waits outside leaves its room to tasks of other keys, but not to
   const lanes = new Lanes(1);
   const log: string[] = [];
   const pause = gate();
-  lanes.add("a", async () => {
+  const first = task(async () => {
     log.push("a1 begins");
     await lanes.outside(() => pause.opened);
     log.push("a1 ends");
   });
-  lanes.add("a", async () => void log.push("a2"));
+  lanes.add("a", first);
+  lanes.add(
+    "a",
+    task(async () => void log.push("a2")),
+  );
   const other = gate();
-  lanes.add("b", async () => {
+  const third = task(async () => {
     log.push("b1");
     other.open();
   });
+  lanes.add("b", third);
   await other.opened;
   expect(log).toEqual(["a1 begins", "b1"]);
   pause.open();

@@ -1,9 +1,10 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import type { AmqpLink } from "./link.js";
-import { earlierOf, recordOf } from "./records.js";
 import type { Topology } from "./topology.js";
+import { Unsettled } from "./unsettled.js";
 
 /** Sends a copy of a record to a queue after a delay, with other headers. */
 export type SendLater = (
@@ -14,12 +15,13 @@ export type SendLater = (
 ) => Promise<void>;
 
 /** A consumer on a channel of its own. The end of the channel is the end of the consumer. */
-export class AmqpConsumer implements BrokerConsumer {
+export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #link: AmqpLink;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #sendLater: SendLater;
-  readonly #unsettled = new Set<AmqpMessage>();
+  /** Null while there is no channel. */
+  #unsettled: Unsettled | null = null;
   #channel: AmqpChannel | null = null;
   #queue = "";
   #tag: Promise<string> | null = null;
@@ -37,9 +39,11 @@ export class AmqpConsumer implements BrokerConsumer {
     let reported: ((error: unknown) => void) | null = null;
     const channel = await this.#link.channel((error) => {
       this.#channel = null;
+      this.#forget();
       reported?.(error);
     });
     this.#channel = channel;
+    this.#unsettled = new Unsettled(channel);
     try {
       await channel.prefetch(this.#request.prefetch);
       this.#queue = await topology.declareConsumer(channel, this.#request);
@@ -75,6 +79,7 @@ export class AmqpConsumer implements BrokerConsumer {
     this.#ended = true;
     const channel = this.#channel;
     this.#channel = null;
+    this.#forget();
     // Waits for the broker: everything that was settled before is settled there too.
     await channel?.close().catch(() => {});
   }
@@ -82,7 +87,7 @@ export class AmqpConsumer implements BrokerConsumer {
   async lag(): Promise<number | null> {
     if (this.#ended) return null;
     const { messageCount } = await this.#link.onChannel((channel) => channel.checkQueue(this.#queue));
-    return messageCount + this.#unsettled.size;
+    return messageCount + (this.#unsettled?.size ?? 0);
   }
 
   async #consume(channel: AmqpChannel): Promise<void> {
@@ -92,7 +97,8 @@ export class AmqpConsumer implements BrokerConsumer {
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
       // Comes between the pause and the broker's notice of it.
       if (this.#paused) return channel.nack(message, false, true);
-      this.#deliver(channel, message);
+      this.#unsettled?.add(message);
+      this.#sink.deliver(new AmqpDelivery(message, this));
     };
     this.#tag = channel.consume(this.#queue, receive).then(({ consumerTag }) => consumerTag);
     await this.#tag;
@@ -110,37 +116,40 @@ export class AmqpConsumer implements BrokerConsumer {
     }
   }
 
-  #deliver(channel: AmqpChannel, message: AmqpMessage): void {
-    const record = recordOf(message);
-    const settle = (how: () => void): void => {
-      if (!this.#unsettled.delete(message) || this.#channel !== channel) {
-        throw new MessagingError("LOST", "the channel of the delivery is closed");
-      }
-      try {
-        how();
-      } catch (error) {
-        throw new MessagingError("LOST", "the channel of the delivery is closed", { cause: error });
-      }
-    };
-    this.#unsettled.add(message);
-    this.#sink.deliver({
-      record,
-      earlier: earlierOf(message),
-      ack: () => settle(() => channel.ack(message)),
-      release: async () => settle(() => channel.nack(message, false, true)),
-      retry: async (headers, delay) => {
-        if (this.#channel !== channel) throw new MessagingError("LOST", "the channel of the delivery is closed");
-        // First the copy, then the end of the original: between the two there are both.
-        await this.#sendLater(this.#queue, record, headers, delay);
-        settle(() => channel.ack(message));
-      },
-    });
+  ack({ message }: AmqpDelivery): void {
+    if (!this.#unsettled?.ack(message)) throw lost();
+  }
+
+  release({ message }: AmqpDelivery): void {
+    try {
+      if (this.#unsettled?.release(message)) return;
+    } catch (error) {
+      throw lost(error);
+    }
+    throw lost();
+  }
+
+  async retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
+    if (this.#unsettled === null) throw lost();
+    // First the copy, then the end of the original: between the two there are both.
+    await this.#sendLater(this.#queue, delivery.record, headers, delay);
+    this.ack(delivery);
   }
 
   #fail(error: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#unsettled.clear();
+    this.#forget();
     this.#sink.failed(error);
   }
+
+  /** The deliveries are with the broker again, or soon: none of them can be settled here any more. */
+  #forget(): void {
+    this.#unsettled?.end();
+    this.#unsettled = null;
+  }
+}
+
+function lost(cause?: unknown): MessagingError {
+  return new MessagingError("LOST", "the channel of the delivery is closed", cause === undefined ? {} : { cause });
 }

@@ -3,6 +3,7 @@ import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import type { PublishChannel } from "./link.js";
+import { PublishWriter } from "./publish-writer.js";
 import { propertiesOf } from "./records.js";
 import type { Topology } from "./topology.js";
 
@@ -27,9 +28,11 @@ export class AmqpWay implements PublishWay {
   readonly #parts: AmqpWayParts;
   /** Records whose exchanges are being declared, and those after them, one after the other; null if there are none. */
   #tail: Promise<void> | null = null;
+  readonly #writer: PublishWriter | null;
 
   constructor(parts: AmqpWayParts) {
     this.#parts = parts;
+    this.#writer = PublishWriter.of(parts.publishing.channel);
   }
 
   publish(record: OutgoingRecord, ended: Ended): void {
@@ -85,18 +88,20 @@ export class AmqpWay implements PublishWay {
   #send(record: OutgoingRecord, exchange: string, ended: Ended): void {
     const { publishing, mandatory, translate } = this.#parts;
     const { channel, returned } = publishing;
-    const { body, id } = record;
-    const content = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     const routingKey = record.direct ? record.topic : (record.key ?? "");
+    // The broker delivers a direct reply and returns it all the same, since its place is no queue.
+    const returns = mandatory && !(record.direct && routingKey.startsWith(replyQueue));
+    const confirmed = (error: unknown) => {
+      // A message that no queue receives is returned first, and confirmed then.
+      const unroutable = returned.size > 0 && returned.delete(record.id);
+      ended(error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
+    };
     try {
-      const properties = propertiesOf(record);
-      // The broker delivers a direct reply and returns it all the same, since its place is no queue.
-      properties.mandatory = mandatory && !(record.direct && routingKey.startsWith(replyQueue));
-      channel.publish(exchange, routingKey, content, properties, (error: unknown) => {
-        // A message that no queue receives is returned first, and confirmed then.
-        const unroutable = returned.size > 0 && returned.delete(id);
-        ended(error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
-      });
+      if (this.#writer?.publish({ record, exchange, routingKey, mandatory: returns }, confirmed)) return;
+      this.#writer?.flush();
+      const { body } = record;
+      const content = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+      channel.publish(exchange, routingKey, content, { ...propertiesOf(record), mandatory: returns }, confirmed);
     } catch (error) {
       ended(translate(error));
     }

@@ -33,7 +33,7 @@ export interface AmqpChannel extends Emitter {
   ): Promise<{ readonly consumerTag: string }>;
   cancel(tag: string): Promise<unknown>;
   get(queue: string, options?: object): Promise<AmqpMessage | false>;
-  ack(message: AmqpMessage): void;
+  ack(message: AmqpMessage, allUpTo?: boolean): void;
   nack(message: AmqpMessage, allUpTo: boolean, requeue: boolean): void;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface ConfirmChannel extends AmqpChannel {
 
 export interface AmqpMessage {
   readonly content: Buffer;
-  readonly fields: { readonly redelivered?: boolean; readonly routingKey?: string };
+  readonly fields: { readonly deliveryTag: number; readonly redelivered?: boolean; readonly routingKey?: string };
   readonly properties: {
     readonly messageId?: string | undefined;
     readonly timestamp?: number | undefined;

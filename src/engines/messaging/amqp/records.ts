@@ -3,11 +3,13 @@ import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { own } from "../headers.js";
 import type { AmqpMessage } from "./amqplib.js";
 
-const keyHeader = "stoa-key";
+export const keyHeader = "stoa-key";
 /** AMQP has whole seconds only. */
-const timeHeader = "stoa-time";
+export const timeHeader = "stoa-time";
 const internal = /^x-(?:death|first-death-.+|last-death-.+|delivery-count|acquired-count)$/;
 const longestHeader = 8192;
+/** The last time that JavaScript knows. */
+export const latestTime = 8.64e15;
 
 /** The properties of a message for a record. */
 export function propertiesOf(record: OutgoingRecord): Record<string, unknown> {
@@ -50,7 +52,7 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
     key: typeof given[keyHeader] === "string" ? given[keyHeader] : null,
     headers,
     body: content,
-    timestamp: Number(given[timeHeader]) || (properties.timestamp ?? 0) * 1000 || Date.now(),
+    timestamp: timeOf(Number(given[timeHeader])) ?? timeOf((properties.timestamp ?? 0) * 1000) ?? Date.now(),
   };
 }
 
@@ -74,6 +76,11 @@ export function deadRecordOf(message: AmqpMessage, topic: string): IncomingRecor
 export function earlierOf({ properties, fields }: AmqpMessage): number {
   const count = properties.headers?.["x-delivery-count"];
   return typeof count === "number" ? count : fields.redelivered ? 1 : 0;
+}
+
+/** A time that AMQP can hold too: a foreign message must be able to be sent again. Null for any other number. */
+function timeOf(milliseconds: number): number | null {
+  return milliseconds > 0 && milliseconds <= latestTime ? Math.floor(milliseconds) : null;
 }
 
 function textOf(value: unknown): string {

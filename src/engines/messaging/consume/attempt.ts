@@ -1,7 +1,7 @@
 import { MessagingError } from "../errors.js";
 import { type Decision, decisionOf, type Message } from "../message.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
-import type { Deadlines } from "./deadlines.js";
+import type { Deadline, Deadlines } from "./deadlines.js";
 import { RefusedError } from "./handler.js";
 
 /**
@@ -83,7 +83,7 @@ export function inTime(running: unknown, deadlines: Deadlines, abort: (reason: u
 function within(deadlines: Deadlines, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const deadline = deadlines.add(() => {
-      const error = new MessagingError("TIMEOUT", `the handler took longer than ${deadlines.timeout / 1000} s`);
+      const error = tookTooLong(deadlines);
       abort(error);
       reject(error);
     });
@@ -98,4 +98,56 @@ function within(deadlines: Deadlines, running: Promise<unknown>, abort: (reason:
       },
     );
   });
+}
+
+/**
+ * The outcome of a handler by its value or its error, or by that of the time that is up. As `inTime` with an async function
+ * around it, with half of the promises: it runs for each message.
+ */
+export function outcomeInTime(
+  run: () => unknown,
+  deadlines: Deadlines,
+  abort: (reason: unknown) => void,
+  ended: (failure: { readonly error: unknown } | null, value: unknown) => Outcome,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    let deadline: Deadline | null = null;
+    let over = false;
+    const end = (failure: { readonly error: unknown } | null, value: unknown) => {
+      if (over) return;
+      over = true;
+      if (deadline !== null) deadlines.remove(deadline);
+      try {
+        resolve(ended(failure, value));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const failed = (error: unknown) => end({ error }, undefined);
+    try {
+      const running = run();
+      if (running instanceof Promise && deadlines.timeout > 0) {
+        deadline = deadlines.add(() => {
+          const error = tookTooLong(deadlines);
+          abort(error);
+          failed(error);
+        });
+      }
+      const done = (value: unknown) => end(null, value);
+      if (running instanceof Promise) running.then(done, failed);
+      else if (isThenable(running)) Promise.resolve(running).then(done, failed);
+      else end(null, running);
+    } catch (error) {
+      failed(error);
+    }
+  });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  const { then } = Object(value) as { then?: unknown };
+  return typeof then === "function";
+}
+
+function tookTooLong({ timeout }: Deadlines): MessagingError {
+  return new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
 }

@@ -205,9 +205,9 @@ export class Consumer implements Subscription {
   #makeFlow(): Flow {
     const { run, settings } = this.#parts;
     if (typeof run === "function") {
-      return new Singles(settings.concurrency, (held, ended) =>
-        work(held, this.#place, run).then(ended, async (error) => ended(await this.#fault(held, error))),
-      );
+      return new Singles(settings.concurrency, (held, ended) => {
+        void work(held, this.#place, run).then(ended, async (error) => ended(await this.#fault(held, error)));
+      });
     }
     return new Batches({
       ...(settings.batch ?? { size: 1, wait: 0 }),

@@ -1,3 +1,6 @@
+/** A task calls `end` once, when it has ended. */
+export type Task = (end: () => void) => void;
+
 /**
  * Runs tasks, at most so many at a time. Tasks of one key run one after the other, in the order in which they were added;
  * tasks without a key run as soon as there is room.
@@ -7,7 +10,7 @@ export class Lanes {
   /** Started as soon as there is room. */
   readonly #ready: (() => void)[] = [];
   /** The keys in use, each with the tasks that wait for the one that runs. */
-  readonly #lanes = new Map<string, (() => Promise<void>)[] | null>();
+  readonly #lanes = new Map<string, Task[] | null>();
   readonly #idle: (() => void)[] = [];
   #running = 0;
   #tasks = 0;
@@ -21,8 +24,7 @@ export class Lanes {
     return this.#running;
   }
 
-  /** The task must not reject. */
-  add(key: string | null, task: () => Promise<void>): void {
+  add(key: string | null, task: Task): void {
     this.#tasks++;
     if (key !== null) {
       const lane = this.#lanes.get(key);
@@ -55,15 +57,11 @@ export class Lanes {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #run(key: string | null, task: () => Promise<void>): void {
-    const end = () => {
+  #run(key: string | null, task: Task): void {
+    task(() => {
       this.#leave();
       if (key !== null) this.#next(key);
       if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    };
-    void task().then(end, (error: unknown) => {
-      end();
-      throw error;
     });
   }
 

@@ -13,15 +13,14 @@ export interface Flow {
   idle(): Promise<void>;
 }
 
-/** Handles a delivery and calls `ended` with its result. */
-type Work = (held: Held, ended: (result: WorkResult) => void) => Promise<void>;
+/** Handles a delivery and calls `ended` with its result, once. */
+type Work = (held: Held, ended: (result: WorkResult) => void) => void;
 
 /** Handles messages one by one: those of one key one after the other, others at the same time. */
 export class Singles implements Flow {
   readonly #lanes: Lanes;
   readonly #work: Work;
 
-  /** @param work must not reject */
   constructor(concurrency: number, work: Work) {
     this.#lanes = new Lanes(concurrency);
     this.#work = work;
@@ -32,7 +31,15 @@ export class Singles implements Flow {
   }
 
   add(held: Held, ended: (result: WorkResult) => void): void {
-    this.#lanes.add(held.delivery.record.key, () => this.#work(held, ended));
+    this.#lanes.add(held.delivery.record.key, (end) =>
+      this.#work(held, (result) => {
+        try {
+          ended(result);
+        } finally {
+          end();
+        }
+      }),
+    );
   }
 
   outside<T>(wait: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import type { Transaction } from "../../db/database.js";
 import { countIn, own } from "../headers.js";
 import { Message } from "../message.js";
 import { inTraceOf } from "../trace.js";
-import { inTime, type Outcome, outcomeOf } from "./attempt.js";
+import { type Outcome, outcomeInTime, outcomeOf } from "./attempt.js";
 import { claimId } from "./claim.js";
 import { conclude, giveBack, type Once, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
@@ -65,21 +65,22 @@ function handle(held: Held, place: WorkPlace, run: HandlerRun, number: number, t
   return received.then((message) => (message instanceof Message ? attempt(message, held, place, run) : message));
 }
 
-/** Runs the handler once, within its time and in the trace of its message. Never rejects. */
+/** Runs the handler once, within its time and in the trace of its message. */
 function attempt(message: Message, held: Held, place: WorkPlace, run: HandlerRun): Promise<Outcome> {
   const { record } = held.delivery;
   const start = performance.now();
-  return inTraceOf([record], place, record.id, async (span) => {
-    let failure: { readonly error: unknown } | null = null;
-    let value: unknown;
-    try {
-      value = await inTime(run(message), place.deadlines, (reason) => held.abort(reason));
-    } catch (error) {
-      failure = { error };
-    }
-    const outcome = outcomeOf(message, failure, value);
-    span?.end("error" in outcome ? outcome.error : null);
-    place.attempted((performance.now() - start) / 1000, outcome.kind === "done");
-    return outcome;
+  return inTraceOf([record], place, record.id, (span) => {
+    const ended = (failure: { readonly error: unknown } | null, value: unknown): Outcome => {
+      const outcome = outcomeOf(message, failure, value);
+      span?.end("error" in outcome ? outcome.error : null);
+      place.attempted((performance.now() - start) / 1000, outcome.kind === "done");
+      return outcome;
+    };
+    return outcomeInTime(
+      () => run(message),
+      place.deadlines,
+      (reason) => held.abort(reason),
+      ended,
+    );
   });
 }

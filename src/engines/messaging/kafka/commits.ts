@@ -11,10 +11,19 @@ interface CommitsParts {
   failed(error: unknown): void;
 }
 
-/** Commits the offsets of a group, one request at a time: what is done meanwhile goes with the next one. */
+/** Milliseconds between two requests: under load, one after the other would take a tenth of the CPU time of a consumer. */
+const pause = 5;
+
+/**
+ * Commits the offsets of a group, one request at a time: what is done meanwhile, and in a short pause after it, goes with the
+ * next one.
+ */
 export class Commits {
   readonly #parts: CommitsParts;
   #running: Promise<void> | null = null;
+  /** Ends the pause. */
+  #hurry: (() => void) | null = null;
+  #flushes = 0;
 
   constructor(parts: CommitsParts) {
     this.#parts = parts;
@@ -28,14 +37,17 @@ export class Commits {
 
   /** Resolves when nothing is left to commit. */
   async flush(): Promise<void> {
+    this.#flushes++;
+    this.#hurry?.();
     while (this.#running !== null) await this.#running;
+    this.#flushes--;
   }
 
   async #run(): Promise<void> {
     const { settled, take, restore, commit, failed } = this.#parts;
-    for (;;) {
-      // One turn, in which others can join. Offsets of partitions that are ours no longer must not be committed.
-      await new Promise((resolve) => setImmediate(resolve));
+    for (let first = true; ; first = false) {
+      // Others can join. Offsets of partitions that are ours no longer must not be committed.
+      await this.#wait(first ? 0 : pause);
       await settled();
       const offsets = take();
       if (offsets.size === 0) return;
@@ -48,5 +60,19 @@ export class Commits {
         return;
       }
     }
+  }
+  /** Waits so long, or for one turn of the event loop if somebody waits for the commits. */
+  #wait(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (milliseconds === 0 || this.#flushes > 0) {
+        setImmediate(resolve);
+        return;
+      }
+      const timer = setTimeout(resolve, milliseconds);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 }

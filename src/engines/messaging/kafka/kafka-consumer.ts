@@ -211,9 +211,11 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     if (this.#stopped) return;
     this.#assignment.settled(-1);
     const { record, partition, number, offset } = delivery;
+    const next = new KafkaDelivery(record, this, partition, number, offset);
+    partition.redeliver(offset, next);
     setImmediate(() => {
-      if (!partition.has(offset) || this.#ended) return;
-      this.#sink.deliver(new KafkaDelivery(record, this, partition, number, offset));
+      // The partition may belong to another consumer by now, which gets the message then.
+      if (this.#assignment.isOpen(partition, number, offset) && !this.#ended) this.#sink.deliver(next);
     });
   }
 

@@ -2,7 +2,7 @@ import type { Delivery } from "../broker.js";
 
 interface Entry {
   readonly offset: bigint;
-  readonly delivery: Delivery;
+  delivery: Delivery;
   done: boolean;
 }
 
@@ -38,6 +38,12 @@ export class Partition {
   add(offset: bigint, delivery: Delivery): void {
     this.#entries.push({ offset, delivery, done: false });
     this.#position = offset + 1n;
+  }
+
+  /** A message that was given back is delivered again: from now on this delivery is the one under way. */
+  redeliver(offset: bigint, delivery: Delivery): void {
+    const entry = this.#find(offset);
+    if (entry !== undefined) entry.delivery = delivery;
   }
 
   has(offset: bigint): boolean {

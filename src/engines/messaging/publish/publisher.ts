@@ -49,8 +49,13 @@ export class Publisher {
   /** Resolves when the broker has the record. */
   publish(record: OutgoingRecord): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#add(record, performance.now() + this.#timeout, (error) => (error === null ? resolve() : reject(error)));
+      this.send(record, (error) => (error === null ? resolve() : reject(error)));
     });
+  }
+
+  /** Calls `end` once: with null when the broker has the record. */
+  send(record: OutgoingRecord, end: Waiting["end"]): void {
+    this.#add(record, performance.now() + this.#timeout, end);
   }
 
   /** The result of each record: null when the broker has it. One promise for all of them. */
