@@ -184,6 +184,21 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(calls).toEqual(["undo paid"]);
   });
 
+  it("Sagas of a dead worker go on when their lease ends, however seldom a worker polls", async () => {
+    const one = await start({ pollMs: 3_600_000, leaseMs: 500 });
+    const handle = one.saga(saga(name()).step("a", { action: () => 1 }));
+    const first = await handle.start(null);
+    expect(await handle.wait(first, patient)).toMatchObject({ status: "completed" });
+    const { name: kind } = (await one.sagas.get(first))!;
+    await one.database.execute(
+      `insert into stoa.sagas (id, name, version, input, owner, token, lease_until)
+       values ($1, $1, 1, 'null', 'dead', 1, clock_timestamp() + interval '300 milliseconds')`,
+      [kind],
+    );
+    expect(await handle.wait(kind, patient)).toMatchObject({ status: "completed" });
+    await one.stop();
+  });
+
   it("A saga whose time is over is compensated, with the step in progress", async () => {
     const undone: string[] = [];
     const handle = app.saga(
