@@ -1,34 +1,29 @@
 /**
  * A client starts sagas until each start is confirmed, and sends the signal that they wait for. A worker drives them: five
  * steps, two of them in parallel, a wait, a sleep and a child. Effects go to a table with the key of the step as its primary
- * key, as a service that knows idempotency keys does.
+ * key, as a service that knows idempotency keys does. Of the sagas that are refused some have had the effect before.
  */
 import { saga } from "../../../src/patterns/saga/definition.ts";
-import { StepRefused } from "../../../src/patterns/saga/steps.ts";
+import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.ts";
 import { createApp, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
 
 const app = createApp();
 app.enableSaga({ ...times, backoffMs: 5, maxRetries: 1000, timeoutMs: 0 });
 
-/**
- * An action that fails says that its effect is not there. So one that has lost its connection, and cannot know, tries again with
- * the same key until it knows, or until its time is over.
- */
-async function effect({ key, sagaId, attempt, signal }, amount) {
+/** An action that has lost its connection cannot know if its effect is there. It says so, before its next attempt. */
+async function effect({ key, sagaId, attempt }, amount) {
   write("begun", { key, attempt });
   if (Math.random() < 0.02) throw new Error("by chance");
-  while (!signal.aborted) {
-    try {
-      await app.database.execute("insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing", [
-        key,
-        sagaId.split("/")[0],
-        amount,
-      ]);
-      break;
-    } catch {
-      await pause(20);
-    }
+  try {
+    await app.database.execute("insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing", [
+      key,
+      sagaId.split("/")[0],
+      amount,
+    ]);
+  } catch (cause) {
+    throw new StepUnknown("no response", { cause });
   }
+  if (Math.random() < 0.02) throw new StepUnknown("by chance");
   if (Math.random() < 0.3) await pause(Math.random() * 10);
   return amount;
 }
@@ -37,8 +32,10 @@ const step = (refusedBy, options = {}) => ({
   compensateRetries: 1000,
   compensate: (context) => effect(context, -1),
   async action(context) {
-    if (context.input?.refusedBy === refusedBy) throw new StepRefused("refused");
-    return effect(context, 1);
+    if (context.input?.refusedBy !== refusedBy) return effect(context, 1);
+    if (!context.input.unsure || context.attempt > 2) throw new StepRefused("refused");
+    await effect(context, 1);
+    throw new StepUnknown("as its input says");
   },
   ...options,
 });
@@ -59,7 +56,9 @@ if (role === "client") {
   await repeat(3, async (loop, number) => {
     const id = `${process.pid}-${loop}-${number}`;
     const refusedBy = number % 3 === 0 ? places[Math.floor(Math.random() * places.length)] : null;
-    if ((await persist(() => handle.start({ refusedBy }, { id }))) !== undefined) write("sent", { id, refusedBy });
+    const unsure = Math.random() < 0.5;
+    if ((await persist(() => handle.start({ refusedBy, unsure }, { id }))) !== undefined)
+      write("sent", { id, refusedBy });
     await pause(Math.random() * 300);
     await app.sagas.signal(id, "go", number, { key: "go" }).catch(() => {});
     await pause(Math.random() * 100);

@@ -145,6 +145,7 @@ const ends = {
   "action done": ["done", "ok"],
   "action failed": ["failed", "no"],
   "action timed out": ["unknown", "late"],
+  "action unknown": ["unknown", "late"],
   "wait done": ["done", "wait"],
   "wait timed out": ["failed", "late"],
   "wait failed": ["failed", "no"],
@@ -297,7 +298,7 @@ function sagaDetail(found) {
   const legend = {
     ok: "done",
     no: "failed",
-    late: "timed out",
+    late: "timed out, or unknown",
     wait: "waits",
     undo: "compensation",
     now: "in progress",

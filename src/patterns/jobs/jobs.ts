@@ -10,9 +10,11 @@ import { type AttemptOutcome, attempt } from "../storage/attempt.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../storage/leased-worker.js";
 import { deleteFinished } from "../storage/retention.js";
+import { addingSpan, attemptSpan, inSpan } from "../storage/stored-trace.js";
 import { installTables } from "../storage/tables.js";
 import { errorText, jsonText } from "../storage/texts.js";
 import { backoff, Wake } from "../storage/wake.js";
+import { NextDue } from "./next-due.js";
 import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
 import { JobSchedules } from "./schedules.js";
 import { type JobInfo, type JobRow, type JobStatus, JobStorage, type NewJob } from "./storage.js";
@@ -56,12 +58,13 @@ export class Jobs {
 
   add(job: JobSettings): void {
     const { leaseMs, pollMs } = this.settings;
+    const due = new NextDue(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
       { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs, pollMs },
       {
         claim: (limit) => this.storage.claim(job.name, limit),
         renew: (items) => this.storage.renew(items),
-        nextDue: () => this.storage.nextDue(job.name),
+        nextDue: () => due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),
       },
       this.logger,
@@ -87,7 +90,17 @@ export class Jobs {
     const { key = null, delay = 0, priority = 0 } = options;
     const value = jsonText(given, "the value of the job", job.name);
     const added = { name: job.name, key, value, delay, priority };
-    return tx.kind === "database" ? this.storage.add(added) : this.#insert(added, tx);
+    if (this.tracer === null) return this.#add(added, tx);
+    const span = addingSpan(this.tracer, "enqueue", job.name);
+    return inSpan(
+      span,
+      () => this.#add({ ...added, trace: span.headers() }, tx),
+      (id) => id,
+    );
+  }
+
+  #add(job: NewJob, tx: Queries): Promise<string> {
+    return tx.kind === "database" ? this.storage.add(job) : this.#insert(job, tx);
   }
 
   get(id: string): Promise<JobInfo | null> {
@@ -171,8 +184,13 @@ export class Jobs {
   /** The span of an attempt; null without telemetry. */
   #span(job: JobSettings, row: JobRow): Span | null {
     if (this.tracer === null) return null;
-    const attributes = { "stoa.job.name": job.name, "stoa.job.id": row.id, "stoa.job.attempt": row.attempts };
-    return this.tracer.start(`job ${job.name}`, attributes, { kind: "internal" });
+    return attemptSpan(this.tracer, `job ${job.name}`, row.trace, {
+      "messaging.destination.name": job.name,
+      "messaging.message.id": row.id,
+      "stoa.job.name": job.name,
+      "stoa.job.id": row.id,
+      "stoa.job.attempt": row.attempts,
+    });
   }
 
   /** Ends a job whose attempt has failed, or gives it back for another one. True if it is due again. */

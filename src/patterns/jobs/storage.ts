@@ -2,11 +2,13 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import { UniqueViolation } from "../../engines/db/errors.js";
 import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
+import type { StoredTrace } from "../storage/stored-trace.js";
 
 export interface JobRow extends Leased {
   readonly value: unknown;
   readonly attempts: number;
   readonly cancel: boolean;
+  readonly trace: StoredTrace | null;
 }
 
 export type JobStatus = "waiting" | "done" | "failed" | "cancelled";
@@ -53,6 +55,7 @@ export interface NewJob {
   /** Milliseconds until it is due. */
   readonly delay: number;
   readonly priority: number;
+  readonly trace?: StoredTrace | null;
 }
 
 /** The end of an attempt. */
@@ -61,6 +64,15 @@ export interface JobOutcome {
   readonly error: string | null;
   /** Milliseconds until the next attempt. */
   readonly retryAfter?: number;
+}
+
+/** Times until the next job: milliseconds, null if there is none. */
+export interface JobLook {
+  /** The time of this look, in seconds of the clock of the database. */
+  readonly at: number;
+  readonly due: number | null;
+  /** Until the first lease ends; not positive if a job is due that nobody has. Null if leases were not looked at. */
+  readonly lease: number | null;
 }
 
 /** The statements of jobs. Each change of a claimed job checks its token. */
@@ -94,10 +106,10 @@ export class JobStorage {
   async insert(job: NewJob, within: Queries): Promise<{ readonly id: string; readonly isNew: boolean }> {
     for (;;) {
       const id = await within.fetchval<string>(
-        `insert into ${this.table} (name, key, value, run_at, priority)
-         values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5)
+        `insert into ${this.table} (name, key, value, run_at, priority, trace)
+         values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5, $6)
          on conflict (name, key) where finished_at is null and key is not null do nothing returning id::text`,
-        [job.name, job.key, job.value, job.delay, job.priority],
+        [job.name, job.key, job.value, job.delay, job.priority, job.trace == null ? null : JSON.stringify(job.trace)],
       );
       if (id !== null) return { id, isNew: true };
       const text = `select id::text from ${this.table} where name = $1 and key = $2 and finished_at is null`;
@@ -110,18 +122,20 @@ export class JobStorage {
   /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
   async #add(items: readonly NewJob[]): Promise<string[]> {
     const texts = items.map(
-      ({ name, value, delay, priority }) =>
-        `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}}`,
+      ({ name, value, delay, priority, trace }) =>
+        `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}${
+          trace == null ? "" : `,"trace":${JSON.stringify(trace)}`
+        }}`,
     );
     const ids = await this.db.fetchval<string>(
       `with s as materialized (select pg_get_serial_sequence('${this.table}', 'id')::regclass as name),
        g as materialized (
          select nextval(s.name) as id, g.*
-         from s, rows from (jsonb_to_recordset($1::jsonb) as (name text, value jsonb, delay float8, priority smallint))
-           with ordinality as g (name, value, delay, priority, n)),
+         from s, rows from (jsonb_to_recordset($1::jsonb) as (name text, value jsonb, delay float8, priority smallint, trace jsonb))
+           with ordinality as g (name, value, delay, priority, trace, n)),
        i as (
-         insert into ${this.table} (id, name, value, run_at, priority) overriding system value
-         select id, name, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority from g)
+         insert into ${this.table} (id, name, value, run_at, priority, trace) overriding system value
+         select id, name, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority, trace from g)
        select string_agg(id::text, ',' order by n) from g`,
       [`[${texts.join(",")}]`],
     );
@@ -137,7 +151,7 @@ export class JobStorage {
          select id from ${this.table}
          where name = $1 and finished_at is null and run_at <= clock_timestamp() and lease_until <= clock_timestamp()
          order by priority desc, run_at, id limit $4 for update skip locked)
-       returning id::text, token, value, attempts, cancel`,
+       returning id::text, token, value, attempts, cancel, trace`,
       [name, this.owner, this.leaseMs, limit],
     );
   }
@@ -156,13 +170,24 @@ export class JobStorage {
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
 
-  /** Milliseconds until the next delayed job is due. Jobs of dead workers are found at the next look. */
-  nextDue(name: string): Promise<number | null> {
-    return this.db.fetchval<number>(
-      `select (extract(epoch from min(run_at) - clock_timestamp()) * 1000)::float8
-       from ${this.table} where name = $1 and finished_at is null and run_at > now()`,
-      [name],
+  /**
+   * Looks for the next job: the first that nobody has and that is due after `since`, in seconds of the clock of the database.
+   * `withLeases` looks at all jobs whose time has come, too: those in progress, and those that are left.
+   */
+  async look(name: string, since: number, withLeases: boolean): Promise<JobLook> {
+    const found = await this.db.fetchrow<JobLook>(
+      `with t as materialized (select clock_timestamp() as now)
+       select extract(epoch from now)::float8 as at,
+         (extract(epoch from (
+           select min(run_at) from ${this.table}
+           where name = $1 and finished_at is null and owner is null and run_at > to_timestamp($2)) - now) * 1000)::float8 as due,
+         case when $3 then (extract(epoch from (
+           select min(greatest(run_at, lease_until)) from ${this.table}
+           where name = $1 and finished_at is null and run_at <= now) - now) * 1000)::float8 end as lease
+       from t`,
+      [name, since, withLeases],
     );
+    return found!;
   }
 
   /** Ends a job, or gives it back for another attempt; false if another worker has it. */
@@ -250,7 +275,8 @@ export class JobStorage {
   async retry(id: string): Promise<boolean> {
     try {
       const { rowCount } = await this.db.execute(
-        `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, run_at = clock_timestamp()
+        `update ${this.table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, owner = null,
+           run_at = clock_timestamp()
          where id = $1 and status in ('failed', 'cancelled')`,
         [id],
       );

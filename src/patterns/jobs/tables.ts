@@ -35,5 +35,9 @@ create table "${schema}".job_schedules (
   next_at timestamptz not null
 );
 `,
+    (schema) => `
+-- The headers of the trace that has added the job.
+alter table "${schema}".jobs add column trace jsonb;
+`,
   ],
 };

@@ -2,6 +2,7 @@ import type { Logger } from "../../internal/logger.js";
 import type { Span, Tracer } from "../../internal/tracer.js";
 import type { AttemptSignal } from "../storage/attempt.js";
 import type { WorkSignals } from "../storage/leased-worker.js";
+import { attemptSpan } from "../storage/stored-trace.js";
 import { jsonText } from "../storage/texts.js";
 import type { SagaDefinition, SagaNode } from "./definition.js";
 import { applied, isFinished, type SagaRow, type Transition } from "./row.js";
@@ -156,8 +157,12 @@ export class Execution {
 
   /** A span of an attempt; null without telemetry. */
   span(step: string, attempt: number, kind: "action" | "compensate"): Span | null {
-    const { id, name } = this.#now;
+    const { tracer } = this.parts;
+    if (tracer === null) return null;
+    const { id, name, trace } = this.#now;
     const attributes = {
+      "messaging.destination.name": name,
+      "messaging.message.id": id,
       "stoa.saga.name": name,
       "stoa.saga.id": id,
       "stoa.saga.step": step,
@@ -165,7 +170,7 @@ export class Execution {
       "stoa.saga.kind": kind,
     };
     const title = `saga ${name} ${kind === "action" ? step : `undo ${step}`}`;
-    return this.parts.tracer?.start(title, attributes, { kind: "internal" }) ?? null;
+    return attemptSpan(tracer, title, trace, attributes);
   }
 }
 

@@ -12,7 +12,7 @@ export {
 export { SagaConflictError } from "./errors.js";
 export type { SagaHandle, SagaRun } from "./feature.js";
 export type { SagaStatus } from "./row.js";
-export { type SagaContext, type StepContext, type StepOptions, StepRefused } from "./steps.js";
+export { type SagaContext, type StepContext, type StepOptions, StepRefused, StepUnknown } from "./steps.js";
 export type { StartOptions } from "./storage.js";
 export {
   type EventWait,

@@ -1,4 +1,5 @@
 import type { Leased } from "../storage/leased-worker.js";
+import type { StoredTrace } from "../storage/stored-trace.js";
 
 /** The status of an execution. One that runs and waits for a message or a time is `waiting`. */
 export type SagaStatus = "running" | "waiting" | "compensating" | "completed" | "compensated" | "parked" | "aborted";
@@ -26,6 +27,7 @@ export interface SagaRow extends Leased {
   readonly waitLeft: number | null;
   /** Milliseconds until the deadline, by the clock of the database; null without one. */
   readonly left: number | null;
+  readonly trace: StoredTrace | null;
 }
 
 /** A change of a saga, with its line in the log. Fields that are absent stay as they are. */
@@ -77,6 +79,6 @@ export function isFinished(status: StoredStatus): boolean {
 }
 
 export const rowFields = `id, token, name, version, parent_id as "parentId", status, input, results, step, attempt, branches,
-  inflight, unknown, error, cancel, waiting_for as "waitingFor",
+  inflight, unknown, error, cancel, trace, waiting_for as "waitingFor",
   (extract(epoch from nullif(wait_until, 'infinity') - clock_timestamp()) * 1000)::float8 as "waitLeft",
   (extract(epoch from deadline - coalesce(waiting_since, clock_timestamp())) * 1000)::float8 as left`;

@@ -2,7 +2,7 @@ import { errorText } from "../storage/texts.js";
 import { backoff } from "../storage/wake.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
-import { runAction } from "./run-step.js";
+import { eventOf, runAction } from "./run-step.js";
 import { type Step, StepRefused } from "./steps.js";
 
 /** The end of one branch: it is done, it failed for good, or this process does not go on with it. */
@@ -61,6 +61,7 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
     if (outcome.kind === "lost") return { kind: "left" };
     const result = outcome.kind === "done" ? plainResult(outcome.result) : undefined;
     const error = outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
+    const event = eventOf(outcome);
     const unknown = outcome.kind === "unknown" || (outcome.kind === "done" && result === undefined);
     await execution.write(
       (row, changes) => execution.parts.storage.transition(row, changes),
@@ -72,13 +73,12 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
           return { event: "action done", inflight, unknown: without(row.unknown, step.name), results, ...log };
         }
         const names = unknown ? withName(row.unknown, step.name) : row.unknown;
-        const event = outcome.kind === "unknown" ? "action timed out" : "action failed";
         return { event, inflight, unknown: names, error, logError: error, ...log };
       },
     );
     if (result !== undefined) return { kind: "done" };
     const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
-    const over = unknown && execution.row.left !== null && step.timeout === undefined;
+    const over = event === "action timed out" && execution.row.left !== null && step.timeout === undefined;
     if (refused || over || number > retries || execution.end !== null) return failed(group, error);
     await pause(
       execution,

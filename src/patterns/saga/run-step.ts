@@ -1,9 +1,9 @@
-import { type AttemptOutcome, attempted } from "../storage/attempt.js";
+import { type AttemptOutcome, attempted, WorkTimeout } from "../storage/attempt.js";
 import { errorText } from "../storage/texts.js";
 import { backoff } from "../storage/wake.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
-import { type Step, StepRefused } from "./steps.js";
+import { type Step, StepRefused, StepUnknown } from "./steps.js";
 
 /** Runs one attempt of a step. Returns true if the saga goes on at once. */
 export async function runStep(execution: Execution, node: SagaNode & { readonly kind: "step" }): Promise<boolean> {
@@ -40,8 +40,10 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   }
   const error = errorText(outcome.error);
   const unknown = outcome.kind === "unknown";
-  const event = unknown ? "action timed out" : "action failed";
-  const over = execution.end !== null || (unknown && execution.row.left !== null && step.timeout === undefined);
+  const event = eventOf(outcome);
+  const timedOut = event === "action timed out";
+  // Without a time of the step it was the time of the saga.
+  const over = execution.end !== null || (timedOut && execution.row.left !== null && step.timeout === undefined);
   if (over || number > retries || outcome.error instanceof StepRefused) {
     return execution.turnBack(node, error, { unknown: unknown ? [step.name] : [], event, ...log });
   }
@@ -58,6 +60,12 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   return false;
 }
 
+/** The line of the log after an attempt without a result. */
+export function eventOf(outcome: AttemptOutcome): "action failed" | "action timed out" | "action unknown" {
+  if (outcome.kind !== "unknown") return "action failed";
+  return outcome.error instanceof WorkTimeout ? "action timed out" : "action unknown";
+}
+
 /** Runs the action once, in a span of its own. */
 export async function runAction(execution: Execution, step: Step, number: number): Promise<AttemptOutcome> {
   const span = execution.span(step.name, number, "action");
@@ -70,5 +78,6 @@ export async function runAction(execution: Execution, step: Step, number: number
     execution.signals,
   );
   span?.end("error" in outcome ? outcome.error : undefined);
+  if (outcome.kind === "failed" && outcome.error instanceof StepUnknown) return { ...outcome, kind: "unknown" };
   return outcome;
 }

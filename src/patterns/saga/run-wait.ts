@@ -148,7 +148,8 @@ export async function checkedInput({ input }: SagaDefinition, given: unknown): P
 async function newChild(execution: Execution, child: SagaDefinition, given: unknown, id: string): Promise<NewSaga> {
   const input = jsonText(await checkedInput(child, given), `the input of the saga ${child.name}`);
   const timeoutMs = child.timeoutMs ?? execution.parts.settings.timeoutMs;
-  return { id, name: child.name, version: child.version, input, timeoutMs, parentId: execution.row.id };
+  const { id: parentId, trace } = execution.row;
+  return { id, name: child.name, version: child.version, input, timeoutMs, parentId, trace };
 }
 
 function childIdOf({ row }: Execution, node: SagaNode): string {

@@ -8,6 +8,7 @@ import type { Tracer } from "../../internal/tracer.js";
 import { ValueError } from "../../internal/value-error.js";
 import { Doorbell } from "../storage/doorbell.js";
 import { LeasedWorker } from "../storage/leased-worker.js";
+import { addingSpan, inSpan } from "../storage/stored-trace.js";
 import { installTables } from "../storage/tables.js";
 import { isStorable, jsonText } from "../storage/texts.js";
 import { SagaAdmin } from "./admin.js";
@@ -18,7 +19,7 @@ import { SagaConflictError } from "./errors.js";
 import type { DriverParts } from "./execution.js";
 import type { SagaRow } from "./row.js";
 import { checkedInput } from "./run-wait.js";
-import { SagaStorage, type StartOptions } from "./storage.js";
+import { type NewSaga, SagaStorage, type StartOptions } from "./storage.js";
 import { Sweeper } from "./sweeper.js";
 import { sagaTables } from "./tables.js";
 import { WaitStorage } from "./wait-storage.js";
@@ -121,12 +122,20 @@ export class Sagas {
     const input = jsonText(await checkedInput(definition, given), "the input of the saga", definition.name);
     const { name, version } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
-    const found = await this.storage.insert({ id, name, version, input, timeoutMs }, tx);
-    if (found.name !== name || !found.same) {
-      throw new SagaConflictError(id);
+    const added = { id, name, version, input, timeoutMs };
+    if (this.tracer === null) await this.#insert(added, tx);
+    else {
+      const span = addingSpan(this.tracer, "start", name);
+      const insert = () => this.#insert({ ...added, trace: span.headers() }, tx);
+      await inSpan(span, insert, () => id);
     }
-    if (found.isNew) this.#doorbell.ringAfter(tx);
     return id;
+  }
+
+  async #insert(added: NewSaga, tx: Queries): Promise<void> {
+    const found = await this.storage.insert(added, tx);
+    if (found.name !== added.name || !found.same) throw new SagaConflictError(added.id);
+    if (found.isNew) this.#doorbell.ringAfter(tx);
   }
 
   /** Waits until a saga has ended or is parked; null if the time is over first. */

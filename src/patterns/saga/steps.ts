@@ -6,6 +6,15 @@ export class StepRefused extends Error {
   override name = "StepRefused";
 }
 
+/**
+ * Thrown by an action that cannot know if its effect is there: the connection broke before the response. The step is tried
+ * again with the same key, as after other errors. If the saga is compensated before an attempt succeeds, this step is too,
+ * with `result` undefined.
+ */
+export class StepUnknown extends Error {
+  override name = "StepUnknown";
+}
+
 /** The values of an execution that its functions can read. */
 export interface SagaContext<Input, Results> {
   readonly input: Input;
@@ -25,7 +34,10 @@ export interface StepContext<Input, Results> extends SagaContext<Input, Results>
 }
 
 export interface StepOptions<Input, Results, Result> {
-  /** Does the work. It may run again after a crash or a timeout, with the same key. */
+  /**
+   * Does the work. It may run again after a crash or a timeout, with the same key. An error that it throws says that its
+   * effect is not there; `StepUnknown` says that it may be.
+   */
   action(context: StepContext<Input, Results>): Result | Promise<Result>;
   /**
    * Undoes the work. `result` is undefined if it is not known whether the action had its effect. It may run again, with the

@@ -1,6 +1,7 @@
 import type { Database, Queries } from "../../engines/db/database.js";
 import { Batch } from "../storage/batch.js";
 import type { Leased, Renewals } from "../storage/leased-worker.js";
+import type { StoredTrace } from "../storage/stored-trace.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
 
 /** Another worker drives the saga. */
@@ -25,6 +26,7 @@ export interface NewSaga extends Known {
   readonly input: string;
   readonly timeoutMs: number;
   readonly parentId?: string;
+  readonly trace?: StoredTrace | null;
 }
 
 /** The statements of sagas. Each is one round trip, and each change checks the token. */
@@ -66,10 +68,11 @@ export class SagaStorage {
   async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
     const { rows } = await within.fetchArrays(
       `with s as (
-         insert into ${this.sagas} (id, name, version, input, deadline, parent_id)
-         select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end, parent_id
-         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[])
-           as g (id, name, version, input, timeout, parent_id)
+         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace)
+         select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end,
+           parent_id, trace
+         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[])
+           as g (id, name, version, input, timeout, parent_id, trace)
          on conflict (id) do nothing returning id)
        insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
       [
@@ -79,6 +82,7 @@ export class SagaStorage {
         items.map(({ input }) => input),
         items.map(({ timeoutMs }) => timeoutMs),
         items.map(({ parentId }) => parentId ?? null),
+        items.map(({ trace }) => (trace == null ? null : JSON.stringify(trace))),
       ],
     );
     const inserted = new Set(rows.map(([id]) => id));

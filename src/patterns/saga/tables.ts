@@ -77,5 +77,9 @@ create index saga_inbox_saga on "${schema}".saga_inbox (saga_id) where saga_id i
 create index saga_inbox_at on "${schema}".saga_inbox (at) where saga_id is null;
 create index saga_inbox_messages on "${schema}".saga_inbox (number) where saga_id is null;
 `,
+    (schema) => `
+-- The headers of the trace that has started the saga.
+alter table "${schema}".sagas add column trace jsonb;
+`,
   ],
 };

@@ -6,7 +6,7 @@ export type AttemptOutcome =
   | { readonly kind: "done"; readonly result: unknown }
   /** It failed by itself: its effect is not there. */
   | { readonly kind: "failed"; readonly error: unknown }
-  /** Its time is over, or somebody asked for its end: its effect may be there. */
+  /** Its time is over, somebody asked for its end, or it says so itself: its effect may be there. */
   | { readonly kind: "unknown"; readonly error: unknown }
   /** Another worker has the work now. */
   | { readonly kind: "lost" };

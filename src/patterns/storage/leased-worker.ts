@@ -23,7 +23,7 @@ export interface WorkSource<Item extends Leased> {
   /** Claims up to `limit` items that are due. */
   claim(limit: number): Promise<readonly Item[]>;
   renew(items: readonly Leased[]): Promise<Renewals>;
-  /** Milliseconds until the next item is due; null if there is none. */
+  /** Milliseconds until the next item is due, or its lease ends; null if there is none. */
   nextDue(): Promise<number | null>;
   /** Does the work, and calls `end` once. It must check its token with every write. */
   run(item: Item, signals: WorkSignals, end: WorkEnd): void;
@@ -108,8 +108,11 @@ export class LeasedWorker<Item extends Leased> {
   }
 
   async #run(): Promise<void> {
-    const { concurrency, pollMs } = this.settings;
+    const { concurrency, leaseMs } = this.settings;
+    // A lease that begins after a look, of a worker that dies, ends after this time.
+    const pollMs = Math.min(this.settings.pollMs, leaseMs);
     let claimedAt = -Infinity;
+    let missed = 0;
     for (let failures = 0; !this.#draining.aborted; ) {
       try {
         const isFew = this.#hasAll || (concurrency - this.#running.size) * 2 < concurrency;
@@ -125,8 +128,11 @@ export class LeasedWorker<Item extends Leased> {
         for (const item of items) this.#start(item, claimedAt);
         failures = 0;
         if (free > 0 && items.length === free) continue;
-        const due = this.#running.size < concurrency ? await this.source.nextDue() : null;
-        await this.#wake.wait(Math.min(pollMs, Math.max(due ?? pollMs, 1)));
+        const due = (this.#running.size < concurrency ? await this.source.nextDue() : null) ?? pollMs;
+        // Work that is due became so after the claim, or another session has locked it, for a short time or a long one.
+        missed = items.length > 0 || due > 0 ? 0 : missed + 1;
+        const pause = missed > 0 ? 2 ** Math.min(missed - 1, 30) : due;
+        await this.#wake.wait(Math.min(pollMs, Math.max(pause, 1)));
       } catch (error) {
         this.logger.error(`claiming ${this.settings.name} failed and is tried again`, { error });
         await this.#wake.wait(backoff(failures++, 100, 5000));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
+import { NextDue } from "../../../src/patterns/jobs/next-due.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { deleteFinished } from "../../../src/patterns/storage/retention.js";
@@ -174,6 +175,48 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       expect(add).toHaveBeenCalledTimes(1);
       expect(before).toBeGreaterThanOrEqual(6);
     });
+
+  it("Jobs of a dead worker are run when their lease ends, however seldom a worker polls", async () => {
+    const one = create({ pollMs: 3_600_000, leaseMs: 500 });
+    const values: unknown[] = [];
+    const kind = `left ${engine.name}`;
+    one.job(kind, {}, (value) => values.push(value));
+    await one.start();
+    const dead = (value: number, milliseconds: number) =>
+      one.database.execute(
+        `insert into stoa.jobs (name, value, owner, attempts, token, lease_until)
+         values ($1, $2, 'dead', 1, 1, clock_timestamp() + $3 * interval '1 millisecond')`,
+        [kind, String(value), milliseconds],
+      );
+    await dead(1, 300);
+    await vi.waitFor(() => expect(values).toEqual([1]), patient);
+    // Nothing is left now: the worker goes on looking.
+    await dead(2, 50);
+    await vi.waitFor(() => expect(values).toEqual([1, 2]), patient);
+    await one.stop();
+  });
+
+  it("A job that becomes due between a claim and the look after it is found by that look", async () => {
+    const storage = new JobStorage(app.database, "stoa", "look", 60_000);
+    const kind = `look ${engine.name}`;
+    const next = new NextDue(storage, kind);
+    // Neither a job nor a lease: the next look at leases.
+    expect(await next.next()).toBeGreaterThan(10_000);
+    const { id } = await storage.insert(
+      { name: kind, key: null, value: "1", delay: 3_600_000, priority: 0 },
+      app.database,
+    );
+    expect(await storage.claim(kind, 5)).toEqual([]);
+    await app.database.execute("update stoa.jobs set run_at = clock_timestamp() where id = $1", [id]);
+    expect(await next.next()).toBeLessThanOrEqual(0);
+    // Found again if the claim did not get it because of a lock.
+    const other = new NextDue(storage, kind);
+    expect(await other.next()).toBeLessThanOrEqual(0);
+    expect(await other.next()).toBeLessThanOrEqual(0);
+    const [job] = await storage.claim(kind, 5);
+    expect(await other.next()).toBeGreaterThan(10_000);
+    await storage.settle(job!, { status: "done", error: null });
+  });
 
   it("The end of the application waits for jobs and for work in the background", async () => {
     const { logger, lines } = recorder();

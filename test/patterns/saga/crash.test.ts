@@ -56,7 +56,7 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
   }, async () => {
     await db.execute(
       `insert into stoa.sagas (id, name, version, input)
-       select 'more ' || n, 'crash', 1, jsonb_build_object('fails', n % 2 = 0) from generate_series(1, $1) n`,
+       select 'more ' || n, 'crash', 1, jsonb_build_object('fails', n % 2 = 0, 'unsure', n % 4 = 0) from generate_series(1, $1) n`,
       [chances.length * 2],
     );
     // Workers that die at given chances, several at a time, then two that live: any worker takes over from any other. All
@@ -78,7 +78,7 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
   }, async () => {
     await db.execute(
       `insert into stoa.sagas (id, name, version, input)
-       select 'more ' || n, 'crash', 1, jsonb_build_object('fails', n % 3 = 0) from generate_series(1, 12) n`,
+       select 'more ' || n, 'crash', 1, jsonb_build_object('fails', n % 3 = 0, 'unsure', n % 2 = 0) from generate_series(1, 12) n`,
     );
     // One dies, two recover its sagas and are killed together.
     const first = worker("start", 40);
@@ -122,11 +122,11 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
 
   /** Checks the effects of all sagas, and the tokens of their logs. */
   async function ledgerIsRight(least: number): Promise<void> {
-    const sagas = await db.fetch<{ id: string; status: string; fails: boolean }>(
-      "select id, status, (input ->> 'fails')::boolean as fails from stoa.sagas where parent_id is null",
+    const sagas = await db.fetch<{ id: string; status: string; fails: boolean; unsure: boolean }>(
+      "select id, status, (input ->> 'fails')::boolean as fails, (input ->> 'fails')::boolean and (input ->> 'unsure')::boolean is true as unsure from stoa.sagas where parent_id is null",
     );
     expect(sagas.length).toBeGreaterThanOrEqual(least);
-    for (const { id, status, fails } of sagas) {
+    for (const { id, status, fails, unsure } of sagas) {
       // One that was killed too often at its last step, which has no retries, is compensated too.
       if (fails) expect(status, id).toBe("compensated");
       else expect(["completed", "compensated"], id).toContain(status);
@@ -140,6 +140,8 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
       // Each step that had an effect was undone.
       const done = effects.filter(({ amount }) => amount > 0).map(({ key }) => `${key}:compensate`);
       if (status === "compensated") expect(effects.map(({ key }) => key)).toEqual(expect.arrayContaining(done));
+      // A step that could not know its outcome has its effect and its compensation.
+      if (unsure) expect(effects.map(({ key }) => key)).toContain(`${id}:five:compensate`);
     }
     const doubled = await db.fetchval(
       "select count(*) from (select key from calls where was_new group by key having count(*) > 1) d",

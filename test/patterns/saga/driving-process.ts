@@ -1,21 +1,15 @@
 /**
  * A worker that drives sagas with steps, steps in parallel, a wait, a sleep and a child. Effects go to a table with the key of
- * the step as its primary key, as a service that knows idempotency keys would do. With `KILL_AT=n` the process kills itself
- * at its n-th chance; with `PAUSE_AT=n` it stops itself there, past its lease, until it is told to continue.
+ * the step as its primary key, as a service that knows idempotency keys would do. The last step of a saga that fails is
+ * refused, or has its effect and cannot know it.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { App } from "../../../src/app/app.js";
 import { saga } from "../../../src/patterns/saga/definition.js";
-import { type StepContext, type StepOptions, StepRefused } from "../../../src/patterns/saga/steps.js";
+import { type StepContext, type StepOptions, StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.js";
 import { quiet } from "../events/stores.js";
+import { beat, mayDie, mayDieAround } from "../may-die.js";
 
 const [, , url, mode] = process.argv as [string, string, string, string];
-let killAt = Number(process.env["KILL_AT"] ?? 0);
-let pauseAt = Number(process.env["PAUSE_AT"] ?? 0);
-const mayDie = (): void => {
-  if (--killAt === 0) process.kill(process.pid, "SIGKILL");
-  if (--pauseAt === 0) process.kill(process.pid, "SIGSTOP");
-};
 
 const app = new App();
 app.logger = quiet;
@@ -37,7 +31,7 @@ async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: nu
 const compensate = (context: StepContext<unknown, unknown>): Promise<number> => effect(context, -1);
 const step: StepOptions<unknown, unknown, number> = { action: (context) => effect(context, 1), compensate };
 const child = saga("crash child").step("six", step).sleep("nap", 1).step("seven", step);
-const definition = saga<{ fails: boolean }>("crash")
+const definition = saga<{ fails: boolean; unsure?: boolean }>("crash")
   .step("one", step)
   .parallel({ two: step, three: step })
   .step("four", {
@@ -55,6 +49,10 @@ const definition = saga<{ fails: boolean }>("crash")
     compensate,
     retries: 0,
     async action(context) {
+      if (context.input.fails && context.input.unsure) {
+        await effect(context, 1);
+        throw new StepUnknown("no response");
+      }
       if (context.input.fails) throw new StepRefused("refused");
       return effect(context, 1);
     },
@@ -65,30 +63,12 @@ await app.start();
 // Chances also before and after each transition that is written, in its transaction and after its commit.
 const { SagaStorage } = await import("../../../src/patterns/saga/storage.js");
 const { WaitStorage } = await import("../../../src/patterns/saga/wait-storage.js");
-type Method = (...args: unknown[]) => Promise<unknown>;
-for (const [prototype, names] of [
-  [SagaStorage.prototype, ["transition"]],
-  [WaitStorage.prototype, ["take", "deliver", "child", "undoChild", "finishChild", "wakeParent"]],
-] as const) {
-  const methods = prototype as unknown as Record<string, Method>;
-  for (const name of names) {
-    const method = methods[name]!;
-    methods[name] = async function (...args) {
-      mayDie();
-      const result = await method.apply(this, args);
-      mayDie();
-      return result;
-    };
-  }
-}
+mayDieAround(SagaStorage.prototype, ["transition"]);
+mayDieAround(WaitStorage.prototype, ["take", "deliver", "child", "undoChild", "finishChild", "wakeParent"]);
 
 if (mode === "start") {
   await handle.start({ fails: false }, { id: "ok" });
   await handle.start({ fails: true }, { id: "fails" });
+  await handle.start({ fails: true, unsure: true }, { id: "unsure" });
 }
-// Shows that the process runs: after a pause, that it has come to its next turns.
-for (;;) {
-  // After a pause the time for a free connection can be over.
-  await app.database.execute("insert into beats values ($1)", [process.pid]).catch(() => {});
-  await delay(20);
-}
+await beat(app.database);

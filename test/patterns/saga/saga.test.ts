@@ -4,7 +4,7 @@ import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import { SagaConfig, type SagaOptions } from "../../../src/patterns/saga/config.js";
 import { saga } from "../../../src/patterns/saga/definition.js";
-import { StepRefused } from "../../../src/patterns/saga/steps.js";
+import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.js";
 import { SagaStorage } from "../../../src/patterns/saga/storage.js";
 import { Sweeper } from "../../../src/patterns/saga/sweeper.js";
 import { engines } from "../../engines/db/engines.js";
@@ -131,6 +131,72 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const id = await handle.start(null);
     expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
     expect(calls).toEqual(["aborted 1", "aborted 2", "undo undefined"]);
+  });
+
+  it("A step that cannot know if its effect is there is tried again, then compensated without a result", async () => {
+    const calls: string[] = [];
+    const handle = app.saga(
+      saga(name())
+        .step("before", { action: () => 1, compensate: () => void calls.push("undo before") })
+        .step("pay", {
+          retries: 2,
+          action: ({ attempt, key }) => {
+            calls.push(`pay ${attempt} ${key.split(":")[1]}`);
+            // An attempt that knows that it had no effect says nothing about those before it.
+            throw attempt === 2 ? new StepUnknown("no response", { cause: "ECONNRESET" }) : new Error("not sent");
+          },
+          compensate: ({ result }) => void calls.push(`undo ${result}`),
+        }),
+    );
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated", error: "Error: not sent" });
+    expect(calls).toEqual(["pay 1 pay", "pay 2 pay", "pay 3 pay", "undo undefined", "undo before"]);
+    const ends = (await app.sagas.log(id)).filter(({ step, event }) => step === "pay" && event.startsWith("action"));
+    expect(ends.map(({ event }) => event).filter((event) => event !== "action started")).toEqual([
+      "action failed",
+      "action unknown",
+      "action failed",
+    ]);
+  });
+
+  it("A step whose last attempt has an unknown outcome is compensated, and one that then succeeds is not", async () => {
+    const calls: string[] = [];
+    const unsure = (failures: number) =>
+      saga(name()).step("pay", {
+        retries: 1,
+        action: ({ attempt }) => {
+          if (attempt <= failures) throw new StepUnknown("no response");
+          return "paid";
+        },
+        compensate: ({ result }) => void calls.push(`undo ${result}`),
+      });
+    const lost = app.saga(unsure(2));
+    const found = app.saga(unsure(1).step("ship", { action: () => Promise.reject(new StepRefused("no truck")) }));
+    const good = app.saga(unsure(1));
+    expect(await lost.wait(await lost.start(null), patient)).toMatchObject({
+      status: "compensated",
+      error: "StepUnknown: no response",
+    });
+    expect(calls.splice(0)).toEqual(["undo undefined"]);
+    expect(await good.wait(await good.start(null), patient)).toMatchObject({ status: "completed" });
+    expect(calls).toEqual([]);
+    expect(await found.wait(await found.start(null), patient)).toMatchObject({ status: "compensated" });
+    expect(calls).toEqual(["undo paid"]);
+  });
+
+  it("Sagas of a dead worker go on when their lease ends, however seldom a worker polls", async () => {
+    const one = await start({ pollMs: 3_600_000, leaseMs: 500 });
+    const handle = one.saga(saga(name()).step("a", { action: () => 1 }));
+    const first = await handle.start(null);
+    expect(await handle.wait(first, patient)).toMatchObject({ status: "completed" });
+    const { name: kind } = (await one.sagas.get(first))!;
+    await one.database.execute(
+      `insert into stoa.sagas (id, name, version, input, owner, token, lease_until)
+       values ($1, $1, 1, 'null', 'dead', 1, clock_timestamp() + interval '300 milliseconds')`,
+      [kind],
+    );
+    expect(await handle.wait(kind, patient)).toMatchObject({ status: "completed" });
+    await one.stop();
   });
 
   it("A saga whose time is over is compensated, with the step in progress", async () => {

@@ -5,7 +5,7 @@ import { App } from "../../../src/app/app.js";
 import { topic } from "../../../src/engines/messaging/topic.js";
 import type { SagaOptions } from "../../../src/patterns/saga/config.js";
 import { saga } from "../../../src/patterns/saga/definition.js";
-import { StepRefused } from "../../../src/patterns/saga/steps.js";
+import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.js";
 import { signal } from "../../../src/patterns/saga/waits.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
@@ -272,6 +272,34 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
     expect(attempts).toEqual([1, 2, 3]);
     expect(undone).toEqual(["slow", "flaky", "good", "first"]);
+  });
+
+  it("If the outcome of a parallel step stays unknown, that step is compensated too", async () => {
+    const undone: string[] = [];
+    const attempts: number[] = [];
+    const handle = app.saga(
+      saga(name()).parallel((step) => ({
+        good: step({ action: () => 1, compensate: ({ result }) => void undone.push(`good ${result}`) }),
+        unsure: step({
+          retries: 1,
+          action: async ({ attempt, sagaId }): Promise<number> => {
+            attempts.push(attempt);
+            await vi.waitFor(async () => {
+              expect(Object.keys((await app.sagas.get(sagaId))!.results)).toEqual(["good"]);
+            }, waiting);
+            throw new StepUnknown("no response");
+          },
+          compensate: ({ result }) => void undone.push(`unsure ${result}`),
+        }),
+      })),
+    );
+    const id = await handle.start(null);
+    expect(await handle.wait(id, patient)).toMatchObject({
+      status: "compensated",
+      error: "StepUnknown: no response",
+    });
+    expect(attempts).toEqual([1, 2]);
+    expect(undone).toEqual(["unsure undefined", "good 1"]);
   });
 
   it("A child saga runs by itself, and its results are those of its part", async () => {

@@ -82,6 +82,24 @@ describe("a worker with leases", () => {
     expect(claims).toHaveLength(2);
   });
 
+  it("Work that is due and locked by others is looked for less and less often", async () => {
+    const claims: number[] = [];
+    const source: WorkSource<Leased> = {
+      claim: async () => {
+        claims.push(performance.now());
+        return [];
+      },
+      renew: async () => new Map(),
+      nextDue: async () => -5,
+      run: () => {},
+    };
+    const worker = new LeasedWorker(settings, source, quiet);
+    await vi.waitFor(() => expect(claims.length).toBeGreaterThan(8), patient);
+    await worker.drain(10_000);
+    // Pauses of 1, 2, 4 and more milliseconds: together 255. A timer may be a little early.
+    expect(claims[8]! - claims[0]!).toBeGreaterThan(240);
+  });
+
   it("Work that fails or throws is logged and makes room for more, and a drain waits for the work in progress", async () => {
     const { logger, lines } = recorder();
     let last: (() => void) | null = null as (() => void) | null;
