@@ -25,6 +25,13 @@ export function book(id) {
 
 export const bookWithAuthor = (id) => ({ ...book(id), author: author(book(id).authorId) });
 
+/** An author with the newest books, those with the highest keys. */
+export function authorWithBooks(id, newest) {
+  const books = [];
+  for (let key = bookCount; books.length < newest; key--) if (book(key).authorId === id) books.push(book(key));
+  return { ...author(id), books };
+}
+
 /** The body that the insert workload sends. */
 export const newBook = {
   title: "A book that was not there before",
@@ -32,6 +39,13 @@ export const newBook = {
   year: 2024,
   inStock: true,
   price: 12.5,
+};
+
+/** The body that the workload of nested writes sends. */
+export const newAuthor = {
+  name: "An author who was not there before",
+  country: "GR",
+  books: [1, 2, 3].map((n) => ({ title: `New book ${n}`, year: 2020 + n, inStock: n !== 2, price: 10.25 * n })),
 };
 
 /**

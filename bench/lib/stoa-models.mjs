@@ -5,10 +5,13 @@ export const orm = await import(new URL("orm/index.js", main).href);
 
 const { field, Model } = orm;
 
-class Author extends Model("authors", {
+export class Author extends Model("authors", {
   id: field.auto(),
   name: field.char({ maxLength: 100 }),
   country: field.char({ maxLength: 2 }),
+  get books() {
+    return field.reverse(() => Book, "author");
+  },
 }) {}
 
 export class Book extends Model("books", {

@@ -5,7 +5,7 @@ export const poolSize = 10;
 
 /**
  * The same HTTP layer for every store, so that nothing else differs. `open` returns an object with the calls `book`,
- * `books`, `booksWithAuthors` and `addBook`. If it has `fork`, that makes an object for each request.
+ * `books`, `booksWithAuthors`, `addBook`, `authorsWithBooks` and `addAuthor`. If it has `fork`, that makes an object for each request.
  */
 export function serveStore(open) {
   return async (workload, port) => {
@@ -27,6 +27,8 @@ const answers = {
   rows: (store, { limit }) => store.books(limit),
   join: (store, { limit }) => store.booksWithAuthors(limit),
   insert: async (store, _, request) => store.addBook(await readJson(request)),
+  nestedRead: (store, { limit, newest }) => store.authorsWithBooks(limit, newest),
+  nestedWrite: async (store, _, request) => store.addAuthor(await readJson(request)),
   queries: (store, { ids }) => Promise.all(ids.map((id) => store.book(id))),
   async sequence(store, { ids }) {
     const found = [];

@@ -1,4 +1,4 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, desc, eq, relations, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { boolean, doublePrecision, integer, pgTable, timestamp, varchar } from "drizzle-orm/pg-core";
 import pg from "pg";
@@ -22,11 +22,17 @@ const books = pgTable("books", {
   createdAt: timestamp("created_at", { withTimezone: true, precision: 3 }).notNull().defaultNow(),
 });
 
+const authorRelations = relations(authors, ({ many }) => ({ books: many(books) }));
+const bookRelations = relations(books, ({ one }) => ({
+  author: one(authors, { fields: [books.authorId], references: [authors.id] }),
+}));
+
 const { placeholder } = sql;
 
 /** Prepared statements, as its page on performance says. */
 export const serve = serveStore((url) => {
-  const db = drizzle(new pg.Pool({ connectionString: url, max: poolSize }));
+  const schema = { authors, books, authorRelations, bookRelations };
+  const db = drizzle(new pg.Pool({ connectionString: url, max: poolSize }), { schema });
   const one = db
     .select()
     .from(books)
@@ -52,7 +58,21 @@ export const serve = serveStore((url) => {
     })
     .returning()
     .prepare("add");
+  const shelf = db.query.authors
+    .findMany({
+      with: { books: { orderBy: desc(books.id), limit: placeholder("newest") } },
+      orderBy: asc(authors.id),
+      limit: placeholder("limit"),
+    })
+    .prepare("shelf");
   return {
+    authorsWithBooks: (limit, newest) => shelf.execute({ limit, newest }),
+    addAuthor: ({ books: given, ...values }) =>
+      db.transaction(async (tx) => {
+        const [author] = await tx.insert(authors).values(values).returning();
+        const made = given.map((each) => ({ ...each, authorId: author.id }));
+        return { ...author, books: await tx.insert(books).values(made).returning() };
+      }),
     book: async (id) => (await one.execute({ id }))[0],
     books: (limit) => list.execute({ limit }),
     booksWithAuthors: (limit) => join.execute({ limit }),

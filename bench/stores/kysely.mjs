@@ -1,6 +1,6 @@
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
-import { nest } from "../lib/library-sql.mjs";
+import { nest, shelve } from "../lib/library-sql.mjs";
 import { poolSize, serveStore } from "../lib/store-server.mjs";
 
 const columns = [
@@ -32,6 +32,43 @@ export const serve = serveStore((url) => {
         .execute();
       return rows.map(nest);
     },
+    async authorsWithBooks(limit, newest) {
+      const rows = await db
+        .selectFrom((from) => from.selectFrom("authors").selectAll().orderBy("id").limit(limit).as("authors"))
+        .leftJoinLateral(
+          (from) =>
+            from
+              .selectFrom("books")
+              .selectAll()
+              .whereRef("books.author_id", "=", "authors.id")
+              .orderBy("books.id", "desc")
+              .limit(newest)
+              .as("books"),
+          (join) => join.on(sql`true`),
+        )
+        .select(authorColumns)
+        .select(columns)
+        .orderBy("authors.id")
+        .orderBy("books.id", "desc")
+        .execute();
+      return shelve(rows);
+    },
+    addAuthor: ({ books, ...values }) =>
+      db.transaction().execute(async (tx) => {
+        const author = await tx
+          .insertInto("authors")
+          .values(values)
+          .returning(["id", "name", "country"])
+          .executeTakeFirst();
+        const rows = books.map(({ title, year, inStock, price }) => ({
+          title,
+          author_id: author.id,
+          year,
+          in_stock: inStock,
+          price,
+        }));
+        return { ...author, books: await tx.insertInto("books").values(rows).returning(columns).execute() };
+      }),
     addBook: ({ title, authorId, year, inStock, price }) =>
       db
         .insertInto("books")

@@ -62,6 +62,28 @@ function callsOf(em) {
     books: (limit) => em.find(Book, {}, { ...inOrder, limit }),
     booksWithAuthors: (limit) =>
       em.find(BookWithAuthor, {}, { ...inOrder, limit, populate: ["author"], strategy: "joined" }),
+    /** It has no limit for each owner: a query for each author, all at once. */
+    async authorsWithBooks(limit, newest) {
+      const authors = await em.find(Author, {}, { ...inOrder, limit });
+      return Promise.all(
+        authors.map(async (author) => {
+          const books = await em.find(
+            Book,
+            { authorId: author.id },
+            { ...readOnly, orderBy: { id: "desc" }, limit: newest },
+          );
+          return { ...author, books };
+        }),
+      );
+    },
+    addAuthor: ({ books: given, ...values }) =>
+      em.transactional(async (tx) => {
+        const author = tx.create(Author, values);
+        await tx.flush();
+        const books = given.map((each) => tx.create(Book, { ...each, authorId: author.id }));
+        await tx.flush();
+        return { id: author.id, ...values, books };
+      }),
     async addBook(values) {
       const book = em.create(Book, values);
       em.persist(book);

@@ -7,11 +7,15 @@ import { poolSize, serveStore } from "../lib/store-server.mjs";
 export const serve = serveStore((url) => {
   const { PrismaClient } = createRequire(import.meta.url)(clientFolder());
   const adapter = new PrismaPg({ connectionString: url, max: poolSize }, { statementNameGenerator });
-  const { book } = new PrismaClient({ adapter });
+  const { author, book } = new PrismaClient({ adapter });
   return {
     book: (id) => book.findUnique({ where: { id } }),
     books: (take) => book.findMany({ orderBy: { id: "asc" }, take }),
     booksWithAuthors: (take) => book.findMany({ include: { author: true }, orderBy: { id: "asc" }, take }),
+    authorsWithBooks: (take, newest) =>
+      author.findMany({ include: { books: { orderBy: { id: "desc" }, take: newest } }, orderBy: { id: "asc" }, take }),
+    addAuthor: ({ books, ...data }) =>
+      author.create({ data: { ...data, books: { create: books } }, include: { books: true } }),
     addBook: (data) => book.create({ data }),
   };
 });

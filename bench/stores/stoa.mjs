@@ -1,6 +1,6 @@
 import { Book, stoa } from "../lib/stoa-models.mjs";
 import { poolSize } from "../lib/store-server.mjs";
-import { calls } from "./stoa-orm.mjs";
+import { authorsWithBooks, calls } from "./stoa-orm.mjs";
 
 /** The whole framework: its own HTTP layer, its models, and querysets returned as its guide shows it. */
 export function serve(workload, port) {
@@ -15,6 +15,8 @@ const routes = {
   rows: (app, { path, limit }) => app.get(path, () => Book.objects.orderBy("id").limit(limit)),
   join: (app, { path, limit }) => app.get(path, () => Book.objects.selectRelated("author").orderBy("id").limit(limit)),
   insert: (app, { path }) => app.post(path, (request) => calls.addBook(request.json())),
+  nestedRead: (app, { path, limit, newest }) => app.get(path, () => authorsWithBooks(limit, newest)),
+  nestedWrite: (app, { path }) => app.post(path, (request) => calls.addAuthor(request.json())),
   queries: (app, { path, ids }) => app.get(path, () => Promise.all(ids.map(calls.book))),
   sequence: (app, { path, ids }) =>
     app.get(path, async () => {

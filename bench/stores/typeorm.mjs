@@ -41,7 +41,26 @@ export const serve = serveStore(async (url) => {
   const source = new DataSource({ type: "postgres", url, poolSize, entities: [authorSchema, bookSchema] });
   await source.initialize();
   const repository = source.getRepository(Book);
+  const authors = source.getRepository(Author);
   return {
+    /** It has no limit for each owner: a query for each author, all at once. */
+    async authorsWithBooks(limit, newest) {
+      const found = await authors.find({ order: { id: "ASC" }, take: limit });
+      return Promise.all(
+        found.map(async (author) => {
+          const books = await repository.find({ where: { authorId: author.id }, order: { id: "DESC" }, take: newest });
+          return { ...author, books };
+        }),
+      );
+    },
+    addAuthor: ({ books, ...values }) =>
+      source.transaction(async (manager) => {
+        const author = { ...values };
+        await manager.insert(Author, author);
+        const rows = books.map((each) => ({ ...each, authorId: author.id }));
+        await manager.insert(Book, rows);
+        return { ...author, books: rows };
+      }),
     book: (id) => repository.findOneBy({ id }),
     books: (limit) => repository.find({ order: { id: "ASC" }, take: limit }),
     booksWithAuthors: (limit) =>

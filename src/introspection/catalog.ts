@@ -43,6 +43,7 @@ export interface ConstraintRow {
   readonly targetName: string | null;
   readonly targetVisible: boolean | null;
   readonly targetColumns: readonly string[] | null;
+  readonly onDeleteColumns: readonly string[] | null;
   readonly onDelete: string;
   readonly onUpdate: string;
   readonly deferred: boolean;
@@ -129,6 +130,11 @@ export function readConstraints(db: Queries, relations: readonly string[]): Prom
        tn.nspname::text as "targetSchema", t.relname::text as "targetName",
        pg_catalog.pg_table_is_visible(t.oid) as "targetVisible",
        ${columnNames("c.confrelid", "c.confkey")} as "targetColumns",
+       ${columnNames(
+         "c.conrelid",
+         // The list is new in PostgreSQL 15.
+         "array(select x::int2 from pg_catalog.jsonb_array_elements_text(pg_catalog.to_jsonb(c) -> 'confdelsetcols') x)",
+       )} as "onDeleteColumns",
        c.confdeltype::text as "onDelete", c.confupdtype::text as "onUpdate", c.condeferred as deferred
      from pg_catalog.pg_constraint c
      left join pg_catalog.pg_index i on c.contype = 'u' and i.indexrelid = c.conindid

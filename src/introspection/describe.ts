@@ -16,6 +16,7 @@ export function describeForeignKey(key: ForeignKeyState): string {
   return [
     `${describeKey(key.columns)} references ${shown(key.table)} ${describeKey(key.references)}`,
     ...(key.onDelete === undefined ? [] : [`on delete ${key.onDelete}`]),
+    ...(key.onDeleteColumns === undefined ? [] : [describeKey(key.onDeleteColumns)]),
     ...(key.onUpdate === undefined ? [] : [`on update ${key.onUpdate}`]),
     ...(key.deferred ? ["deferred"] : []),
   ].join(" ");

@@ -79,6 +79,7 @@ function foreignKeyState(row: ConstraintRow): ForeignKeyState {
     references: row.targetColumns ?? [],
     ...(onDelete ? { onDelete } : {}),
     ...(onUpdate ? { onUpdate } : {}),
+    ...(row.onDeleteColumns ? { onDeleteColumns: row.onDeleteColumns } : {}),
     ...(row.deferred ? { deferred: true } : {}),
   };
 }

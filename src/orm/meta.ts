@@ -89,6 +89,21 @@ export interface ColumnReference {
   readonly constraint: boolean;
 }
 
+/** A foreign key over several columns. The foreign key of one column is its `reference`. */
+export interface ForeignKeyMeta extends Omit<ColumnReference, "column"> {
+  /** The name of the field that declares it. */
+  readonly name: string;
+  readonly columns: readonly ColumnMeta[];
+  /** The referenced columns, in the order of `columns`; the primary key of the target by default. */
+  readonly references: readonly ColumnMeta[];
+  readonly nullable: boolean;
+  readonly unique: boolean;
+  /** True for an index over the columns. */
+  readonly indexed: boolean;
+  /** The columns that `set null` sets to null; undefined for all. */
+  readonly setNull: readonly ColumnMeta[] | undefined;
+}
+
 export interface ColumnMeta {
   /** The name under which the field was declared: `author`. */
   readonly name: string;
@@ -146,6 +161,9 @@ export interface RelationMeta {
   /** The column of the source that is equal to `targetColumn`, or to `through.sourceColumn`. */
   readonly sourceColumn: ColumnMeta;
   readonly targetColumn: ColumnMeta;
+  /** All columns of the source, and the columns of the target that they are equal to: several for a composite key. */
+  readonly sourceColumns: readonly ColumnMeta[];
+  readonly targetColumns: readonly ColumnMeta[];
   /** The join table of a many-to-many relation. `own` is true if it was made for the relation. */
   readonly through:
     | {
@@ -198,6 +216,8 @@ export interface ModelMeta {
   /** One column, or several of a composite key. */
   readonly primaryKey: readonly ColumnMeta[];
   readonly relations: ReadonlyMap<string, RelationMeta>;
+  /** The foreign keys over several columns. */
+  readonly foreignKeys: readonly ForeignKeyMeta[];
   readonly indexes: readonly IndexMeta[];
   readonly checks: readonly CheckMeta[];
   readonly uniques: readonly UniqueMeta[];

@@ -2,7 +2,7 @@
 
 import type { DatabasePlace, Queries } from "../engines/db/database.js";
 import type { SqlFragment } from "../engines/db/sql.js";
-import type { ColumnType, ModelMeta, RelationMeta } from "./meta.js";
+import type { ColumnMeta, ColumnType, ModelMeta, RelationMeta } from "./meta.js";
 
 export type ExpressionNode =
   /** A field of the model, through relations: `author__name`. */
@@ -82,6 +82,12 @@ export type ConditionNode =
   | { readonly type: "and" | "or"; readonly children: readonly ConditionNode[] }
   | { readonly type: "not"; readonly child: ConditionNode }
   | { readonly type: "expression"; readonly expression: ExpressionNode }
+  /** Rows of the model itself with one of these keys, each a list of the values of the columns. */
+  | {
+      readonly type: "keys";
+      readonly columns: readonly ColumnMeta[];
+      readonly keys: readonly (readonly unknown[])[];
+    }
   /** Rows at the other end of a many-to-many relation of the row with this key. */
   | { readonly type: "member"; readonly relation: RelationMeta; readonly key: unknown };
 

@@ -84,4 +84,38 @@ export class Kind extends Model("kinds", {
   },
 }) {}
 
-export const everything = [Everything, Order, Line, Kind];
+export class Parcel extends Model(
+  "parcels",
+  {
+    id: field.auto(),
+    orderNumber: field.uuid(),
+    lineNumber: field.int({ null: true }),
+    sku: field.text({ null: true }),
+    line: field.compositeForeignKey(() => Line, ["orderNumber", "lineNumber"], {
+      null: true,
+      onDelete: "set null",
+      onUpdate: "cascade",
+      setNull: ["lineNumber"],
+    }),
+    bySku: field.compositeForeignKey(() => Line, ["orderNumber", "sku"], {
+      references: ["order", "sku"],
+      null: true,
+      unique: true,
+      onDelete: "no action",
+      deferred: true,
+    }),
+  },
+  { schema: "shop" },
+) {}
+
+export class Seal extends Model(
+  "seals",
+  {
+    order: field.foreignKey(() => Order),
+    number: field.int(),
+    line: field.compositeForeignKey(() => Line, ["order", "number"], { index: false }),
+  },
+  { schema: "shop", primaryKey: ["number", "order"] },
+) {}
+
+export const everything = [Everything, Order, Line, Kind, Parcel, Seal];

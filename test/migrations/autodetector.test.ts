@@ -18,6 +18,41 @@ function state(tables: Record<string, TableState>, enums: SchemaState["enums"] =
 const books = (columns: TableState["columns"], rest: Partial<TableState> = {}): SchemaState =>
   state({ books: { columns: { id, ...columns }, primaryKey: ["id"], ...rest } });
 
+describe("foreign keys over several columns", () => {
+  class Line extends Model("lines", { shop: field.int(), number: field.int() }, { primaryKey: ["shop", "number"] }) {}
+  const columns = { id: field.auto(), shop: field.int(), number: field.int({ null: true }) };
+  const parcel = (setNull?: readonly ["number"]) =>
+    class extends Model("parcels", {
+      ...columns,
+      line: field.compositeForeignKey(() => Line, ["shop", "number"], {
+        null: true,
+        ...(setNull ? { onDelete: "set null", setNull } : { onDelete: "restrict" }),
+      }),
+    }) {};
+  const states = (...models: readonly ModelConstructor[]): SchemaState => stateOf(models.map(({ meta }) => meta));
+
+  it("A foreign key over several columns is added with its index, changed, and dropped", () => {
+    const [without, restricting, setting] = [
+      states(Line, class extends Model("parcels", columns) {}),
+      states(Line, parcel()),
+      states(Line, parcel(["number"])),
+    ];
+    const key = { columns: ["shop", "number"], table: "lines", references: ["shop", "number"] };
+    const name = "parcels_shop_number_fkey";
+    const index = "parcels_shop_number_idx";
+    expect(between(without, restricting).calls).toEqual([
+      ["createIndex", "parcels", index, { on: ["shop", "number"] }],
+      ["addForeignKey", "parcels", name, { ...key, onDelete: "restrict" }],
+    ]);
+    expect(between(restricting, setting).calls).toEqual([
+      ["dropConstraint", "parcels", name],
+      ["addForeignKey", "parcels", name, { ...key, onDelete: "set null", onDeleteColumns: ["number"] }],
+    ]);
+    expect(between(setting, without).calls.map(([call]) => call)).toEqual(["dropConstraint", "dropIndex"]);
+    expect(between(setting, setting).calls).toEqual([]);
+  });
+});
+
 describe("changes to models", () => {
   const detect = (old: readonly ModelConstructor[], models: readonly ModelConstructor[], answers?: Answers) =>
     detectChanges(

@@ -156,6 +156,29 @@ const changes: readonly Change[] = [
       ],
     ],
   },
+  {
+    change: "a foreign key over several columns added, and one of its columns renamed",
+    operations: [
+      op.addUnique("books", "books_author_id_id_key", { columns: ["author_id", "id"] }),
+      op.createTable("copies", {
+        columns: { id, author_id: { type: "integer" }, book_id: { type: "integer", nullable: true } },
+        primaryKey: ["id"],
+        foreignKeys: {
+          copies_author_id_book_id_fkey: {
+            columns: ["author_id", "book_id"],
+            table: "books",
+            references: ["author_id", "id"],
+            onDelete: "set null",
+            onDeleteColumns: ["book_id"],
+          },
+        },
+      }),
+      op.renameColumn("copies", "book_id", "novel_id"),
+      op.sql("INSERT INTO copies (author_id, novel_id) VALUES (1, 1); DELETE FROM books WHERE id = 1", []),
+    ],
+    after: ["SELECT author_id, novel_id FROM copies", [[1, null]]],
+    undone: ["SELECT count(*) FROM books", [[1]]],
+  },
   { change: "a column renamed that others refer to", operations: [op.renameColumn("authors", "id", "order")] },
   {
     change: "a type that PostgreSQL converts, under a computed column",

@@ -146,6 +146,21 @@ describe("an operation that makes no sense", () => {
       "the foreign key f of a has 2 columns but refers to 1",
       () => op.addForeignKey("a", "f", { columns: ["b", "c"], table: "d", references: ["e"] }),
     ],
+    [
+      'the foreign key f of a: \'onDeleteColumns\' needs onDelete: "set null" or "set default"',
+      () => op.addForeignKey("a", "f", { columns: ["b"], table: "d", references: ["e"], onDeleteColumns: ["b"] }),
+    ],
+    [
+      "the foreign key f of a: 'c' of 'onDeleteColumns' is not among its columns",
+      () =>
+        op.addForeignKey("a", "f", {
+          columns: ["b"],
+          table: "d",
+          references: ["e"],
+          onDelete: "set null",
+          onDeleteColumns: ["c"],
+        }),
+    ],
     ["the enum e has the value 'a' twice", () => op.createEnum("e", ["a", "a"])],
     [
       "addEnumValue of e takes either 'before' or 'after'",

@@ -38,6 +38,7 @@ import type { RowSink } from "./wire-row.js";
 const watchInterval = 500;
 /** Milliseconds that work under way gets when the database is closed. */
 const closeGrace = 5000;
+const positionQuery = "select pg_catalog.pg_current_wal_lsn()::text";
 
 /** The state that the views of one database share. */
 interface Core {
@@ -107,8 +108,10 @@ export class PoolDatabase extends JobQueries implements Database {
     this.#core.running = { engine, pool, timer };
     if (config.replicaConfigs.length === 0) return;
     const { Replicas } = await import("./replicas/replicas.js");
-    const primary = this.unobserved();
-    this.#core.replicas = await Replicas.open(config, logger, () => primary.writePosition());
+    const { primary } = this.unobserved();
+    this.#core.replicas = await Replicas.open(config, logger, (timeout) =>
+      primary.fetchText(positionQuery, [], { timeout }),
+    );
   }
 
   /** @internal */
@@ -200,7 +203,7 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   async writePosition(): Promise<string> {
-    return (await this.primary.fetchText("select pg_catalog.pg_current_wal_lsn()::text")) ?? "";
+    return (await this.primary.fetchText(positionQuery)) ?? "";
   }
 
   readAfter(position: string | null | undefined): void {

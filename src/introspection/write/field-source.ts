@@ -6,10 +6,9 @@ import { escaped } from "../names.js";
 import { fieldCode } from "./column-type.js";
 import { defaultValueCode } from "./defaults.js";
 import type { Draft, DraftColumn } from "./draft.js";
+import { call, type Options, yes } from "./field-call.js";
 import type { ToOne } from "./foreign-keys.js";
-import { type Code, objectCode } from "./source.js";
-
-export type Options = (readonly [name: string, value: Code])[];
+import type { Code } from "./source.js";
 
 /** The field of a column without a foreign key. The constraints and indexes that it expresses are added to `spoken`. */
 export function columnCode(draft: Draft, column: string, property: string, typed: boolean): Code {
@@ -67,15 +66,6 @@ export function isSingleKey({ key, columns }: Draft, column: string): boolean {
   if (key.length !== 1 || key[0] !== column) return false;
   // field.auto always takes itself for the key.
   return [...columns].every(([name, { auto }]) => auto === undefined || name === column);
-}
-
-export function call(maker: string, before: readonly Code[], options: Options): Code {
-  const given = [...before, ...(options.length === 0 ? [] : [objectCode(options)])];
-  return [`${maker}(`, ...given.flatMap((each, index) => (index === 0 ? [each] : [", ", each])), ")"];
-}
-
-function yes(name: string): Options {
-  return [[name, "true"]];
 }
 
 function nullOption({ key, columns }: Draft, column: string): Options {

@@ -2,6 +2,7 @@ import { usualForeignKeyName, usualUniqueName } from "../../orm/schema/names.js"
 import type { ForeignKeyState } from "../../orm/schema/state.js";
 import { describeForeignKey } from "../describe.js";
 import { shown } from "../names.js";
+import { type CompositeKey, compositeKeyOf, reasonAgainstComposite } from "./composite-keys.js";
 import { defaultValueCode } from "./defaults.js";
 import type { Draft } from "./draft.js";
 
@@ -20,26 +21,36 @@ export interface ToOne {
 export interface ForeignKeys {
   /** By column. */
   readonly toOne: ReadonlyMap<string, ToOne>;
+  readonly composite: readonly CompositeKey[];
   /** Notes about foreign keys that no field can express. */
   readonly notes: readonly string[];
 }
 
 export function foreignKeysOf(draft: Draft, drafts: ReadonlyMap<string, Draft>): ForeignKeys {
   const toOne = new Map<string, ToOne>();
+  const composite: CompositeKey[] = [];
   const notes: string[] = [];
+  const leaveOut = (name: string, key: ForeignKeyState, reason: string): void => {
+    notes.push(`The foreign key ${shown(name)} ${describeForeignKey(key)} is left out: ${reason}.`);
+  };
   for (const [name, key] of Object.entries(draft.state.foreignKeys ?? {})) {
     const [column = ""] = key.columns;
     const target = drafts.get(key.table);
+    if (key.columns.length > 1) {
+      const reason = reasonAgainstComposite(draft, key, target);
+      if (reason === undefined) composite.push(compositeKeyOf(draft, name, key, target!));
+      else leaveOut(name, key, reason);
+      continue;
+    }
     const reason = toOne.has(column) ? "the column has another one" : reasonAgainst(draft, key, target);
     if (reason === undefined) toOne.set(column, toOneOf(draft, name, key, target!));
-    else notes.push(`The foreign key ${shown(name)} ${describeForeignKey(key)} is left out: ${reason}.`);
+    else leaveOut(name, key, reason);
   }
-  return { toOne, notes };
+  return { toOne, composite, notes };
 }
 
 /** The reason why no field can express the foreign key with the same column. */
 function reasonAgainst(draft: Draft, key: ForeignKeyState, target: Draft | undefined): string | undefined {
-  if (key.columns.length !== 1) return "a model's have one column";
   if (target === undefined) return "there is no model of its table";
   const column = draft.columns.get(key.columns[0]!);
   const other = target.columns.get(key.references[0]!);

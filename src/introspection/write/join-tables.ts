@@ -13,10 +13,11 @@ export interface JoinTable {
 }
 
 /** Undefined when the table holds more than pairs of keys. */
-export function joinTableOf(draft: Draft, { toOne, notes }: ForeignKeys): JoinTable | undefined {
+export function joinTableOf(draft: Draft, { toOne, composite, notes }: ForeignKeys): JoinTable | undefined {
   const [source, target] = draft.key.map((column) => toOne.get(column));
   const isPair = draft.managed && draft.key.length === 2 && Object.keys(draft.state.columns).length === 2;
-  if (!isPair || source === undefined || target === undefined || notes.length > 0) return undefined;
+  if (!isPair || source === undefined || target === undefined) return undefined;
+  if (composite.length > 0 || notes.length > 0) return undefined;
   if (![source, target].every(({ target: { key }, to }) => key.length === 1 && key[0] === to)) return undefined;
   return { draft, source, target, automatic: isAutomatic(draft, source, target) };
 }

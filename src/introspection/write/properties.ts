@@ -1,17 +1,20 @@
 import { keyAttribute } from "../../orm/model/columns.js";
 import { camelWords, pascalCase, pluralWords, singularWords, wordsOf } from "../../orm/model/words.js";
 import { splitName } from "../../orm/schema/names.js";
+import { type CompositeKey, compositeNames } from "./composite-keys.js";
 import type { Draft } from "./draft.js";
-import type { ToOne } from "./foreign-keys.js";
+import type { ForeignKeys, ToOne } from "./foreign-keys.js";
 import { FieldNames } from "./naming.js";
 
 /** The fields of a model: those of its columns, by column, and the names that are taken. */
 export interface Properties {
   readonly names: FieldNames;
   readonly columns: ReadonlyMap<string, string>;
+  /** The field of a foreign key. */
+  nameOf(relation: ToOne | CompositeKey): string;
 }
 
-export function propertiesOf(draft: Draft, toOne: ReadonlyMap<string, ToOne>): Properties {
+export function propertiesOf(draft: Draft, { toOne, composite }: ForeignKeys): Properties {
   const names = new FieldNames();
   const columns = new Map<string, string>();
   // Plain columns first: a relation can be called in more than one way.
@@ -25,7 +28,10 @@ export function propertiesOf(draft: Draft, toOne: ReadonlyMap<string, ToOne>): P
       names.take([stem, `${stem}Ref`], (name) => [keyAttribute(name)]),
     );
   }
-  return { names, columns };
+  const compositeNamesOf = new Map(composite.map((key) => [key, names.take(compositeNames(key))]));
+  const nameOf = (relation: ToOne | CompositeKey): string =>
+    "column" in relation ? columns.get(relation.column)! : compositeNamesOf.get(relation)!;
+  return { names, columns, nameOf };
 }
 
 function withoutId(words: readonly string[]): readonly string[] {

@@ -5,7 +5,7 @@ import { splitName } from "../../orm/schema/names.js";
 import { escaped } from "../names.js";
 import { circles } from "./cycles.js";
 import type { Draft } from "./draft.js";
-import { call, type Options } from "./field-source.js";
+import { call, type Options } from "./field-call.js";
 import type { ForeignKeys, ToOne } from "./foreign-keys.js";
 import type { JoinTable } from "./join-tables.js";
 import { type Properties, pluralName, wayBackNames } from "./properties.js";
@@ -30,8 +30,8 @@ export interface Models {
 /** Returns a function that is true if one table's class must be mentioned in a getter of the other's. */
 export function gettersOf({ drafts, foreignKeys, joins }: Models): (from: string, to: string) => boolean {
   const mentions = new Map([...drafts.keys()].map((table) => [table, new Set<string>()]));
-  for (const [table, { toOne }] of foreignKeys) {
-    for (const { target } of toOne.values()) mentions.get(table)?.add(target.table);
+  for (const [table, { toOne, composite }] of foreignKeys) {
+    for (const { target } of [...toOne.values(), ...composite]) mentions.get(table)?.add(target.table);
   }
   for (const { draft, source, target, automatic } of joins) {
     const mentioned = mentions.get(source.target.table);
@@ -54,11 +54,12 @@ export function relationFields(
     fields.get(from)!.push({ name, code: manyToManyCode(models, join, name), getter });
     fields.get(to)!.push(wayBack(models, from, to, name, false, from === to || isRepeated(models.joins, join)));
   }
-  for (const [table, { toOne }] of models.foreignKeys) {
+  for (const [table, { toOne, composite }] of models.foreignKeys) {
     if (!models.drafts.has(table)) continue;
-    const relations = [...toOne.values()];
-    for (const { column, target, one } of relations) {
-      const via = models.properties.get(table)!.columns.get(column)!;
+    const relations = [...toOne.values(), ...composite];
+    for (const relation of relations) {
+      const { target, one } = relation;
+      const via = models.properties.get(table)!.nameOf(relation);
       const rivals = relations.filter((other) => other.target === target).length > 1;
       fields.get(target.table)!.push(wayBack(models, table, target.table, via, one, rivals || target.table === table));
     }

@@ -4,7 +4,8 @@ import type { IndexPart, IndexState, UniqueState } from "../../orm/schema/state.
 import { describeIndex, describeUnique } from "../describe.js";
 import { escaped, shown } from "../names.js";
 import type { Draft } from "./draft.js";
-import { isSingleKey, type Options } from "./field-source.js";
+import type { Options } from "./field-call.js";
+import { isSingleKey } from "./field-source.js";
 import { type Code, listCode, objectCode } from "./source.js";
 
 /**

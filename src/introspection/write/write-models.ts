@@ -6,6 +6,7 @@ import { tidyState } from "../../orm/schema/tidy.js";
 import type { UnmanagedTable } from "../introspect.js";
 import { escaped, legible, shown } from "../names.js";
 import { type EnumSources, valuesCode, writableEnums } from "./column-type.js";
+import { compositeCode } from "./composite-keys.js";
 import { type Draft, draftOf } from "./draft.js";
 import { columnCode, toOneCode } from "./field-source.js";
 import { foreignKeysOf } from "./foreign-keys.js";
@@ -66,7 +67,9 @@ function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, 
   const classes = classNames([...all.keys()], names);
   const foreignKeys = new Map([...all].map(([table, draft]) => [table, foreignKeysOf(draft, all)]));
   const referredTo = new Set(
-    [...foreignKeys.values()].flatMap(({ toOne }) => [...toOne.values()].map((each) => each.target)),
+    [...foreignKeys.values()].flatMap(({ toOne, composite }) =>
+      [...toOne.values(), ...composite].map((each) => each.target),
+    ),
   );
   const joins = [...all.values()].flatMap((draft): JoinTable[] => {
     const join = joinTableOf(draft, foreignKeys.get(draft.table)!);
@@ -75,7 +78,7 @@ function relate(all: ReadonlyMap<string, Draft>, names: Readonly<Record<string, 
   const withoutClass = new Set(joins.filter(({ automatic }) => automatic).map(({ draft }) => draft.table));
   const drafts = new Map([...all].filter(([table]) => !withoutClass.has(table)));
   const properties = new Map(
-    [...drafts].map(([table, draft]) => [table, propertiesOf(draft, foreignKeys.get(table)!.toOne)]),
+    [...drafts].map(([table, draft]) => [table, propertiesOf(draft, foreignKeys.get(table)!)]),
   );
   return { drafts, classes, foreignKeys, properties, joins };
 }
@@ -87,8 +90,8 @@ function classSource(
   relations: readonly RelationField[],
   typed: boolean,
 ): string {
-  const { columns } = models.properties.get(draft.table)!;
-  const { toOne, notes: keyNotes } = models.foreignKeys.get(draft.table)!;
+  const { columns, nameOf } = models.properties.get(draft.table)!;
+  const { toOne, composite, notes: keyNotes } = models.foreignKeys.get(draft.table)!;
   const written: (RelationField & { readonly notes: readonly string[] })[] = [];
   for (const [column, { notes }] of draft.columns) {
     const name = columns.get(column)!;
@@ -101,6 +104,18 @@ function classSource(
     const targetProperty = models.properties.get(target.table)!.columns.get(to)!;
     const code = toOneCode(draft, relation, name, models.classes.get(target.table)!, targetProperty);
     written.push({ name, code, getter: inGetter(draft.table, target.table), notes: [...notes, ...relation.notes] });
+  }
+  for (const relation of composite) {
+    const { target, notes } = relation;
+    const other = models.properties.get(target.table)!.columns;
+    const code = compositeCode(
+      draft,
+      relation,
+      models.classes.get(target.table)!,
+      (column) => columns.get(column)!,
+      (column) => other.get(column)!,
+    );
+    written.push({ name: nameOf(relation), code, getter: inGetter(draft.table, target.table), notes });
   }
   written.push(...relations.map((relation) => ({ ...relation, notes: [] })));
   const { options, notes } = tableOptions(draft, columns);

@@ -115,7 +115,11 @@ function renamedColumn(table: TableState, from: string, to: string): TableState 
     ),
     ...(table.primaryKey && { primaryKey: table.primaryKey.map(name) }),
     unique: mapValues(table.unique ?? {}, (unique) => ({ ...unique, columns: unique.columns.map(name) })),
-    foreignKeys: mapValues(table.foreignKeys ?? {}, (key) => ({ ...key, columns: key.columns.map(name) })),
+    foreignKeys: mapValues(table.foreignKeys ?? {}, (key) => ({
+      ...key,
+      columns: key.columns.map(name),
+      ...(key.onDeleteColumns && { onDeleteColumns: key.onDeleteColumns.map(name) }),
+    })),
     checks: mapValues(table.checks ?? {}, sql),
     indexes: mapValues(table.indexes ?? {}, (index) => renamedInIndex(index, name, sql)),
   });

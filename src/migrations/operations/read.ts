@@ -144,6 +144,7 @@ const foreignKeyChecks: Checks<ForeignKeyState> = {
   references: is.strings,
   onDelete: rule,
   onUpdate: rule,
+  onDeleteColumns: is.strings,
   deferred: is.boolean,
 };
 
@@ -155,7 +156,20 @@ export function readForeignKey(owner: string, given: unknown): ForeignKeyState {
     throw new ValueError(`${owner} has ${columns.length} columns but refers to ${references.length}`);
   }
   const table = readQualifiedName(`'table' in ${owner}`, options.table);
+  checkOnDelete(owner, columns, options);
   return tidyForeignKey({ ...options, columns, table, references });
+}
+
+function checkOnDelete(
+  owner: string,
+  columns: readonly string[],
+  { onDelete, onDeleteColumns }: Partial<ForeignKeyState>,
+): void {
+  if (onDeleteColumns === undefined) return;
+  if (onDelete !== "set null" && onDelete !== "set default")
+    throw new ValueError(`${owner}: 'onDeleteColumns' needs onDelete: "set null" or "set default"`);
+  const other = readNames(`'onDeleteColumns' in ${owner}`, onDeleteColumns).find((name) => !columns.includes(name));
+  if (other !== undefined) throw new ValueError(`${owner}: '${other}' of 'onDeleteColumns' is not among its columns`);
 }
 
 const indexChecks: Checks<IndexState> = {

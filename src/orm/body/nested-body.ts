@@ -57,7 +57,8 @@ function allowedIn(meta: ModelMeta, paths: readonly string[]): Allowed {
   const relations = new Map(
     [...heads].map((name) => {
       const relation = meta.relations.get(name);
-      if (relation === undefined || meta.column(name) !== undefined)
+      const refers = relation?.kind === "foreignKey" || relation?.kind === "oneToOne";
+      if (relation === undefined || refers)
         throw new ValueError(`nested(): ${meta.name}.${name} is no relation to rows that refer to it`);
       const rest = paths.filter((path) => path.startsWith(`${name}__`)).map((path) => path.slice(name.length + 2));
       return [name, { relation, rows: allowedIn(relation.target, rest) }];
@@ -88,7 +89,8 @@ function compile(allowed: Allowed): (bytes: Uint8Array) => BodyResult<Record<str
 
 /** `back` is the relation that leads to the rows: the foreign key that it goes by is not sent. */
 function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined): ReadRow {
-  const columns = meta.columns.filter((column) => back?.through !== undefined || column !== back?.targetColumn);
+  const keys = back === undefined || back.through ? [] : back.targetColumns;
+  const columns = meta.columns.filter((column) => !keys.includes(column));
   const fields: readonly BodyField[] = bodyFields(columns, false);
   const readers = [...relations].map(([name, { relation, rows }]) => {
     const read = relationReader(relation, rowReader(rows, relation));

@@ -21,9 +21,10 @@ function rowSchema({ meta, relations }: Allowed, back: RelationMeta | undefined)
     properties: Record<string, JsonSchema>;
     required?: readonly string[];
   };
-  const hidden = back === undefined || back.through ? undefined : back.targetColumn.attribute;
-  const own = Object.entries(properties).filter(([name]) => name !== hidden);
-  const needed = (required ?? []).filter((name) => name !== hidden);
+  const keys = back === undefined || back.through ? [] : back.targetColumns;
+  const hidden = new Set(keys.map((column) => column.attribute));
+  const own = Object.entries(properties).filter(([name]) => !hidden.has(name));
+  const needed = (required ?? []).filter((name) => !hidden.has(name));
   const nested = [...relations].map(([name, { relation, rows }]) => [name, relationSchema(relation, rows)]);
   return {
     ...rest,

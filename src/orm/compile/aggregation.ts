@@ -47,6 +47,7 @@ export function usesAggregate(node: ConditionNode, annotations: Annotations): bo
     case "expression":
       return isAggregate(node.expression, annotations);
     case "member":
+    case "keys":
       return false;
   }
 }

@@ -3,9 +3,10 @@ import { quote } from "../identifiers.js";
 import type { RelationMeta } from "../meta.js";
 import type { ConditionNode } from "../nodes.js";
 import type { Context } from "./context.js";
+import { compileKeyLookup, compileKeys } from "./key-lookups.js";
 import { compileLookup } from "./lookups.js";
 import { encodeFor } from "./operands.js";
-import { resolveJoined, resolvePath, Scope, singleKey } from "./scope.js";
+import { matching, resolveJoined, resolveLookup, Scope, singleKey } from "./scope.js";
 
 /**
  * Compiles a condition to SQL. Conditions on a to-many relation become EXISTS, so that no row is returned twice.
@@ -29,6 +30,8 @@ export function compileCondition(node: ConditionNode, scope: Scope, context: Con
       return `(${context.condition(node.child, scope)}) IS NOT TRUE`;
     case "expression":
       return context.expression(node.expression, scope);
+    case "keys":
+      return compileKeys(node.columns, node.keys, scope, context);
     case "member": {
       const { meta, sourceColumn, targetColumn } = node.relation.through!;
       const left = { sql: "", type: sourceColumn.type, column: sourceColumn, name: node.relation.name };
@@ -54,7 +57,7 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
       parts.push(context.condition(node, scope));
       continue;
     }
-    const found = node.joined ? resolveJoined(scope, node.key) : resolvePath(scope, node.key);
+    const found = node.joined ? resolveJoined(scope, node.key) : resolveLookup(scope, node.key);
     if (found.kind === "many") {
       const name = `${found.scope.alias}.${found.relation.name}`;
       const group = groups.get(name);
@@ -68,6 +71,9 @@ function compileAll(nodes: readonly ConditionNode[], scope: Scope, context: Cont
         });
         parts.push("");
       }
+    } else if (found.kind === "key") {
+      context.lookup(node);
+      parts.push(compileKeyLookup(found, node.key, node.value, context, values));
     } else if (found.kind === "annotation") {
       const sql = context.expression(found.node, scope);
       const left = {
@@ -125,7 +131,9 @@ function existsWith(
     const named =
       first !== undefined &&
       (first === "pk" || relation.target.relations.has(first) || relation.target.column(first) !== undefined);
-    const key = named ? rest : [singleKey(relation.target).name, ...rest];
+    const key = named
+      ? rest
+      : [relation.target.primaryKey.length > 1 ? "pk" : singleKey(relation.target).name, ...rest];
     return { type: "lookup", key: key.join("__"), value };
   });
   const inner = compileCondition({ type: "and", children: conditions }, source.scope, context, values);
@@ -145,14 +153,14 @@ export interface ManySource {
 export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
   const inner = new Scope(relation.target, () => context.alias(), scope.outer);
   inner.timeZone = scope.timeZone;
-  const source = scope.column(relation.sourceColumn);
   const { through } = relation;
   if (through === undefined) {
     const table = `${relation.target.sqlName} ${inner.alias}`;
-    const on = liveOnly(inner, `${inner.column(relation.targetColumn)} = ${source}`);
+    const on = liveOnly(inner, matching(relation, scope, inner));
     return { scope: inner, table, on, from: `${table} WHERE ${on}` };
   }
   const between = context.alias();
+  const source = scope.column(relation.sourceColumn);
   const table = `${through.meta.sqlName} ${between} INNER JOIN ${relation.target.sqlName} ${inner.alias} ON ${inner.column(relation.targetColumn)} = ${between}.${quote(through.targetColumn.column)}`;
   const on = liveOnly(inner, `${between}.${quote(through.sourceColumn.column)} = ${source}`);
   return { scope: inner, table, on, from: `${table} WHERE ${on}` };

@@ -5,7 +5,7 @@ import type { ModelMeta, RelationMeta } from "../meta.js";
 import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
 import type { Compiler } from "./compiler.js";
 import { relatedColumns, selectedColumns } from "./query-parts.js";
-import type { Scope } from "./scope.js";
+import { matching, type Scope } from "./scope.js";
 
 /** An SQL expression for which `to_json` returns the right JSON. */
 export function jsonValue(compiler: Compiler, expression: ExpressionNode, scope: Scope): string {
@@ -67,10 +67,10 @@ export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, co
 
 /** The condition that related rows belong to a row of the outer query. */
 function belonging(relation: RelationMeta, outer: Scope, inner: Scope): string {
+  const { through } = relation;
+  if (through === undefined) return matching(relation, outer, inner);
   const source = outer.column(relation.sourceColumn);
   const target = inner.column(relation.targetColumn);
-  const { through } = relation;
-  if (through === undefined) return `${target} = ${source}`;
   const { meta, sourceColumn, targetColumn } = through;
   return `${target} IN (SELECT ${quote(targetColumn.column)} FROM ${meta.sqlName} WHERE ${quote(sourceColumn.column)} = ${source})`;
 }

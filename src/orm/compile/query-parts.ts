@@ -22,7 +22,10 @@ function withKeys(
   relations: readonly string[],
 ): ReadonlySet<number> | null {
   if (columns === null || relations.length === 0) return columns;
-  return new Set([...columns, ...relations.map((name) => meta.relations.get(name)!.sourceColumn.index)]);
+  return new Set([
+    ...columns,
+    ...relations.flatMap((name) => meta.relations.get(name)!.sourceColumns.map((column) => column.index)),
+  ]);
 }
 
 export function softDeleteColumn(meta: ModelMeta): ColumnMeta | undefined {

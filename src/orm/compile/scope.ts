@@ -66,7 +66,7 @@ export class Scope {
     if (known) return known;
     const optional = this.optional || relation.nullable;
     const child = new Scope(relation.target, this.#nextAlias, this.outer, {}, this, optional);
-    const on = `${child.column(relation.targetColumn)} = ${this.column(relation.sourceColumn)}`;
+    const on = matching(relation, this, child);
     this.#root.#joins += ` ${optional ? "LEFT" : "INNER"} JOIN ${relation.target.sqlName} ${child.alias} ON ${on}`;
     this.#children.set(relation.name, child);
     return child;
@@ -82,13 +82,14 @@ export class Scope {
     return child;
   }
 
-  #manyTables({ target, through, sourceColumn, targetColumn }: RelationMeta, child: Scope): string {
-    const source = this.column(sourceColumn);
+  #manyTables(relation: RelationMeta, child: Scope): string {
+    const { target, through, targetColumn } = relation;
     const mark = target.columns.find((column) => column.softDelete);
     const live = mark ? ` AND ${child.column(mark)} IS NULL` : "";
     const table = `${target.sqlName} ${child.alias}`;
-    if (through === undefined) return `${table} ON ${child.column(targetColumn)} = ${source}${live}`;
+    if (through === undefined) return `${table} ON ${matching(relation, this, child)}${live}`;
     const between = this.#nextAlias();
+    const source = this.column(relation.sourceColumn);
     const pair = `${between}.${quote(through.sourceColumn.column)} = ${source}`;
     const on = `${child.column(targetColumn)} = ${between}.${quote(through.targetColumn.column)}`;
     const pairs = `${through.meta.sqlName} ${between}`;
@@ -97,6 +98,13 @@ export class Scope {
       ? `(${pairs} INNER JOIN ${table} ON ${on}${live}) ON ${pair}`
       : `${pairs} ON ${pair} LEFT JOIN ${table} ON ${on}`;
   }
+}
+
+/** The condition that a row of the target belongs to a row of the source, for a relation without a join table. */
+export function matching({ sourceColumns, targetColumns }: RelationMeta, source: Scope, target: Scope): string {
+  return targetColumns
+    .map((column, at) => `${target.column(column)} = ${source.column(sourceColumns[at]!)}`)
+    .join(" AND ");
 }
 
 /** A scope only for resolving names; no statement is compiled from it. */
@@ -109,6 +117,17 @@ export type Resolution =
   | { readonly kind: "column"; readonly scope: Scope; readonly column: ColumnMeta; readonly rest: readonly string[] }
   | { readonly kind: "annotation"; readonly node: ExpressionNode; readonly rest: readonly string[] }
   | { readonly kind: "many"; readonly scope: Scope; readonly relation: RelationMeta; readonly rest: readonly string[] };
+
+/** Several columns that are compared together: a composite key, or the columns that refer to one. */
+export interface KeyResolution {
+  readonly kind: "key";
+  readonly scope: Scope;
+  readonly columns: readonly ColumnMeta[];
+  /** The model of the rows that the key belongs to, with the columns of the key there. */
+  readonly target: ModelMeta;
+  readonly references: readonly ColumnMeta[];
+  readonly rest: readonly string[];
+}
 
 /** Resolves a name on the rows that to-many relations on its path are joined with. */
 export function resolveJoined(scope: Scope, path: string): Exclude<Resolution, { kind: "many" }> {
@@ -124,6 +143,13 @@ export function resolveJoined(scope: Scope, path: string): Exclude<Resolution, {
 
 /** Resolves a name such as `author__country__name` and joins the relations on its path. */
 export function resolvePath(scope: Scope, path: string): Resolution {
+  const found = resolveLookup(scope, path);
+  if (found.kind !== "key") return found;
+  throw new FieldError(`${shown(path)} stands for several columns: name one of its fields`);
+}
+
+/** Like `resolvePath`, for a condition: a name may stand for a composite key. */
+export function resolveLookup(scope: Scope, path: string): Resolution | KeyResolution {
   if (scope.derivedOnly && Object.hasOwn(scope.annotations, path))
     return { kind: "annotation", node: scope.annotations[path]!, rest: [] };
   const parts = splitPath(path);
@@ -134,7 +160,7 @@ export function resolvePath(scope: Scope, path: string): Resolution {
     if (i === 0 && Object.hasOwn(scope.annotations, part)) {
       return { kind: "annotation", node: scope.annotations[part]!, rest };
     }
-    if (part === "pk") return { kind: "column", scope: current, column: singleKey(current.meta), rest };
+    if (part === "pk") return wholeKey(current, rest);
     const relation = current.meta.relations.get(part);
     if (relation === undefined) {
       const column = current.meta.column(part);
@@ -144,22 +170,50 @@ export function resolvePath(scope: Scope, path: string): Resolution {
     if (!relation.single) return { kind: "many", scope: current, relation, rest };
     const next = rest[0];
     if (next === undefined || !isName(relation.target, next)) {
-      if (relation.kind !== "reverseOne")
+      if (relation.kind === "reverseOne") return wholeKey(current.join(relation), rest);
+      if (relation.sourceColumns.length === 1)
         return { kind: "column", scope: current, column: relation.sourceColumn, rest };
-      return { kind: "column", scope: current.join(relation), column: singleKey(relation.target), rest };
+      const { target, sourceColumns: columns, targetColumns: references } = relation;
+      return { kind: "key", scope: current, columns, target, references, rest };
     }
     // The key of the other row is in this row: no join is needed.
-    if (relation.kind !== "reverseOne" && (next === "pk" || relation.target.column(next) === relation.targetColumn)) {
-      const leadsOn =
-        relation.target.relations.has(next) &&
-        rest.length > 1 &&
-        isName(relation.target.relations.get(next)!.target, rest[1]!);
-      const isKey = next !== "pk" || singleKey(relation.target) === relation.targetColumn;
+    if (relation.sourceColumns.length > 1) {
+      const column = columnInstead(relation, rest);
+      if (column) return { kind: "column", scope: current, column, rest: rest.slice(1) };
+    } else if (
+      relation.kind !== "reverseOne" &&
+      (next === "pk" || relation.target.column(next) === relation.targetColumn)
+    ) {
+      const leadsOn = leadsFurther(relation.target, rest);
+      const { primaryKey } = relation.target;
+      const isKey = next !== "pk" || (primaryKey.length === 1 && primaryKey[0] === relation.targetColumn);
       if (isKey && !leadsOn)
         return { kind: "column", scope: current, column: relation.sourceColumn, rest: rest.slice(1) };
     }
     current = current.join(relation);
   }
+}
+
+function wholeKey(scope: Scope, rest: readonly string[]): Resolution | KeyResolution {
+  const { primaryKey: columns } = scope.meta;
+  if (columns.length === 1) return { kind: "column", scope, column: columns[0]!, rest };
+  return { kind: "key", scope, columns, target: scope.meta, references: columns, rest };
+}
+
+/**
+ * The column of the source that is equal to a column of the target. If one of several columns is null, there is no
+ * related row, but the others have values: then the target must be joined.
+ */
+function columnInstead(relation: RelationMeta, rest: readonly string[]): ColumnMeta | undefined {
+  if (relation.kind === "reverseOne" || relation.nullable || leadsFurther(relation.target, rest)) return undefined;
+  const at = relation.targetColumns.findIndex((column) => column === relation.target.column(rest[0]!));
+  return relation.sourceColumns[at];
+}
+
+/** True if a path goes on through a relation to a field of the model that it leads to. */
+function leadsFurther(meta: ModelMeta, [name, next]: readonly string[]): boolean {
+  const relation = meta.relations.get(name!);
+  return relation !== undefined && next !== undefined && isName(relation.target, next);
 }
 
 function isName(meta: ModelMeta, name: string): boolean {

@@ -80,18 +80,19 @@ function step(
   compiler: SourceCompiler,
   { from, key, depth, path, most }: From,
 ): string {
-  const { target, sourceColumn, targetColumn, through } = relation;
+  const { target, sourceColumns, targetColumns, through } = relation;
   const primary = quote(singleKey(target).column);
   const [here, there] = [compiler.alias(), compiler.alias()];
   const reached = `${there}.${primary}`;
-  let source = `${here}.${quote(sourceColumn.column)}`;
+  let sources = sourceColumns.map((column) => `${here}.${quote(column.column)}`);
   let joins = ` INNER JOIN ${target.sqlName} ${here} ON ${here}.${primary} = ${key}`;
   if (through) {
     const between = compiler.alias();
-    joins += ` INNER JOIN ${through.meta.sqlName} ${between} ON ${between}.${quote(through.sourceColumn.column)} = ${source}`;
-    source = `${between}.${quote(through.targetColumn.column)}`;
+    joins += ` INNER JOIN ${through.meta.sqlName} ${between} ON ${between}.${quote(through.sourceColumn.column)} = ${sources[0]}`;
+    sources = [`${between}.${quote(through.targetColumn.column)}`];
   }
-  joins += ` INNER JOIN ${target.sqlName} ${there} ON ${there}.${quote(targetColumn.column)} = ${source}`;
+  const on = targetColumns.map((column, at) => `${there}.${quote(column.column)} = ${sources[at]}`).join(" AND ");
+  joins += ` INNER JOIN ${target.sqlName} ${there} ON ${on}`;
   const mark = target.columns.find((column) => column.softDelete);
   const conditions = [
     mark && start.deleted === "hidden" ? `${there}.${quote(mark.column)} IS NULL` : undefined,

@@ -1,7 +1,7 @@
 import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
 import { quote } from "../identifiers.js";
-import type { ColumnMeta, ColumnType, ModelMeta } from "../meta.js";
+import type { ColumnMeta, ForeignKeyMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type Query, rootQuery } from "../nodes.js";
 import { type Compiled, Compiler } from "./compiler.js";
 import { JsonPatch, jsonKey } from "./json-patch.js";
@@ -18,11 +18,20 @@ export function assignments(meta: ModelMeta, values: object, keys: "refused" | "
   const list: Assignment[] = [];
   const seen = new Set<ColumnMeta>();
   const patches = new Map<ColumnMeta, JsonPatch>();
+  const valueBeside = ({ name, attribute, column }: ColumnMeta): unknown => {
+    const given = [name, attribute].map((key) => (values as Record<string, unknown>)[key]);
+    return [...given, list.find(([each]) => each.column === column)?.[1]].find((value) => value !== undefined);
+  };
   for (const key of Object.keys(values)) {
     const value = (values as Record<string, unknown>)[key];
     if (value === undefined) continue;
     const column = meta.column(key);
     if (column === undefined) {
+      const composite = meta.foreignKeys.find(({ name }) => name === key);
+      if (composite) {
+        list.push(...keyAssignments(meta, composite, value, valueBeside));
+        continue;
+      }
       const inside = keys === "allowed" ? jsonKey(meta, key) : undefined;
       if (inside) {
         patchOf(meta, inside.column, patches, list, seen).set(inside.keys, value);
@@ -38,6 +47,41 @@ export function assignments(meta: ModelMeta, values: object, keys: "refused" | "
     list.push([column, value]);
   }
   return list;
+}
+
+/** The columns of a foreign key over several columns, except those that are given beside it with the same value. */
+function keyAssignments(
+  meta: ModelMeta,
+  key: ForeignKeyMeta,
+  value: unknown,
+  valueBeside: (column: ColumnMeta) => unknown,
+): Assignment[] {
+  const owner = `${meta.name}.${key.name}`;
+  const assigned = value === null ? nulls(owner, key) : keyOfRow(owner, key, value);
+  return assigned.filter(([column, own]) => {
+    const other = valueBeside(column);
+    if (other !== undefined && other !== own)
+      throw new FieldError(`${owner} and ${meta.name}.${column.name} are both given, and differ`);
+    return other === undefined;
+  });
+}
+
+function nulls(owner: string, { columns }: ForeignKeyMeta): Assignment[] {
+  const nullable = columns.filter((column) => column.nullable);
+  if (nullable.length === 0) throw new FieldError(`${owner} cannot be null`);
+  return nullable.map((column): Assignment => [column, null]);
+}
+
+function keyOfRow(owner: string, { columns, target, references }: ForeignKeyMeta, value: unknown): Assignment[] {
+  const meta = typeof value === "object" ? (value!.constructor as Partial<ModelConstructor>).meta : undefined;
+  if (meta?.sqlName !== target.sqlName) throw new FieldError(`${owner} takes an instance of ${target.name}`);
+  return columns.map((column, at): Assignment => {
+    const { attribute, name } = references[at]!;
+    const found = (value as Record<string, unknown>)[attribute];
+    if (found === undefined || found === null)
+      throw new FieldError(`the instance of ${target.name} given for ${owner} is not saved: it has no ${name}`);
+    return [column, found];
+  });
 }
 
 function patchOf(
@@ -196,10 +240,4 @@ function whereForWrite(query: Query, compiler: Compiler, scope: Scope): string {
   const list = keys.map((column) => inner.column(column));
   const select = compiler.assemble(limited ? query : { ...query, orderBy: [], reversed: false }, inner, list);
   return ` WHERE (${keys.map((column) => scope.column(column)).join(", ")}) IN (${select})`;
-}
-
-/** The type of an array that holds a column's values, without limits: a cast would apply them silently. */
-export function arrayTypeOf(type: ColumnType): string {
-  if (type.kind === "char" || (type.kind === "enum" && type.enumName === undefined)) return "text[]";
-  return type.kind === "decimal" ? "numeric[]" : `${type.sqlType}[]`;
 }

@@ -1,11 +1,12 @@
 /** Functions that turn the options of a field into its definition. */
 
-import { type Checks, checkOption, readOptions } from "../../internal/options.js";
+import { type Checks, checkOption, is, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as columnTypes from "./column-types.js";
 import {
+  type CompositeOptions,
   FieldDefinition,
   type FieldOptions,
   type FieldSpec,
@@ -13,7 +14,7 @@ import {
   type TextOptions,
   type TimeOptions,
 } from "./definition.js";
-import { commonChecks, relationChecks } from "./field-checks.js";
+import { commonChecks, compositeChecks, relationChecks } from "./field-checks.js";
 import type { CustomType } from "./field-types.js";
 
 export function customField(type: CustomType<unknown>, options?: FieldOptions<unknown>): unknown {
@@ -47,6 +48,21 @@ export function toOne<F>(owner: string, target: () => unknown, options: unknown,
   if (given.onDelete === "set null" && given.null !== true)
     throw new ValueError(`${owner}: onDelete 'set null' needs null: true`);
   return define({ form: "toOne", target, one, options: given });
+}
+
+export function toOneOver<F>(target: () => unknown, fields: unknown, options: unknown): F {
+  const owner = "field.compositeForeignKey";
+  checkTarget(owner, target);
+  checkOption(owner, "fields", fields, is.strings);
+  const names = [...(fields as readonly string[])];
+  if (names.length < 2) throw new ValueError(`${owner} takes two fields or more: use field.foreignKey for one`);
+  if (new Set(names).size !== names.length) throw new ValueError(`${owner} has the same field twice`);
+  const given = readOptions<CompositeOptions>(owner, options, compositeChecks);
+  if (given.references !== undefined && given.references.length !== names.length)
+    throw new ValueError(`${owner} has ${names.length} fields but refers to ${given.references.length}`);
+  if (given.setNull !== undefined && given.onDelete !== "set null")
+    throw new ValueError(`${owner}: 'setNull' needs onDelete: "set null"`);
+  return define({ form: "composite", target, fields: names, options: given });
 }
 
 export function checkTarget(owner: string, target: unknown): void {

@@ -63,6 +63,29 @@ export interface RelationOptions {
   readonly constraint?: boolean | undefined;
 }
 
+/** Options of a foreign key over several fields. */
+export interface CompositeOptions {
+  /** The referenced fields, in the order of the fields that refer to them; the primary key by default. */
+  readonly references?: readonly string[] | undefined;
+  /** True if one of the fields can be null: there may be no row. */
+  readonly null?: boolean | undefined;
+  /** No two rows refer to the same row. */
+  readonly unique?: boolean | undefined;
+  /** An index over the fields; true by default, unless the primary key begins with them. */
+  readonly index?: boolean | undefined;
+  /** The name of the reverse relation on the other model. */
+  readonly relatedName?: string | undefined;
+  /** The action when the referenced row is deleted; `cascade` by default. */
+  readonly onDelete?: ReferentialAction | undefined;
+  readonly onUpdate?: ReferentialAction | undefined;
+  /** The fields that `onDelete: "set null"` sets to null; all by default. Needs PostgreSQL 15. */
+  readonly setNull?: readonly string[] | undefined;
+  /** Checks the constraint at the end of the transaction. */
+  readonly deferred?: boolean | undefined;
+  /** False: no constraint in the database. */
+  readonly constraint?: boolean | undefined;
+}
+
 export interface ManyToManyOptions {
   readonly relatedName?: string | undefined;
   /** The model of the join table, if it has columns besides the two keys. */
@@ -84,6 +107,12 @@ export type FieldSpec =
       readonly version?: boolean;
     }
   | { readonly form: "toOne"; readonly target: () => unknown; readonly one: boolean; readonly options: RelationOptions }
+  | {
+      readonly form: "composite";
+      readonly target: () => unknown;
+      readonly fields: readonly string[];
+      readonly options: CompositeOptions;
+    }
   | { readonly form: "reverse"; readonly target: () => unknown; readonly via: string; readonly one: boolean }
   | { readonly form: "manyToMany"; readonly target: () => unknown; readonly options: ManyToManyOptions };
 

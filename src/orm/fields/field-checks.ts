@@ -1,7 +1,14 @@
 /** The checks of the options of each field function. */
 
 import { type Checks, is } from "../../internal/options.js";
-import type { FieldOptions, ManyToManyOptions, RelationOptions, TextOptions, TimeOptions } from "./definition.js";
+import type {
+  CompositeOptions,
+  FieldOptions,
+  ManyToManyOptions,
+  RelationOptions,
+  TextOptions,
+  TimeOptions,
+} from "./definition.js";
 import type { AutoOptions, DatetimeOptions, DecimalOptions, EnumOptions } from "./field-types.js";
 
 export const commonChecks: Checks<FieldOptions<unknown>> = {
@@ -66,6 +73,18 @@ export const relationChecks: Checks<RelationOptions> = {
   to: is.text,
   onDelete: action,
   onUpdate: action,
+  deferred: is.boolean,
+  constraint: is.boolean,
+};
+export const compositeChecks: Checks<CompositeOptions> = {
+  references: is.strings,
+  null: is.boolean,
+  unique: is.boolean,
+  index: is.boolean,
+  relatedName: is.text,
+  onDelete: action,
+  onUpdate: action,
+  setNull: is.strings,
   deferred: is.boolean,
   constraint: is.boolean,
 };

@@ -2,8 +2,9 @@ import { readOptions, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import * as columnTypes from "./column-types.js";
-import { checkTarget, column, customField, define, jsonField, read, toOne } from "./define.js";
+import { checkTarget, column, customField, define, jsonField, read, toOne, toOneOver } from "./define.js";
 import {
+  type CompositeOptions,
   FieldDefinition,
   type FieldOptions,
   type ManyToManyOptions,
@@ -26,7 +27,7 @@ import type {
   ManualColumn,
   None,
 } from "./field-types.js";
-import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne } from "./types.js";
+import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne, ToOneOver } from "./types.js";
 
 /** Functions that create fields. Each takes an options object. */
 export const field = {
@@ -220,6 +221,17 @@ export const field = {
     target: () => Target,
     options?: Exact<O, RelationOptions>,
   ): ToOne<Target, FlagsFrom<O>> => toOne("field.oneToOne", target, options, true),
+
+  /** A reference to one row by several fields of this model, for a model with a composite key. */
+  compositeForeignKey: <
+    Target,
+    const Fields extends readonly [string, string, ...string[]],
+    const O extends CompositeOptions = None,
+  >(
+    target: () => Target,
+    fields: Fields,
+    options?: Exact<O, CompositeOptions>,
+  ): ToOneOver<Target, FlagsFrom<O>, Fields[number]> => toOneOver(target, fields, options),
 
   /** A many-to-many relation through a join table. */
   manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {

@@ -26,6 +26,13 @@ export interface ToOne<Target, Flags extends Flag> {
   readonly [types]: { readonly target: Target };
 }
 
+/** A foreign key over several fields. It has no column of its own. */
+export interface ToOneOver<Target, Flags extends Flag, Fields extends string> {
+  readonly [kind]: "composite";
+  readonly [flags]: Flags;
+  readonly [types]: { readonly target: Target; readonly over: Fields };
+}
+
 /** `Via` is the field of the other model that refers to this one; never for a many-to-many relation. */
 export interface ToMany<Target, Via extends string = never> {
   readonly [kind]: "toMany";
@@ -55,6 +62,9 @@ export type TargetOf<Field> = TypesOf<Field> extends { readonly target: infer Ta
 /** The field of the other model that refers to this one. */
 export type ViaOf<Field> = TypesOf<Field> extends { readonly via: infer Via extends string } ? Via : never;
 
+/** The fields of a foreign key over several fields. */
+export type OverOf<Field> = TypesOf<Field> extends { readonly over: infer Over extends string } ? Over : never;
+
 export type FlagsOf<Field> = Field[typeof flags & keyof Field];
 export type KindOf<Field> = Field[typeof kind & keyof Field];
 export type InOf<Field> = TypesOf<Field> extends { readonly in: infer In } ? In : never;
@@ -78,6 +88,7 @@ type GroupOf<Kind> = Kind extends keyof RelationGroups
 interface RelationGroups {
   toOne: "toOne" | "single" | "relation";
   reverseOne: "reverseOne" | "single" | "relation";
+  composite: "reverseOne" | "single" | "relation";
   toMany: "toMany" | "relation";
 }
 
@@ -88,6 +99,7 @@ export type RelationNames<F> =
   NamesByGroup<F> extends { readonly relation: infer Names extends keyof F & string } ? Names : never;
 export type ToManyNames<F> =
   NamesByGroup<F> extends { readonly toMany: infer Names extends keyof F & string } ? Names : never;
+/** The relations to one row that have no column of their own. */
 export type ReverseOneNames<F> =
   NamesByGroup<F> extends { readonly reverseOne: infer Names extends keyof F & string } ? Names : never;
 export type SingleNames<F> =

@@ -21,7 +21,7 @@ import { addHook, type Hook, type HookEvent } from "../run/hooks.js";
 import { instanceJson, standardJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import { missing } from "../run/missing.js";
-import { assign, keyQuery, metaOf, remove, restore, type SaveOptions, save } from "../run/persist.js";
+import { assign, belongs, keyQuery, metaOf, remove, restore, type SaveOptions, save } from "../run/persist.js";
 import { rawRows } from "../run/raw.js";
 import { isListed, setRelated, stateOf, Tracked, type Values } from "../run/state.js";
 import { metaFor } from "./declarations.js";
@@ -179,18 +179,19 @@ function readRelation(instance: object, relation: RelationMeta): unknown {
   // again.
   if (!relation.single)
     return isListed(instance, relation.name) ? related!.get(relation.name) : new RelatedSet(instance, relation);
-  const loaded = related?.get(relation.name);
   const owned = relation.kind === "foreignKey" || relation.kind === "oneToOne";
-  const key = owned ? (instance as Values)[relation.sourceColumn.attribute] : undefined;
+  const leads =
+    !owned || relation.sourceColumns.every(({ attribute }) => ((instance as Values)[attribute] ?? null) !== null);
   if (related?.has(relation.name)) {
-    // The key may have changed since the relation was loaded.
+    const loaded = related.get(relation.name) as object | null | undefined;
+    // The key may have changed since the relation was loaded or set. A query can find no row for a key.
+    const isNone = loaded === null || loaded === undefined;
     const stale =
-      owned && loaded !== null && loaded !== undefined && (loaded as Values)[relation.targetColumn.attribute] !== key;
+      owned && (isNone ? leads && !isListed(instance, relation.name) : !belongs(instance, loaded, relation));
     if (!stale) return loaded;
     related.delete(relation.name);
   }
-  if (owned && (key === null || key === undefined)) return null;
-  return new LazyRelation(instance, relation);
+  return leads ? new LazyRelation(instance, relation) : null;
 }
 
 function writeRelation(instance: object, relation: RelationMeta, value: unknown): void {
@@ -198,7 +199,8 @@ function writeRelation(instance: object, relation: RelationMeta, value: unknown)
     throw new FieldError(`${relation.source.name}.${relation.name} cannot be assigned: use its set()`);
   }
   if (value === null) {
-    (instance as Values)[relation.sourceColumn.attribute] = null;
+    if (relation.sourceColumns.length === 1) (instance as Values)[relation.sourceColumn.attribute] = null;
+    else assign(instance, relation.source, { [relation.name]: null });
     setRelated(instance, relation.name, null);
     return;
   }

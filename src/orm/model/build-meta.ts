@@ -6,6 +6,7 @@ import { qualified, shortName } from "../identifiers.js";
 import type {
   CheckMeta,
   ColumnMeta,
+  ForeignKeyMeta,
   IndexMeta,
   ModelConstructor,
   ModelMeta,
@@ -13,6 +14,7 @@ import type {
   UniqueMeta,
 } from "../meta.js";
 import { foreignColumn, plainColumn } from "./columns.js";
+import { compositeKey } from "./composite.js";
 import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readIndex, readUnique } from "./options.js";
 import { relationOf } from "./relations.js";
@@ -51,6 +53,7 @@ export class Meta implements ModelMeta {
   readonly indexes: readonly IndexMeta[];
   readonly checks: readonly CheckMeta[];
   readonly uniques: readonly UniqueMeta[];
+  readonly foreignKeys: readonly ForeignKeyMeta[];
   readonly ordering: readonly string[];
   readonly comment: string | undefined;
   readonly managed: boolean;
@@ -88,6 +91,9 @@ export class Meta implements ModelMeta {
     this.renamedFrom = options.renamedFrom;
     this.model = base;
     this.#base = base;
+    this.foreignKeys = [...specs].flatMap(([name, spec]) =>
+      spec.form === "composite" ? compositeKey(this, name, spec) : [],
+    );
   }
 
   /** The name of the class; until the class that extends `base` is known, that of the table. */

@@ -120,7 +120,9 @@ function resolveReference(owner: string, thunk: () => unknown, options: Relation
 function referredColumn(owner: string, target: ModelMeta, to: string | undefined): ColumnMeta {
   if (to === undefined) {
     if (target.primaryKey.length === 1) return target.primaryKey[0]!;
-    throw new ValueError(`${owner} refers to ${target.name}, whose key is composite: name a unique field with 'to'`);
+    throw new ValueError(
+      `${owner} refers to ${target.name}, whose key is composite: use field.compositeForeignKey, or name a unique field with 'to'`,
+    );
   }
   const column = target.column(to);
   if (column) return column;

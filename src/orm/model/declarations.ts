@@ -110,7 +110,7 @@ function settleOne(base: object, define: DefineRelation): void {
 
 function addBacks(meta: Meta, define: DefineRelation): void {
   for (const [name, spec] of meta.specs) {
-    const relatedName = spec.form === "toOne" || spec.form === "manyToMany" ? spec.options.relatedName : undefined;
+    const relatedName = "options" in spec && "relatedName" in spec.options ? spec.options.relatedName : undefined;
     if (relatedName === undefined) continue;
     const relation = meta.relations.get(name) as RelationMeta;
     const target = baseOf(relation.target.model);

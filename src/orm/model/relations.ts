@@ -2,6 +2,7 @@ import { ValueError } from "../../internal/value-error.js";
 import type { FieldSpec } from "../fields/definition.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { targetMeta } from "./columns.js";
+import { compositeRelation } from "./composite.js";
 import { throughTable } from "./through.js";
 
 type ReverseSpec = Extract<FieldSpec, { form: "reverse" }>;
@@ -12,6 +13,8 @@ export function relationOf(source: ModelMeta, name: string, spec: FieldSpec): Re
   switch (spec.form) {
     case "toOne":
       return toOneRelation(source, name, spec.one);
+    case "composite":
+      return compositeRelation(source, name);
     case "reverse":
       return reverseRelation(source, name, spec);
     case "manyToMany":
@@ -30,11 +33,15 @@ function toOneRelation(source: ModelMeta, name: string, one: boolean): RelationM
     nullable: sourceColumn.nullable,
     source,
     sourceColumn,
+    sourceColumns: [sourceColumn],
     get target() {
       return sourceColumn.reference!.target;
     },
     get targetColumn() {
       return sourceColumn.reference!.column;
+    },
+    get targetColumns() {
+      return [sourceColumn.reference!.column];
     },
     through: undefined,
   };
@@ -61,6 +68,12 @@ function reverseRelation(source: ModelMeta, name: string, spec: ReverseSpec): Re
     },
     get targetColumn() {
       return back().targetColumn;
+    },
+    get sourceColumns() {
+      return back().sourceColumns;
+    },
+    get targetColumns() {
+      return back().targetColumns;
     },
     get through() {
       return back().through;
@@ -103,6 +116,12 @@ function manyToManyRelation(source: ModelMeta, name: string, spec: ManyToManySpe
     get targetColumn() {
       return between().targetColumn.reference!.column;
     },
+    get sourceColumns() {
+      return [between().sourceColumn.reference!.column];
+    },
+    get targetColumns() {
+      return [between().targetColumn.reference!.column];
+    },
     get through() {
       return between();
     },
@@ -121,6 +140,8 @@ export function backOf(relation: RelationMeta, name: string): RelationMeta {
     target: relation.source,
     sourceColumn: relation.targetColumn,
     targetColumn: relation.sourceColumn,
+    sourceColumns: relation.targetColumns,
+    targetColumns: relation.sourceColumns,
     through: through && { ...through, sourceColumn: through.targetColumn, targetColumn: through.sourceColumn },
   };
 }

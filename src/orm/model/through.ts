@@ -82,6 +82,7 @@ function automaticTable(
     columns,
     primaryKey: columns,
     relations: new Map(),
+    foreignKeys: [],
     indexes: [
       {
         name: shortName(`${tableName}_${targetColumn.column}_idx`),

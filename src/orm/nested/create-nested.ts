@@ -12,7 +12,7 @@ import { type BulkCreateOptions, bulkCreate } from "../run/bulk.js";
 import { runHooks } from "../run/hooks.js";
 import { insert } from "../run/persist.js";
 import { setCreated, setRelated, stateOf, type Values } from "../run/state.js";
-import { joinRows, type Link } from "./join-rows.js";
+import { joinRows, type Link, linkTo } from "./join-rows.js";
 import { at, located, type Placed } from "./located.js";
 import { type Given, type Item, isInstance, join, type Parts, partsOf } from "./parts.js";
 
@@ -66,7 +66,7 @@ async function insertLevel(meta: ModelMeta, given: readonly Given[], run: Run, d
   const rows = given.map(({ path }, index): Placed => {
     const { own, before } = parts[index]!;
     const instance = at(path, () => new meta.model(own));
-    for (const key of before.keys()) setRelated(instance, meta.column(key)!.name, own[key], true);
+    for (const key of before.keys()) setRelated(instance, meta.column(key)?.name ?? key, own[key], true);
     return { path, instance };
   });
   await insertRows(meta, rows, run);
@@ -82,7 +82,7 @@ async function insertLevel(meta: ModelMeta, given: readonly Given[], run: Run, d
 async function insertBefore(meta: ModelMeta, parts: readonly Parts[], run: Run, depth: number): Promise<void> {
   const keys = new Set(parts.flatMap(({ before }) => [...before.keys()]));
   for (const key of keys) {
-    const { target } = meta.column(key)!.reference!;
+    const { target } = meta.column(key)?.reference ?? meta.relations.get(key)!;
     const users = parts.filter(({ before }) => before.has(key));
     const made = await insertLevel(
       target,
@@ -143,10 +143,9 @@ function isNew(link: Link): link is Link & { readonly item: { readonly type: "ne
 
 /** The values of a row with the foreign key that leads to its owner. */
 function claimed(relation: RelationMeta, owner: object, { values, path }: Given): Given {
-  const { attribute, name } = relation.targetColumn;
-  for (const key of [attribute, name]) {
+  for (const key of relation.targetColumns.flatMap(({ attribute, name }) => [attribute, name])) {
     if (values[key] !== undefined)
       throw new FieldError(`${join(path, key)} is set by ${relation.source.name}.${relation.name}: leave it out`);
   }
-  return { values: { ...values, [attribute]: (owner as Values)[relation.sourceColumn.attribute] }, path };
+  return { values: { ...values, ...linkTo(owner, relation) }, path };
 }

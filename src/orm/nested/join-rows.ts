@@ -1,5 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
-import { arrayTypeOf, encodeColumn } from "../compile/write.js";
+import { arrayTypeOf } from "../compile/array-types.js";
+import { encodeColumn } from "../compile/write.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
@@ -35,15 +36,22 @@ export async function joinRows(
 
 /** Sets the foreign key of instances that were given. */
 async function claimInstances(relation: RelationMeta, links: readonly Link[], db: Queries): Promise<void> {
-  const { target, targetColumn, sourceColumn } = relation;
+  const { target, targetColumns } = relation;
   const saved: object[] = [];
   for (const { owner, item } of links) {
     if (item.type !== "instance") continue;
-    (item.instance as Values)[targetColumn.attribute] = (owner as Values)[sourceColumn.attribute];
+    Object.assign(item.instance, linkTo(owner, relation));
     if (stateOf(item.instance).saved === null) await save(item.instance, { using: db });
     else saved.push(item.instance);
   }
-  await bulkUpdate(target, saved, [targetColumn.name], undefined, db);
+  const names = targetColumns.map((column) => column.name);
+  await bulkUpdate(target, saved, names, undefined, db);
+}
+
+/** The columns of a related row that refer to its owner. */
+export function linkTo(owner: object, { sourceColumns, targetColumns }: RelationMeta): Values {
+  const key = (at: number): unknown => (owner as Values)[sourceColumns[at]!.attribute];
+  return Object.fromEntries(targetColumns.map(({ attribute }, at) => [attribute, key(at)]));
 }
 
 async function insertJoins(

@@ -31,9 +31,8 @@ export function hasRelated(meta: ModelMeta, values: object): boolean {
   for (const key of Object.keys(values)) {
     const value = (values as Values)[key];
     if (value === undefined) continue;
-    const column = meta.column(key);
     // A key that is neither a column nor a relation is refused later, by name.
-    if (column === undefined ? meta.relations.has(key) : column.reference !== undefined && isNew(value)) return true;
+    if (refers(meta, key) ? isNew(value) : meta.column(key) === undefined && meta.relations.has(key)) return true;
   }
   return false;
 }
@@ -45,13 +44,18 @@ export function partsOf(meta: ModelMeta, { values, path }: Given): Parts {
   for (const key of Object.keys(values)) {
     const value = values[key];
     if (value === undefined) continue;
-    const column = meta.column(key);
-    const relation = column === undefined ? meta.relations.get(key) : undefined;
+    const isKey = refers(meta, key);
+    const relation = isKey || meta.column(key) !== undefined ? undefined : meta.relations.get(key);
     if (relation !== undefined) after.set(relation, itemsOf(relation, value, join(path, key)));
-    else if (column?.reference !== undefined && isNew(value)) before.set(key, { values: value, path: join(path, key) });
+    else if (isKey && isNew(value)) before.set(key, { values: value, path: join(path, key) });
     else own[key] = value;
   }
   return { own, before, after };
+}
+
+/** True for a foreign key of the model, of one column or of several. */
+function refers(meta: ModelMeta, key: string): boolean {
+  return meta.column(key)?.reference !== undefined || meta.foreignKeys.some(({ name }) => name === key);
 }
 
 function itemsOf(relation: RelationMeta, value: unknown, path: string): Item[] {

@@ -21,8 +21,8 @@ import { Expression, orderNode } from "../expressions/expression.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
 import type { ConditionNode, ExpressionNode, LockNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
-import { clientLookups, isPattern } from "./client-values.js";
-import { type ClientParameters, entriesOf, pageParameters } from "./page-input.js";
+import { checkLast, clientLookups, isPattern } from "./client-values.js";
+import { badRequest, type ClientParameters, entriesOf, pageParameters, refusing } from "./page-input.js";
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
@@ -52,10 +52,11 @@ function onJoined(node: ConditionNode, many: readonly string[]): ConditionNode {
 export function filterFrom(query: Query, input: ClientParameters, allowed: readonly string[]): Query {
   const entries = entriesOf(input).filter(([key]) => allowed.includes(key) || !pageParameters.includes(key));
   for (const [key] of entries)
-    if (!allowed.includes(key)) throw new FieldError(`${shown(String(key))} is not among the allowed filters`);
-  const children = clientLookups(namesOf(query), entries);
+    if (!allowed.includes(key)) throw badRequest(`${shown(String(key))} is not among the allowed filters`);
+  const children = refusing(() => clientLookups(namesOf(query), entries));
   if (children.length === 0) return query;
   const filtered = filter(query, { type: "and", children });
+  refusing(() => checkLast(filtered));
   return children.some(isPattern) ? { ...filtered, clientPattern: true } : filtered;
 }
 
@@ -113,11 +114,14 @@ export function orderFrom(
 ): Query {
   if (input === null || input === undefined || input.length === 0) return query;
   const names = typeof input === "string" ? input.split(",") : input;
+  // A field that is named again has no effect on the order.
+  const first = new Map<string, string>();
   for (const name of names) {
     const plain = String(name).replace(/^-/, "");
-    if (!allowed.includes(plain)) throw new FieldError(`${shown(plain)} is not among the allowed orders`);
+    if (!allowed.includes(plain)) throw badRequest(`${shown(plain)} is not among the allowed orders`);
+    if (!first.has(plain)) first.set(plain, name);
   }
-  return orderBy(query, names.map(orderNode));
+  return orderBy(query, [...first.values()].map(orderNode));
 }
 
 export function distinct(query: Query, names: readonly string[]): Query {

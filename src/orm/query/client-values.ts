@@ -1,7 +1,8 @@
 import { ParameterValueError } from "../../engines/db/errors.js";
+import { Compiler } from "../compile/compiler.js";
 import { resolvePath, type Scope, shown } from "../compile/scope.js";
 import type { ColumnType } from "../meta.js";
-import type { ConditionNode } from "../nodes.js";
+import type { ConditionNode, Query } from "../nodes.js";
 
 /**
  * The conditions in a client's query string. A repeated `id__in` becomes one list, because forms and URLSearchParams
@@ -21,6 +22,12 @@ export function clientLookups(scope: Scope, entries: readonly (readonly [string,
     if (lookupOf(key) === "in" && Array.isArray(value)) lists.set(key, value);
   }
   return lookups;
+}
+
+/** Checks the values of the last condition of a query, which would be checked only when the query is sent. */
+export function checkLast(query: Query): void {
+  const compiler = new Compiler();
+  compiler.condition(query.where.at(-1)!, compiler.scope(query));
 }
 
 type Lookup = Extract<ConditionNode, { type: "lookup" }>;

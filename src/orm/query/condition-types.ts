@@ -89,7 +89,7 @@ type FittingNames<F, A, Value> =
 type Comparable<Field> =
   KindOf<Field> extends "int" | "bigInt" | "float" | "decimal"
     ? number
-    : KindOf<Field> extends "toOne" | "toMany" | "reverseOne"
+    : KindOf<Field> extends "toOne" | "toMany" | "reverseOne" | "composite"
       ? PrimaryKey<TargetFields<Field>>
       : KindOf<Field> extends "local" | "date"
         ? string
@@ -142,7 +142,7 @@ type ManyTarget<F, Path extends string> = Path extends `${infer Head}__${infer R
   ? Head extends keyof F
     ? KindOf<F[Head]> extends "toMany"
       ? TargetFields<F[Head]>
-      : KindOf<F[Head]> extends "toOne" | "reverseOne"
+      : KindOf<F[Head]> extends "toOne" | "reverseOne" | "composite"
         ? ManyTarget<TargetFields<F[Head]>, Rest>
         : never
     : never

@@ -4,7 +4,7 @@ import { noField, shown, splitPath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { type PrefetchNode, type Query, type RelatedNode, type RelatedTree, relatedQuery } from "../nodes.js";
-import { withColumn } from "./prefetches.js";
+import { withColumns } from "./prefetches.js";
 
 export function only(query: Query, names: readonly string[]): Query {
   return chosen(query, names, "only");
@@ -81,15 +81,15 @@ function inTree(
 }
 
 /** The columns by which a related row is found and compared. */
-function keysOf({ target, targetColumn }: RelationMeta): readonly ColumnMeta[] {
-  return [...target.primaryKey, targetColumn];
+function keysOf({ target, targetColumns }: RelationMeta): readonly ColumnMeta[] {
+  return [...target.primaryKey, ...targetColumns];
 }
 
 function inPrefetch(query: Query, node: PrefetchNode, names: readonly string[], choice: Choice): PrefetchNode {
   const relation = query.meta.relations.get(node.relation)!;
   const base = node.query ?? { ...relatedQuery(relation), strict: query.strict };
   const whole = { ...base, prefetch: [...base.prefetch, ...node.nested] };
-  return { ...node, query: withColumn(chosen(whole, names, choice), relation.targetColumn), nested: [] };
+  return { ...node, query: withColumns(chosen(whole, names, choice), relation.targetColumns), nested: [] };
 }
 
 function notLoaded(meta: ModelMeta, name: string, choice: Choice): FieldError {

@@ -2,12 +2,16 @@
 
 import type {
   FieldsOf,
+  FlagsOf,
   ForeignKeyValue,
   KeyAttribute,
+  KindOf,
   OptionalNames,
+  OverOf,
   PrimaryKey,
   presence,
   ReverseOneNames,
+  SingleNames,
   TargetFields,
   TargetOf,
   ToManyNames,
@@ -27,7 +31,7 @@ interface NoInstance {
   readonly [presence]?: never;
 }
 
-type InputOf<F, Back extends string> = ColumnInput<F> & {
+type InputOf<F, Back extends string> = OwnColumns<F, Back & ReverseOneNames<F>> & {
   readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back>]?: ToOneInput<F[K]> | undefined;
 } & {
   readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back> as KeyAttribute<K>]?:
@@ -39,8 +43,17 @@ type InputOf<F, Back extends string> = ColumnInput<F> & {
   > & {
     readonly [K in ToManyNames<F>]?: readonly ToManyInput<F[K]>[] | undefined;
   } & {
-    readonly [K in ReverseOneNames<F>]?: NewRow<F[K], ViaOf<F[K]>> | TargetOf<F[K]> | null | undefined;
+    readonly [K in ReverseOneNames<F>]?: NewRow<F[K], ViaOf<F[K]>> | TargetOf<F[K]> | NullOf<F[K]> | undefined;
   };
+
+/** The columns of a row. Those of the foreign key that refers to the row around it are set by themselves. */
+type OwnColumns<F, Back extends keyof F> = [Back] extends [never]
+  ? ColumnInput<F>
+  : Omit<ColumnInput<F>, OverOf<F[Back]>>;
+
+/** Null if there may be no row. */
+type NullOf<Field> =
+  KindOf<Field> extends "composite" ? (Extract<FlagsOf<Field>, "null"> extends never ? never : null) : null;
 
 type ToOneInput<Field> = TargetOf<Field> | ForeignKeyValue<Field> | NewRow<Field, never>;
 
@@ -52,7 +65,7 @@ type ToManyInput<Field> =
 
 type IsForeignKey<Field> = [ViaOf<Field>] extends [never]
   ? false
-  : ViaOf<Field> extends ToOneNames<TargetFields<Field>>
+  : ViaOf<Field> extends SingleNames<TargetFields<Field>>
     ? true
     : false;
 

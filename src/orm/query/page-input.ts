@@ -45,13 +45,23 @@ export function keysetPage(input: ClientParameters, options: KeysetPageOptions):
 
 /** Turns the errors of a cursor into a response with status 400. */
 export function refuseCursor(error: unknown): never {
-  if (
-    error instanceof ParameterValueError ||
-    error instanceof ParameterTypeError ||
-    error instanceof ParameterRangeError
-  )
-    throw badRequest("The cursor is not one of this list.", error);
+  if (isOfValue(error)) throw badRequest("The cursor is not one of this list.", error);
   throw error;
+}
+
+/** Runs a function; its errors about values become responses with status 400 and the reason. */
+export function refusing<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw isOfValue(error) ? badRequest(error.message, error) : error;
+  }
+}
+
+function isOfValue(error: unknown): error is Error {
+  return (
+    error instanceof ParameterValueError || error instanceof ParameterTypeError || error instanceof ParameterRangeError
+  );
 }
 
 /** The parameters with these names. An empty one counts as not given, as in a form that was not filled in. */
@@ -84,6 +94,6 @@ function checkOption(name: string, value: number): number {
   return value;
 }
 
-function badRequest(detail: string, cause?: unknown): Error {
+export function badRequest(detail: string, cause?: unknown): Error {
   return httpError("BAD_REQUEST", detail, cause === undefined ? {} : { cause });
 }

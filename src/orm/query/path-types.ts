@@ -61,7 +61,7 @@ type FieldValue<Field> =
       : OutOf<Field>;
 
 type ThroughField<F, Path extends string, Head extends string, Rest extends string> = Head extends keyof F
-  ? KindOf<F[Head]> extends "toOne"
+  ? KindOf<F[Head]> extends "toOne" | "composite"
     ? MaybeNull<F[Head], PathValue<TargetFields<F[Head]>, unknown, Rest>>
     : KindOf<F[Head]> extends "toMany" | "reverseOne"
       ? PathValue<TargetFields<F[Head]>, unknown, Rest> | null
@@ -149,7 +149,7 @@ type LeadsToMany<F, A, Path extends string> = Path extends keyof A
     ? Head extends keyof F
       ? KindOf<F[Head]> extends "toMany"
         ? true
-        : KindOf<F[Head]> extends "toOne" | "reverseOne"
+        : KindOf<F[Head]> extends "toOne" | "reverseOne" | "composite"
           ? LeadsToMany<TargetFields<F[Head]>, unknown, Rest>
           : false
       : false

@@ -71,7 +71,7 @@ function addPrefetch(
   const [name, ...rest] = parts as [string, ...string[]];
   const relation = meta.relations.get(name);
   if (relation === undefined) throw noField(meta, name);
-  const here = rest.length === 0 && query ? withColumn(query, relation.targetColumn) : undefined;
+  const here = rest.length === 0 && query ? withColumns(query, relation.targetColumns) : undefined;
   if (here && here.meta.sqlName !== relation.target.sqlName)
     throw new FieldError(
       `${meta.name}.${name} leads to ${relation.target.name}, but the query is for ${here.meta.name}`,
@@ -83,7 +83,8 @@ function addPrefetch(
   return known ? nodes.map((each) => (each === known ? node : each)) : [...nodes, node];
 }
 
-/** Adds a column to the columns to load: related rows are assigned to their owners by it. */
-export function withColumn(query: Query, column: ColumnMeta): Query {
-  return query.columns === null ? query : { ...query, columns: new Set([...query.columns, column.index]) };
+/** Adds columns to the columns to load: related rows are assigned to their owners by them. */
+export function withColumns(query: Query, columns: readonly ColumnMeta[]): Query {
+  if (query.columns === null) return query;
+  return { ...query, columns: new Set([...query.columns, ...columns.map((column) => column.index)]) };
 }

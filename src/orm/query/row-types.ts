@@ -86,12 +86,12 @@ export type CheckedToOne<M, Path> = Path extends string
 
 type IsToOne<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
   ? Head extends keyof F
-    ? KindOf<F[Head]> extends "toOne" | "reverseOne"
+    ? KindOf<F[Head]> extends "toOne" | "reverseOne" | "composite"
       ? IsToOne<TargetFields<F[Head]>, Rest>
       : false
     : false
   : Path extends keyof F
-    ? KindOf<F[Path]> extends "toOne" | "reverseOne"
+    ? KindOf<F[Path]> extends "toOne" | "reverseOne" | "composite"
       ? true
       : false
     : false;
@@ -115,7 +115,7 @@ export type CheckedRelation<M, Path> = Path extends string
 /** The instances at the end of a path of relations; never if there is no such path. */
 export type RelationTarget<F, Path extends string> = Path extends `${infer Head}__${infer Rest}`
   ? Head extends keyof F
-    ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne"
+    ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne" | "composite"
       ? RelationTarget<TargetFields<F[Head]>, Rest>
       : never
     : never

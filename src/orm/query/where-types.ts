@@ -167,7 +167,7 @@ export type LookupValue<F, A, Key extends string> = Key extends keyof A
         : AttributeValue<F, Key>;
 
 type FieldLookup<Field> =
-  KindOf<Field> extends "toOne" | "toMany" | "reverseOne"
+  KindOf<Field> extends "toOne" | "toMany" | "reverseOne" | "composite"
     ? RelationValue<Field>
     : One<Null<FlagsOf<Field>, InOf<Field>>>;
 
@@ -175,7 +175,7 @@ type FieldLookup<Field> =
 type RelationValue<Field> =
   | KeyOrRow<Field>
   | Subquery<TargetOf<Field> | Exclude<RowOf<PrimaryKey<TargetFields<Field>>>, { readonly pk: unknown }>>
-  | (KindOf<Field> extends "toOne" ? Null<FlagsOf<Field>, never> : null);
+  | (KindOf<Field> extends "toOne" | "composite" ? Null<FlagsOf<Field>, never> : null);
 
 type KeyOrRow<Field> = PrimaryKey<TargetFields<Field>> | TargetOf<Field>;
 
@@ -191,7 +191,7 @@ type AfterName<F, A, Head extends string, Rest extends string> = Head extends ke
   : Head extends "pk"
     ? KeyLookup<PrimaryKey<F>, never, Rest>
     : Head extends keyof F
-      ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne"
+      ? KindOf<F[Head]> extends "toOne" | "toMany" | "reverseOne" | "composite"
         ? AfterRelation<F[Head], Rest>
         : AfterColumn<F[Head], Rest>
       : RelationOfAttribute<F, Head> extends infer Relation extends keyof F
@@ -226,7 +226,7 @@ type KeyLookup<Key, Flags, Rest extends string> = Rest extends keyof ForAll<Key,
 
 /** The names of a field's lookups and transforms, for editors. */
 type LookupNames<Field> =
-  KindOf<Field> extends "toOne" | "toMany" | "reverseOne"
+  KindOf<Field> extends "toOne" | "toMany" | "reverseOne" | "composite"
     ? keyof ForAll<unknown, never>
     : (keyof Final<unknown, never, KindOf<Field>> & string) | TransformNames<KindOf<Field>>;
 

@@ -3,7 +3,7 @@ import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
-import type { ColumnMeta, RelationMeta } from "../meta.js";
+import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import type { NestedInput } from "../query/nested-types.js";
 import { QuerySet } from "../query/queryset.js";
@@ -42,17 +42,14 @@ export class RelatedSet<M> extends QuerySet<M> {
 
   /** Creates a related row, with related rows of its own if they are given; its foreign key is set. */
   override async create(values: Partial<NestedInput<M>>): Promise<M> {
-    const { through, targetColumn } = this.#relation;
+    const { through } = this.#relation;
     if (through) {
       const made = await super.create(values as NestedInput<M>);
       await this.add(made);
       return made;
     }
     this.#forget();
-    return super.create({
-      ...values,
-      [targetColumn.attribute]: keyOf(this.#owner, this.#relation.sourceColumn),
-    } as unknown as NestedInput<M>);
+    return super.create({ ...values, ...this.#link() } as unknown as NestedInput<M>);
   }
 
   /** Adds rows to the relation. Rows that are already related stay related. */
@@ -68,42 +65,28 @@ export class RelatedSet<M> extends QuerySet<M> {
   async remove(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
     this.#forget();
     if (items.length === 0) return;
-    const { through, targetColumn, target } = this.#relation;
+    const { through, target } = this.#relation;
     const db = connectionFor(this.query.db);
     if (through) {
       const text = `DELETE FROM ${through.meta.sqlName} WHERE ${quote(through.sourceColumn.column)} = $1 AND ${quote(through.targetColumn.column)} = ANY($2)`;
       await db.execute(text, [this.#ownerKey(), this.#keys(items)]);
       return;
     }
-    if (!targetColumn.nullable)
-      throw new FieldError(
-        `${target.name}.${targetColumn.name} cannot be null: delete the rows in place of removing them`,
-      );
-    const keys = items.map((item) => itemKey(item, target.primaryKey[0]!));
-    const key = target.primaryKey[0]!.attribute;
-    await new QuerySet<M>({
-      ...this.query,
-      where: [...this.query.where, { type: "lookup", key: `${key}__in`, value: keys }],
-    }).update({
-      [targetColumn.attribute]: null,
-    } as never);
+    const where = [...this.query.where, withKeys(target, items)];
+    await new QuerySet<M>({ ...this.query, where }).update(this.#unlinked() as never);
   }
 
   /** Removes all rows from the relation. */
   async clear(): Promise<void> {
     this.#refusePart("clear");
     this.#forget();
-    const { through, targetColumn, target } = this.#relation;
+    const { through } = this.#relation;
     if (through) {
       const text = `DELETE FROM ${through.meta.sqlName} WHERE ${quote(through.sourceColumn.column)} = $1`;
       await connectionFor(this.query.db).execute(text, [this.#ownerKey()]);
       return;
     }
-    if (!targetColumn.nullable)
-      throw new FieldError(
-        `${target.name}.${targetColumn.name} cannot be null: delete the rows in place of removing them`,
-      );
-    await this.update({ [targetColumn.attribute]: null } as never);
+    await this.update(this.#unlinked() as never);
   }
 
   /** Replaces the related rows with these, in one transaction. */
@@ -114,15 +97,9 @@ export class RelatedSet<M> extends QuerySet<M> {
       Object.defineProperty(inside, "query", { value: { ...this.query, db: tx } });
       if (this.#relation.through) await inside.clear();
       else {
-        const key = this.#relation.target.primaryKey[0]!;
-        const kept = items.map((item) => itemKey(item, key));
-        const others = new QuerySet<M>({
-          ...inside.query,
-          where: [
-            ...inside.query.where,
-            { type: "not", child: { type: "lookup", key: `${key.attribute}__in`, value: kept } },
-          ],
-        });
+        const kept = withKeys(this.#relation.target, items);
+        const where: ConditionNode[] = [...inside.query.where, { type: "not", child: kept }];
+        const others = new QuerySet<M>({ ...inside.query, where });
         const gone = await others.toArray();
         await inside.remove(...gone);
       }
@@ -147,12 +124,29 @@ export class RelatedSet<M> extends QuerySet<M> {
 
   /** An instance whose foreign key leads to the owner. */
   #claimed(item: M | KeyOf<M>): object {
-    const { target, targetColumn, sourceColumn } = this.#relation;
+    const { target } = this.#relation;
     if (typeof item !== "object" || item === null || metaOf(item).sqlName !== target.sqlName) {
       throw new FieldError(`${this.#relation.name} takes instances of ${target.name}`);
     }
-    (item as Values)[targetColumn.attribute] = keyOf(this.#owner, sourceColumn);
-    return item;
+    return Object.assign(item, this.#link());
+  }
+
+  /** The columns of a related row that refer to the owner. */
+  #link(): Values {
+    const { sourceColumns, targetColumns } = this.#relation;
+    return Object.fromEntries(
+      targetColumns.map(({ attribute }, at) => [attribute, keyOf(this.#owner, sourceColumns[at]!)]),
+    );
+  }
+
+  /** The columns of a related row that can be null, as nulls: the row then refers to no other. */
+  #unlinked(): Values {
+    const { target, targetColumns } = this.#relation;
+    const nullable = targetColumns.filter((column) => column.nullable);
+    if (nullable.length > 0) return Object.fromEntries(nullable.map(({ attribute }) => [attribute, null]));
+    throw new FieldError(
+      `${target.name}.${targetColumns[0]!.name} cannot be null: delete the rows in place of removing them`,
+    );
   }
 
   #ownerKey(): unknown {
@@ -173,6 +167,17 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 }
 
+/** The condition for the rows of these instances or keys. */
+function withKeys({ primaryKey }: ModelMeta, items: readonly unknown[]): ConditionNode {
+  const [first] = primaryKey as [ColumnMeta];
+  if (primaryKey.length === 1)
+    return { type: "lookup", key: `${first.attribute}__in`, value: items.map((item) => itemKey(item, first)) };
+  const keys = items.map((item) =>
+    Array.isArray(item) ? (item as unknown[]) : primaryKey.map((column) => itemKey(item, column)),
+  );
+  return keys.length === 0 ? { type: "or", children: [] } : { type: "keys", columns: primaryKey, keys };
+}
+
 function itemKey(item: unknown, column: ColumnMeta): unknown {
   if (typeof item !== "object" || item === null || !("meta" in item.constructor)) return item;
   return keyOf(item, column);
@@ -186,8 +191,9 @@ function keyOf(instance: object, column: ColumnMeta): unknown {
 }
 
 function condition(owner: object, relation: RelationMeta): ConditionNode {
-  const key = keyOf(owner, relation.sourceColumn);
-  return relation.through
-    ? { type: "member", relation, key }
-    : { type: "lookup", key: relation.targetColumn.attribute, value: key };
+  const { sourceColumns, targetColumns: columns, through } = relation;
+  const keys = sourceColumns.map((column) => keyOf(owner, column));
+  if (through) return { type: "member", relation, key: keys[0] };
+  if (columns.length > 1) return { type: "keys", columns, keys: [keys] };
+  return { type: "lookup", key: columns[0]!.attribute, value: keys[0] };
 }

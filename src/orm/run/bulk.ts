@@ -1,8 +1,9 @@
 import type { Queries } from "../../engines/db/database.js";
 import { ValueError } from "../../internal/value-error.js";
+import { arrayTypeOf } from "../compile/array-types.js";
 import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
 import { noField } from "../compile/scope.js";
-import { type Assignment, arrayTypeOf, assignments, encodeColumn, returningPlan } from "../compile/write.js";
+import { type Assignment, assignments, encodeColumn, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError, StaleError } from "../errors.js";
 import { type Condition, conditionOf } from "../expressions/q.js";

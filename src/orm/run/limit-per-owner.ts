@@ -12,12 +12,12 @@ export function isLimited({ limit, offset }: Query): boolean {
 }
 
 /** The query without its limit. It keeps the rows that are within the limit among the rows with the same key. */
-export function limitedBy(query: Query, column: ColumnMeta): Query {
+export function limitedBy(query: Query, columns: readonly ColumnMeta[]): Query {
   if (query.distinct !== false) throw new FieldError("a limit for each owner cannot be combined with distinct()");
   const place: ExpressionNode = {
     type: "window",
     expression: { type: "call", name: "row_number", args: [], aggregate: false, result: "integer" },
-    partitionBy: [{ type: "path", path: column.attribute }],
+    partitionBy: columns.map((column) => ({ type: "path", path: column.attribute })),
     orderBy: totalOrder(query),
     frame: undefined,
   };

@@ -6,7 +6,7 @@ import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
-import { type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
+import { type ConditionNode, type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
 import { isLimited, limitedBy, limitedPairs, unlimited } from "./limit-per-owner.js";
 import { send } from "./send.js";
@@ -78,50 +78,64 @@ export async function loadRelation(
   if (relation.single && isLimited(query))
     throw new FieldError(`the query for ${relation.name} is limited, but there is at most one row`);
   if (query.selection !== null) throw new FieldError(`the query for ${relation.name} must give models, not values`);
-  const source = relation.sourceColumn;
-  const keys = new Set<unknown>();
+  const { sourceColumns: columns } = relation;
+  const keys = columns.length === 1 ? singleKeys(instances, columns[0]!) : compositeKeys(instances, columns);
+  const found = keys.length === 0 ? new Map<string, object[]>() : await fetchRelated(relation, query, keys);
   for (const instance of instances) {
-    const key = (instance as Values)[source.attribute];
-    if (key !== null && key !== undefined) keys.add(key);
-  }
-  const found = keys.size === 0 ? new Map<string, object[]>() : await fetchRelated(relation, query, [...keys]);
-  for (const instance of instances) {
-    const rows = found.get(keyText((instance as Values)[source.attribute])) ?? [];
+    const rows = found.get(textOf(instance, columns)) ?? [];
     setRelated(instance, name, relation.single ? (rows[0] ?? null) : rows, shown);
   }
 }
 
-/** The related instances, by the key of the instance they belong to. */
+function singleKeys(instances: readonly object[], column: ColumnMeta): readonly unknown[] {
+  const keys = new Set<unknown>();
+  for (const instance of instances) {
+    const key = (instance as Values)[column.attribute];
+    if (key !== null && key !== undefined) keys.add(key);
+  }
+  return [...keys];
+}
+
+/** The different keys of instances. One with a null in it leads to no row. */
+function compositeKeys(instances: readonly object[], columns: readonly ColumnMeta[]): readonly (readonly unknown[])[] {
+  const keys = new Map<string, readonly unknown[]>();
+  for (const instance of instances) {
+    const key = columns.map((column) => (instance as Values)[column.attribute]);
+    if (!key.some((value) => value === null || value === undefined)) keys.set(textOf(instance, columns), key);
+  }
+  return [...keys.values()];
+}
+
+/** The related instances, by the text of the key of the instance they belong to. */
 async function fetchRelated(
   relation: RelationMeta,
   query: Query,
   keys: readonly unknown[],
 ): Promise<Map<string, object[]>> {
-  const column = relation.targetColumn;
+  const { targetColumns: columns, targetColumn: column } = relation;
   const grouped = new Map<string, object[]>();
-  const add = (key: unknown, row: object): void => {
-    const text = keyText(key);
+  const add = (text: string, row: object): void => {
     const rows = grouped.get(text);
     if (rows) rows.push(row);
     else grouped.set(text, [row]);
   };
   if (relation.through === undefined) {
-    const wanted = isLimited(query) ? limitedBy(query, column) : query;
-    const rows = (await load(narrowed(wanted, column, keys))) as object[];
-    for (const row of rows) add((row as Values)[column.attribute], row);
+    const wanted = isLimited(query) ? limitedBy(query, columns) : query;
+    const rows = (await load(narrowed(wanted, columns, keys))) as object[];
+    for (const row of rows) add(textOf(row, columns), row);
     return grouped;
   }
   const pairs = await fetchPairs(relation, query, keys);
-  const owners = new Map<string, unknown[]>();
+  const owners = new Map<string, string[]>();
   for (const [owner, target] of pairs) {
     const text = keyText(target);
     const list = owners.get(text);
-    if (list) list.push(owner);
-    else owners.set(text, [owner]);
+    if (list) list.push(keyText(owner));
+    else owners.set(text, [keyText(owner)]);
   }
   if (pairs.length === 0) return grouped;
   const targets = (await load(
-    narrowed(unlimited(query), column, [...new Set(pairs.map(([, target]) => target))]),
+    narrowed(unlimited(query), columns, [...new Set(pairs.map(([, target]) => target))]),
   )) as object[];
   for (const target of targets) {
     for (const owner of owners.get(keyText((target as Values)[column.attribute])) ?? []) add(owner, target);
@@ -129,8 +143,12 @@ async function fetchRelated(
   return grouped;
 }
 
-function narrowed(query: Query, column: ColumnMeta, keys: readonly unknown[]): Query {
-  return { ...query, where: [...query.where, { type: "lookup", key: `${column.attribute}__in`, value: keys }] };
+function narrowed(query: Query, columns: readonly ColumnMeta[], keys: readonly unknown[]): Query {
+  const condition: ConditionNode =
+    columns.length === 1
+      ? { type: "lookup", key: `${columns[0]!.attribute}__in`, value: keys }
+      : { type: "keys", columns, keys: keys as readonly (readonly unknown[])[] };
+  return { ...query, where: [...query.where, condition] };
 }
 
 async function fetchPairs(
@@ -148,6 +166,12 @@ async function fetchPairs(
   const decode = (column: ColumnMeta, value: unknown): unknown =>
     column.type.decode && value !== null ? column.type.decode(value) : value;
   return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);
+}
+
+/** The text of an instance's key in the columns of a relation. */
+function textOf(instance: object, columns: readonly ColumnMeta[]): string {
+  if (columns.length === 1) return keyText((instance as Values)[columns[0]!.attribute]);
+  return JSON.stringify(columns.map((column) => keyText((instance as Values)[column.attribute])));
 }
 
 /** The text of a key, to compare keys of any type: dates and bytes are not equal by identity. */

@@ -11,7 +11,7 @@ import {
 } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
-import type { ColumnMeta, ModelConstructor, ModelMeta } from "../meta.js";
+import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
@@ -92,7 +92,8 @@ async function update(
   const row = await updateRow(instance, meta, db, changes);
   const stale = changes.filter(([column]) => column.reference !== undefined);
   absorb(instance, row, returningPlan(meta), db);
-  for (const [column] of stale) forgetRelation(instance, column);
+  for (const [column] of stale) forgetRelation(instance, meta.relations.get(column.name)!);
+  for (const { name } of meta.foreignKeys) forgetRelation(instance, meta.relations.get(name)!);
 }
 
 /** Updates the row of an instance, if it has the version of the instance. Returns the columns of the row. */
@@ -111,11 +112,17 @@ async function updateRow(
 }
 
 /** Drops a relation that was loaded for another key, so that it is loaded again. */
-function forgetRelation(instance: object, column: ColumnMeta): void {
+function forgetRelation(instance: object, relation: RelationMeta): void {
   const { related } = stateOf(instance);
-  const loaded = related?.get(column.name) as Values | null | undefined;
-  const key = (instance as Values)[column.attribute];
-  if (loaded && loaded[column.reference!.column.attribute] !== key) related!.delete(column.name);
+  const loaded = related?.get(relation.name) as object | null | undefined;
+  if (loaded && !belongs(instance, loaded, relation)) related!.delete(relation.name);
+}
+
+/** True if an instance refers to a row. */
+export function belongs(instance: object, row: object, { sourceColumns, targetColumns }: RelationMeta): boolean {
+  return sourceColumns.every(
+    (column, at) => (instance as Values)[column.attribute] === (row as Values)[targetColumns[at]!.attribute],
+  );
 }
 
 function named(instance: object, meta: ModelMeta, fields: readonly string[]): Assignment[] {
@@ -191,6 +198,10 @@ export function assign(instance: object, meta: ModelMeta, values: object): void 
     const isInstance = typeof value === "object" && value !== null && "meta" in value.constructor;
     (instance as Values)[column.attribute] = isInstance ? keyValue(meta, column, value) : value;
     if (isInstance) setRelated(instance, column.name, value);
+  }
+  for (const { name } of meta.foreignKeys) {
+    const value = (values as Values)[name];
+    if (value !== undefined) setRelated(instance, name, value);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Queries } from "../../engines/db/database.js";
-import { DataError, ParameterValueError, ProgrammingError } from "../../engines/db/errors.js";
+import { DataError, ProgrammingError } from "../../engines/db/errors.js";
 import { callersAreWatched, watchedCall } from "../../engines/db/log/watched-call.js";
+import { httpError } from "../../errors/http-error.js";
 import { connectionFor, isDatabase } from "../database.js";
 import type { Query } from "../nodes.js";
 import { missingTable } from "./missing-table.js";
@@ -38,6 +39,6 @@ const invalidRegularExpression = "2201B";
 /** An invalid regular expression that came through `filterFrom` is an error of the client. */
 function refusePattern(error: unknown): never {
   if (error instanceof DataError && error.sqlstate === invalidRegularExpression)
-    throw new ParameterValueError(error.message, { sqlstate: error.sqlstate, cause: error });
+    throw httpError("BAD_REQUEST", error.message, { cause: error });
   missingTable(error);
 }

@@ -1,7 +1,7 @@
 import { snakeCase } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
 import { shortName } from "../identifiers.js";
-import type { ColumnMeta, ColumnType, IndexMeta, ModelMeta } from "../meta.js";
+import type { ColumnMeta, ColumnType, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
 import { keyAttribute } from "../model/columns.js";
 import { defaultSql } from "./default-sql.js";
 import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
@@ -63,7 +63,10 @@ function tableOf(meta: ModelMeta): TableState {
     columns: Object.fromEntries(meta.columns.map((column) => [column.column, columnOf(column)])),
     primaryKey: meta.primaryKey.map((column) => column.column),
     unique: Object.fromEntries(uniquesOf(meta, name)),
-    foreignKeys: Object.fromEntries(meta.columns.flatMap((column) => foreignKeyOf(name, column))),
+    foreignKeys: Object.fromEntries([
+      ...meta.columns.flatMap((column) => foreignKeyOf(name, column)),
+      ...meta.foreignKeys.filter((key) => key.constraint).map((key) => compositeKeyOf(name, key)),
+    ]),
     checks: Object.fromEntries(meta.checks.map((check) => [check.name, check.sql])),
     indexes: Object.fromEntries(indexesOf(meta, name)),
     ...(meta.comment === undefined ? {} : { comment: meta.comment }),
@@ -90,6 +93,12 @@ function uniquesOf(meta: ModelMeta, table: string): [string, UniqueState][] {
     ...meta.columns
       .filter((column) => column.unique)
       .map(({ column }): [string, UniqueState] => [usualUniqueName(table, [column]), { columns: [column] }]),
+    ...meta.foreignKeys
+      .filter((key) => key.unique)
+      .map((key): [string, UniqueState] => {
+        const columns = namesOf(key.columns);
+        return [usualUniqueName(table, columns), { columns }];
+      }),
     ...meta.uniques.map(({ name, ...unique }): [string, UniqueState] => [name, unique]),
   ];
   return all.filter(([, { columns }]) => JSON.stringify(columns) !== key);
@@ -108,7 +117,25 @@ function foreignKeyOf(table: string, { column, reference }: ColumnMeta): [string
   return [[usualForeignKeyName(table, [column]), key]];
 }
 
-/** The indexes that the model names, and those of single columns. */
+function compositeKeyOf(table: string, key: ForeignKeyMeta): [string, ForeignKeyState] {
+  const columns = namesOf(key.columns);
+  const state: ForeignKeyState = {
+    columns,
+    table: tableName(key.target),
+    references: namesOf(key.references),
+    onDelete: key.onDelete,
+    onUpdate: key.onUpdate,
+    ...(key.setNull === undefined ? {} : { onDeleteColumns: namesOf(key.setNull) }),
+    deferred: key.deferred,
+  };
+  return [usualForeignKeyName(table, columns), state];
+}
+
+function namesOf(columns: readonly ColumnMeta[]): string[] {
+  return columns.map(({ column }) => column);
+}
+
+/** The indexes that the model names, and those of single columns and of composite keys. */
 function indexesOf(meta: ModelMeta, table: string): [string, IndexState][] {
   const single = meta.columns
     .filter((column) => column.indexed)
@@ -116,7 +143,17 @@ function indexesOf(meta: ModelMeta, table: string): [string, IndexState][] {
       usualIndexName(table, { on: [column] }),
       { on: [column], method: type.kind === "searchVector" ? "gin" : "btree" },
     ]);
-  return [...single, ...meta.indexes.map((index): [string, IndexState] => [index.name, indexState(index)])];
+  const composite = meta.foreignKeys
+    .filter((key) => key.indexed)
+    .map((key): [string, IndexState] => {
+      const on = namesOf(key.columns);
+      return [usualIndexName(table, { on }), { on }];
+    });
+  return [
+    ...single,
+    ...composite,
+    ...meta.indexes.map((index): [string, IndexState] => [index.name, indexState(index)]),
+  ];
 }
 
 function indexState({ parts, unique, method, where, include }: IndexMeta): IndexState {

@@ -26,6 +26,8 @@ export interface ForeignKeyState {
   readonly references: readonly string[];
   readonly onDelete?: ReferentialRule;
   readonly onUpdate?: ReferentialRule;
+  /** The columns that `set null` or `set default` on deletion sets; all of them if absent. Needs PostgreSQL 15. */
+  readonly onDeleteColumns?: readonly string[];
   /** `deferrable initially deferred`. */
   readonly deferred?: boolean;
 }

@@ -54,6 +54,9 @@ export function tidyForeignKey(key: ForeignKeyState): ForeignKeyState {
     references: key.references,
     onDelete: key.onDelete === "no action" ? undefined : key.onDelete,
     onUpdate: key.onUpdate === "no action" ? undefined : key.onUpdate,
+    onDeleteColumns: key.columns.every((column) => key.onDeleteColumns?.includes(column))
+      ? undefined
+      : key.onDeleteColumns,
     deferred: key.deferred || undefined,
   });
 }

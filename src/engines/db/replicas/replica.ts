@@ -9,8 +9,8 @@ import { internalStatement } from "../statements.js";
 import { watchJob } from "../watch-job.js";
 import { type Positions, readPosition } from "./position.js";
 
-/** Milliseconds in which a replica that is well responds to a check. */
-const patience = 2000;
+/** Milliseconds in which a server that is well responds to a check. */
+export const patience = 2000;
 /** Milliseconds that work under way gets when the database is closed. */
 const closeGrace = 5000;
 

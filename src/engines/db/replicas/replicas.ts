@@ -6,11 +6,11 @@ import { PostgresEngine } from "../postgres/postgres-engine.js";
 import type { RequestWork } from "../request-work.js";
 import { faultOf } from "./fallback.js";
 import { Positions, readPosition } from "./position.js";
-import { Replica } from "./replica.js";
+import { patience, Replica } from "./replica.js";
 import type { ReplicaStats } from "./stats.js";
 
-/** Reads the place of the primary in its log, as text. */
-type ReadPrimary = () => Promise<unknown>;
+/** Reads the place of the primary in its log, as text; rejects after `timeout` milliseconds. */
+type ReadPrimary = (timeout: number) => Promise<unknown>;
 
 /** The replicas of a database, and the choice among them. */
 export class Replicas {
@@ -18,6 +18,8 @@ export class Replicas {
   readonly #maxLag: number;
   readonly #readPrimary: ReadPrimary;
   readonly #positions = new Positions();
+  /** The time on the monotonic clock at which the place of the primary was last asked for and then read. */
+  #knownAt = performance.now();
   #checking = false;
   /** The replica that is looked at first: of several with equal load, each gets its turn. */
   #turn = 0;
@@ -83,15 +85,21 @@ export class Replicas {
     return work === null || work.position === null || replica.replayed >= work.position;
   }
 
+  /** A replica is late too while nothing tells how far the primary is: it does not respond, or not in time. */
   #isLate(replica: Replica): boolean {
-    return this.#maxLag > 0 && replica.lag > this.#maxLag;
+    if (this.#maxLag === 0) return false;
+    return replica.lag > this.#maxLag || performance.now() - this.#knownAt > this.#maxLag + patience;
   }
 
   async #check(): Promise<void> {
     this.#checking = true;
     try {
-      const position = readPosition(await this.#readPrimary().catch(() => null));
-      if (position !== null) this.#positions.add(position, performance.now());
+      const asked = performance.now();
+      const position = readPosition(await this.#readPrimary(patience).catch(() => null));
+      if (position !== null) {
+        this.#positions.add(position, performance.now());
+        this.#knownAt = asked;
+      }
       await Promise.all(this.#replicas.map((replica) => replica.check(this.#positions)));
       this.#forget();
     } finally {

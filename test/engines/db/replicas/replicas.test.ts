@@ -211,6 +211,46 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
     await vi.waitFor(async () => expect(await get("/")).toBe("[true]"), patient);
   });
 
+  it("Replicas get no reads while maxReplicaLag cannot be checked, because the primary hangs", async () => {
+    const proxy = await FaultProxy.start(url);
+    closing.push(() => proxy.close());
+    const options = { url: proxy.through(url), maxReplicaLag: 300, statementTimeout: 500 };
+    const { app, get } = await started(options, (app) => {
+      app.get("/", async ({ db }) => [await db.fetchval(where).catch((error: Error) => error.name)]);
+    });
+    const usable = (): unknown => app.database.stats().replicas?.[0]?.usable;
+    expect(await get("/")).toBe("[true]");
+    proxy.blackHole = true;
+    await vi.waitFor(() => expect(usable()).toBe(false), patient);
+    expect(await get("/")).toBe('["OperationalError"]');
+    // Connections that lost bytes are of no use any more.
+    proxy.blackHole = false;
+    proxy.cut();
+    await vi.waitFor(async () => expect(await get("/")).toBe("[true]"), patient);
+  });
+
+  it("Replicas without a limit of their lag are checked and used while the primary hangs", async () => {
+    const primary = await FaultProxy.start(url);
+    const replica = await FaultProxy.start(replicaUrl);
+    closing.push(
+      () => primary.close(),
+      () => replica.close(),
+    );
+    const options = { url: primary.through(url), replicas: [replica.through(replicaUrl)] };
+    const { app, get } = await started(options, (app) => {
+      app.get("/", async ({ db }) => [await db.fetchval(where)]);
+    });
+    const usable = (): unknown => app.database.stats().replicas?.[0]?.usable;
+    primary.blackHole = true;
+    await replica.close();
+    await vi.waitFor(() => expect(usable()).toBe(false), patient);
+    await replica.open();
+    await vi.waitFor(() => expect(usable()).toBe(true), patient);
+    expect(await get("/")).toBe("[true]");
+    primary.blackHole = false;
+    primary.cut();
+  });
+
   it("A read that writes after all runs once, on the primary, and goes there at once from then on", async () => {
     const { app, get } = await started({}, (app) => {
       app.get("/count", async ({ db }) => [await db.fetchval("select count_up()"), await db.fetchval(where)]);
