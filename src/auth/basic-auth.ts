@@ -12,6 +12,7 @@ import { Verifications } from "./verifications.js";
 export type VerifyFunction = (username: string, password: string) => boolean | Promise<boolean>;
 
 export interface BasicAuthOptions {
+  /** Checks a name and a password; it may return a promise. */
   readonly verifyFunction: VerifyFunction;
   /** The realm, which browsers show when they ask for the password. Default "restricted". */
   readonly realm?: string;

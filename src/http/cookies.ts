@@ -10,11 +10,20 @@ export interface CookieOptions {
   readonly path?: string;
   /** Lifetime in seconds; 0 or less removes the cookie. Takes precedence over `expires`. */
   readonly maxAge?: number;
+  /** The time at which the browser drops the cookie. Default: when the browser is closed. */
   readonly expires?: Date;
+  /** True hides the cookie from scripts of the page. */
   readonly httpOnly?: boolean;
+  /** True sends the cookie over HTTPS only. */
   readonly secure?: boolean;
+  /**
+   * Requests from other sites that carry the cookie: none with "strict", links to your pages with "lax", all with "none",
+   * which needs `secure`.
+   */
   readonly sameSite?: "strict" | "lax" | "none";
+  /** True keeps a separate cookie for each site that embeds yours (CHIPS). */
   readonly partitioned?: boolean;
+  /** The order in which a browser drops cookies if there are too many: "low" first. */
   readonly priority?: "low" | "medium" | "high";
   /** Signs the value, for `request.cookies.signed()`. The first of several secrets is used. */
   readonly secret?: string | readonly string[];

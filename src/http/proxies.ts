@@ -8,6 +8,7 @@ import type { RequestSource } from "./source.js";
 export type Proxies = string | readonly string[] | number;
 
 export interface TrustProxyOptions {
+  /** The trusted proxies: addresses, ranges and names of ranges; or the number of hops before this server. */
   readonly proxies: Proxies;
   /** The header that the proxies write. Only this one is read: a proxy passes on the other as the client sent it. */
   readonly header?: "x-forwarded-for" | "forwarded";

@@ -1,4 +1,5 @@
-import type { DatabaseConfig, DatabaseOptions } from "../engines/db/config.js";
+import type { DatabaseOptions } from "../engines/db/config.js";
+import type { ConfigOf } from "../internal/config-of.js";
 import type { EitherSpelling } from "../internal/names.js";
 
 /** The settings of a project in `stoa.config.ts`. Paths are relative to that file. */
@@ -8,7 +9,7 @@ export interface StoaConfig {
   /** Modules whose exported models make up the schema. */
   readonly models?: string | readonly string[];
   /** The database: a URL, or the fields of `DatabaseConfig`. */
-  readonly database?: DatabaseConfig | EitherSpelling<DatabaseOptions> | string;
+  readonly database?: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions> | string;
   /** The folder of the migrations. Default `./migrations`. */
   readonly migrations?: string;
   /** The table that records the applied migrations. Default `stoa_migrations`. */

@@ -41,7 +41,10 @@ type Answer<Value> = Fitting<Value> | Promise<Fitting<Value>>;
 type Fitting<Value> = Value | FinishedAnswer | (undefined extends Value ? void : never);
 type FinishedAnswer = Response | globalThis.Response | Answerable | Uint8Array | AsyncIterable<Uint8Array | string>;
 
-/** Marks a member that is no option, so that the compiler's message says so. */
-export type OnlyKnown<Given, Known> = {
-  readonly [K in Exclude<keyof Given, keyof Known>]: `'${K & string}' is not an option here`;
-};
+/**
+ * Marks a member that is no option, so that the compiler's message says so. Nothing where all are known, not even an object
+ * type without members: the compiler would then accept a function as options.
+ */
+export type OnlyKnown<Given, Known> = [Exclude<keyof Given, keyof Known>] extends [never]
+  ? unknown
+  : { readonly [K in Exclude<keyof Given, keyof Known>]: `'${K & string}' is not an option here` };

@@ -60,6 +60,7 @@ interface CoreHttpOptions {
   readonly bodyLimit?: number;
   /** Decodes bodies with a Content-Encoding (gzip, deflate, br). Default false: they get 415. */
   readonly decompress?: boolean | DecompressOptions;
+  /** Marks the route as deprecated in the API's documentation. Default false. */
   readonly deprecated?: boolean;
   /** Name of the operation in the OpenAPI document. */
   readonly operationId?: string;

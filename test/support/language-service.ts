@@ -10,6 +10,9 @@ export interface Editor {
   /** The comment that it shows for a name. */
   comment(code: string): string;
   errors(code: string): string[];
+  /** The same at all marks of a longer piece of code. It is read once: each change costs the editor about a second. */
+  eachCompletions(code: string): string[][];
+  eachComment(code: string): string[];
 }
 
 /** An editor on a file of this folder. `imports` stands above each piece of code. */
@@ -38,24 +41,31 @@ export function openEditor(imports: string): Editor {
     version++;
     return before.length + code.indexOf("|");
   };
+  const each = <T>(code: string, ask: (position: number) => T): T[] => {
+    const pieces = code.split("|");
+    let position = open(`|${pieces.join("")}`);
+    return pieces.slice(0, -1).map((piece) => ask((position += piece.length)));
+  };
+  const completionsAt = (position: number): string[] => {
+    const found = service.getCompletionsAtPosition(file, position, {});
+    return (found?.entries ?? []).map((entry) => entry.name);
+  };
+  const commentAt = (position: number): string =>
+    ts.displayPartsToString(service.getQuickInfoAtPosition(file, position)?.documentation);
   return {
-    completions(code) {
-      const found = service.getCompletionsAtPosition(file, open(code), {});
-      return (found?.entries ?? []).map((entry) => entry.name);
-    },
+    completions: (code) => completionsAt(open(code)),
+    comment: (code) => commentAt(open(code)),
+    eachCompletions: (code) => each(code, completionsAt),
+    eachComment: (code) => each(code, commentAt),
     hover(code) {
       const info = service.getQuickInfoAtPosition(file, open(code));
       return ts.displayPartsToString(info?.displayParts);
-    },
-    comment(code) {
-      const info = service.getQuickInfoAtPosition(file, open(code));
-      return ts.displayPartsToString(info?.documentation);
     },
     errors(code) {
       open(code);
       return service
         .getSemanticDiagnostics(file)
-        .map((each) => ts.flattenDiagnosticMessageText(each.messageText, "\n"));
+        .map((one) => ts.flattenDiagnosticMessageText(one.messageText, "\n"));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { App, Blueprint, Depends, type PathParams, type Request, Response } from "stoa";
+import { App, Blueprint, Depends, type Handler, type PathParams, type Request, Response, type WebSocket } from "stoa";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -79,6 +79,63 @@ describe("injected values", () => {
       // @ts-expect-error nothing was asked for
       injected.body;
     });
+  });
+});
+
+describe("handlers that stand apart", () => {
+  const one = (request: Request<{ readonly id: string }>) => request.params.id;
+  const book: Handler<"/books/{isbn}"> = (request) => request.params.isbn;
+  const chat = (socket: WebSocket<{ readonly room: string }>) => socket.send(socket.params.room);
+
+  it("A handler whose params are those of the path compiles", () => {
+    const app = new App();
+    app.get("/a/{id}", one);
+    app.get("/a/{id}/{more}", one);
+    app.get("/a/{id}", { tags: ["a"] }, one);
+    app.get("/a/{id}")(one);
+    app.get("/a/{id}", { tags: ["a"] })(one);
+    app.route("/a/{id}", one);
+    app.route("/a/{id}", ["GET", "POST"], one);
+    app.route("/a/{id}", ["GET", "POST"])(one);
+    app.get("/books/{isbn}", book);
+    app.get("/plain", (_request: Request) => null);
+    app.get("/plain", () => null);
+    app.websocket("/chat/{room}", chat);
+    new Blueprint("/a/{id}").get("/x", one);
+    const path: string = "/made/{at}/run-time";
+    app.get(path, (request) => request.params["at"]);
+  });
+
+  it("A handler for another path does not compile", () => {
+    const app = new App();
+    // @ts-expect-error the path has no parameter 'id'
+    app.get("/a/{name}", one);
+    // @ts-expect-error the path has no parameter 'isbn'
+    app.post("/books/{id}", book);
+    // @ts-expect-error the path has no parameter 'id'
+    app.get("/a", { tags: ["a"] }, one);
+    // @ts-expect-error the path has no parameter 'id'
+    app.get("/a")(one);
+    // @ts-expect-error the path has no parameter 'id'
+    app.route("/a/{name}", one);
+    // @ts-expect-error the path has no parameter 'id'
+    app.route("/a/{name}", ["GET"], one);
+    // @ts-expect-error the path has no parameter 'room'
+    app.websocket("/chat/{id}", chat);
+    // @ts-expect-error neither the prefix nor the path has the parameter 'id'
+    new Blueprint("/a/{name}").get("/x", one);
+  });
+
+  it("A value that is neither options nor a handler does not compile", () => {
+    const app = new App();
+    // @ts-expect-error a number is no handler
+    app.get("/a", 5);
+    // @ts-expect-error a string is no handler
+    app.get("/a", "text");
+  });
+
+  it("A list of blueprints takes routes", () => {
+    for (const blueprint of [new Blueprint("/outer"), new Blueprint("/inner/{id}")]) blueprint.get("/x", () => "");
   });
 });
 

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { type Checks, is, isPlainObject, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -7,7 +8,7 @@ import type { Resolvers, SchemaLike } from "./schema-like.js";
 import { readSubscriptions, type SubscriptionOptions, type SubscriptionSettings } from "./subscriptions/options.js";
 
 export interface GraphqlOptions {
-  /** Default `/graphql`. */
+  /** The path of the endpoint. Default `/graphql`. */
   path?: string;
   /** Serves a page to try operations, to browsers that ask for the path. Default: true in development, false in production. */
   playground?: boolean;
@@ -93,7 +94,7 @@ export class GraphQLConfig {
     Object.assign(this, settings);
   }
 }
-export interface GraphQLConfig extends Settings, Readonly<SnakeFields> {}
+export interface GraphQLConfig extends Settings, Readonly<SnakeFields>, ConfigOf<"GraphQLConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as SnakeCase<K>]: Settings[K] };
 

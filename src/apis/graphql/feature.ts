@@ -1,5 +1,6 @@
 import { feature, type OpenHost } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import type { SchemaBuilder } from "./build/schema-builder.js";
 import { GraphQLConfig, type GraphqlOptions } from "./config.js";
@@ -12,7 +13,7 @@ export interface GraphqlFeature {
    */
   enableGraphql(
     ...given:
-      | [config?: GraphQLConfig | EitherSpelling<GraphqlOptions> | null]
+      | [config?: ConfigOf<"GraphQLConfig"> | EitherSpelling<GraphqlOptions> | null]
       | [path: string, playground?: boolean, introspection?: boolean]
   ): this;
   /** The schema in code: `app.graphql.query("hello", "String!", () => "hello")`. Needs `enableGraphql()`. */

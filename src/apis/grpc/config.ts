@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { readTls, type TlsFields } from "../../server/tls/fields.js";
@@ -5,7 +6,10 @@ import type { ListenAddress } from "../../server/transport.js";
 import { readAddress } from "./address.js";
 
 export interface GrpcOptions {
-  /** Default `[::]:50051`: all addresses of the machine. Port 0 takes a free one; `app.grpc.address` has it. */
+  /**
+   * The address to listen on. Port 0 takes a free one, and `app.grpc.address` has it. Default `[::]:50051`: all addresses
+   * of the machine.
+   */
   address?: string;
   /** Lets clients read the definitions of the services. Default: true in development, false in production. */
   reflection?: boolean;
@@ -111,7 +115,7 @@ export class GrpcConfig {
     this.listen = readAddress("GrpcConfig", settings.address);
   }
 }
-export interface GrpcConfig extends Settings, Readonly<SnakeFields> {}
+export interface GrpcConfig extends Settings, Readonly<SnakeFields>, ConfigOf<"GrpcConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as SnakeCase<K>]: Settings[K] };
 

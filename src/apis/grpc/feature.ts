@@ -1,6 +1,7 @@
 import type { Inject } from "../../di/depends.js";
 import { type Feature, feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import type { ChannelOptions } from "./client/channel-options.js";
 import type { GrpcChannel } from "./client/grpc-channel.js";
@@ -42,7 +43,7 @@ export interface GrpcFeature {
    */
   enableGrpc(
     ...given:
-      | [config?: GrpcConfig | EitherSpelling<GrpcOptions> | null]
+      | [config?: ConfigOf<"GrpcConfig"> | EitherSpelling<GrpcOptions> | null]
       | [address: string, reflection?: boolean, enableWeb?: boolean]
   ): this;
   /** Registers a gRPC service: a generated descriptor, or a name, with the handlers of its methods. */

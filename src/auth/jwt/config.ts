@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -115,11 +116,8 @@ export class JwtConfig extends BaseJwtConfig {
   }
 }
 export interface JwtConfig
-  extends SnakeMembers<
-    BaseJwtConfig,
-    "keyId" | "refreshLimit" | "refreshAge" | "refreshGrace" | "maxRefreshes",
-    never
-  > {}
+  extends SnakeMembers<BaseJwtConfig, "keyId" | "refreshLimit" | "refreshAge" | "refreshGrace" | "maxRefreshes", never>,
+    ConfigOf<"JwtConfig"> {}
 addSnakeNames(BaseJwtConfig.prototype, ["keyId", "refreshLimit", "refreshAge", "refreshGrace", "maxRefreshes"]);
 
 /** A `typ` in the form used for comparison: RFC 7515 section 4.1.9 allows "application/" to be omitted. */

@@ -1,6 +1,7 @@
 import { HttpError, httpError } from "../../errors/http-error.js";
 import { unavailable } from "../../errors/unavailable.js";
 import { Request } from "../../http/request.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import { asPromise, isPromise } from "../../internal/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
 import { nodeCrypto } from "../../internal/node-modules.js";
@@ -36,9 +37,9 @@ class BaseJwtAuth extends SchemeAuth {
   readonly #quota: RefreshQuota;
   readonly #grace: RefreshGrace;
 
-  constructor(config: JwtConfig | EitherSpelling<JwtOptions>) {
+  constructor(config: ConfigOf<"JwtConfig"> | EitherSpelling<JwtOptions>) {
     super();
-    this.#config = config instanceof JwtConfig ? config : new JwtConfig(config);
+    this.#config = config instanceof JwtConfig ? config : new JwtConfig(config as EitherSpelling<JwtOptions>);
     this.#reader = new TokenReader(this.#config);
     this.#header = headerOf(this.#config);
     this.#quota = new RefreshQuota(this.#config.maxRefreshes, this.#config.expiration);

@@ -41,7 +41,9 @@ export interface CacheRouteOptions {
    * caches one for everybody, "vary" caches one for each client. Default "bypass".
    */
   readonly credentials?: CacheCredentials;
+  /** Seconds for which a stale response is sent while a new one is made. */
   readonly staleWhileRevalidate?: number;
+  /** Seconds for which a stale response is sent if a new one fails. */
   readonly staleIfError?: number;
 }
 

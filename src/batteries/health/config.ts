@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -58,7 +59,7 @@ export class HealthCheckConfig extends BaseConfig {
     return given[0] instanceof HealthCheckConfig ? given[0] : new HealthCheckConfig(...(given as Given));
   }
 }
-export interface HealthCheckConfig {
+export interface HealthCheckConfig extends ConfigOf<"HealthCheckConfig"> {
   readonly base_path: string;
   readonly include_system_info: boolean;
   readonly cache_seconds: number;

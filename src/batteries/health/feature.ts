@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { listenForSilentWorkers, silentWorkers } from "../../server/silent-workers.js";
@@ -12,7 +13,7 @@ export interface HealthFeature {
   /** Serves health probes below a path, `/health` by default: `/live`, `/ready`, `/startup`, and a full report there. */
   enableHealthChecks(
     ...given:
-      | [config?: HealthCheckConfig | EitherSpelling<HealthOptions> | null]
+      | [config?: ConfigOf<"HealthCheckConfig"> | EitherSpelling<HealthOptions> | null]
       | [basePath: string, includeSystemInfo?: boolean]
   ): this;
   /** Adds a check to readiness and to the report. It fails if it throws or returns false. */

@@ -6,15 +6,19 @@ import { isStandardSchema, type StandardSchema } from "../../validation/standard
 import type { OpenApiDocument, OpenApiObject, OpenApiServer } from "./types.js";
 
 export interface OpenapiOptions {
-  /** Default "Framework API". */
+  /** The title of the API. Default "Framework API". */
   readonly title?: string;
   /** The version of the API. Default "1.4.0". */
   readonly version?: string;
+  /** A short description of the API. */
   readonly summary?: string;
-  /** Markdown. */
+  /** The description of the API, in Markdown. */
   readonly description?: string;
+  /** The URL of the terms of service. */
   readonly termsOfService?: string;
+  /** The person or organisation to contact about the API. */
   readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string };
+  /** The license of the API: its name, with its SPDX identifier or its URL. */
   readonly license?: { readonly name: string; readonly identifier?: string; readonly url?: string };
   /** Address of the API. Default: that of the document. */
   readonly servers?: readonly (string | OpenApiServer)[];
@@ -22,6 +26,7 @@ export interface OpenapiOptions {
   readonly tags?: Readonly<Record<string, string>>;
   /** Names of schemas: each is shared under its name wherever it is used. */
   readonly schemas?: Readonly<Record<string, StandardSchema | DescribedSchema>>;
+  /** Further documentation, at another address. */
   readonly externalDocs?: { readonly url: string; readonly description?: string };
   /** Path of the document. Default "/openapi.json". */
   readonly openapiPath?: string;

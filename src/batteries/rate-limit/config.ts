@@ -1,4 +1,5 @@
 import type { Request } from "../../http/request.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import { addSnakeNames, type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { type Checks, is, isPlainObject, readCall, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -11,11 +12,11 @@ type KeyResult = string | null | undefined;
 export type RateLimitKind = "token_bucket" | "sliding_window" | "adaptive";
 
 export interface RateLimitOptions {
-  /** Default "token_bucket". */
+  /** The way of counting: see `tokenBucket`, `slidingWindow` and `adaptive`. Default "token_bucket". */
   readonly kind?: RateLimitKind;
   /** Requests that a client may make in `windowSecs`. Default 100. */
   readonly maxRequests?: number;
-  /** Default 60. */
+  /** The length of the window in seconds. Default 60. */
   readonly windowSecs?: number;
   /** Adaptive: the smallest limit. Default a tenth of `maxRequests`. */
   readonly minRequests?: number;
@@ -91,11 +92,15 @@ export class RateLimitConfig {
   }
 
   /** Takes a config, or its fields. */
-  static from(given: RateLimitConfig | EitherSpelling<RateLimitOptions> | null | undefined): RateLimitConfig {
-    return given instanceof RateLimitConfig ? given : new RateLimitConfig(given ?? {});
+  static from(
+    given: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | null | undefined,
+  ): RateLimitConfig {
+    return given instanceof RateLimitConfig
+      ? given
+      : new RateLimitConfig((given ?? {}) as EitherSpelling<RateLimitOptions>);
   }
 }
-export interface RateLimitConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface RateLimitConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"RateLimitConfig"> {}
 export declare namespace RateLimitConfig {
   const token_bucket: typeof RateLimitConfig.tokenBucket;
   const sliding_window: typeof RateLimitConfig.slidingWindow;

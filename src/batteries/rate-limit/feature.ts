@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { settingsOf } from "../../route/definition.js";
 import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
@@ -7,12 +8,12 @@ import type { RateLimitStore } from "./store.js";
 
 export interface RateLimitFeature {
   /** Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. */
-  enableRateLimit(config?: RateLimitConfig | EitherSpelling<RateLimitOptions> | null): this;
+  enableRateLimit(config?: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | null): this;
 }
 
 interface RateLimitOption {
   /** The limit of this route, in place of that of `enableRateLimit()`; false for none. */
-  readonly rateLimit?: RateLimitConfig | EitherSpelling<RateLimitOptions> | false;
+  readonly rateLimit?: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | false;
 }
 
 declare module "../../route/options.js" {

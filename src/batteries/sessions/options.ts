@@ -11,7 +11,7 @@ export type SessionCookie = Pick<
   CookieOptions,
   "domain" | "path" | "httpOnly" | "secure" | "sameSite" | "partitioned" | "priority"
 > & {
-  /** Default "__Host-session" where the cookie is Secure, for "/" and without a domain, else "session". */
+  /** The cookie's name. Default "__Host-session" where it is Secure, for "/" and without a domain, else "session". */
   readonly name?: string;
 };
 
@@ -28,6 +28,7 @@ export interface SessionOptions {
   readonly absoluteTimeout?: number;
   /** Lets the browser keep the cookie when it is closed. Default false. */
   readonly persistent?: boolean;
+  /** The attributes of the session's cookie. Default: HttpOnly, SameSite=Lax, for the path "/". */
   readonly cookie?: EitherSpelling<SessionCookie>;
 }
 

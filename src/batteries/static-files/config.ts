@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ConfigOf } from "../../internal/config-of.js";
 import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall, required, show } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -73,7 +74,7 @@ export class StaticFilesConfig extends BaseConfig {
     return given[0] instanceof StaticFilesConfig ? given[0] : new StaticFilesConfig(...(given as Given));
   }
 }
-export interface StaticFilesConfig {
+export interface StaticFilesConfig extends ConfigOf<"StaticFilesConfig"> {
   readonly index_file: string;
   readonly cache_max_age: number;
 }

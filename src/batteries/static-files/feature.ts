@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { StaticFilesConfig, type StaticFilesOptions } from "./config.js";
@@ -8,7 +9,7 @@ export interface StaticFilesFeature {
   /** Serves the files of a directory below a prefix, `/static` by default. Can be called for several prefixes. */
   enableStaticFiles(
     ...given:
-      | [config: StaticFilesConfig | EitherSpelling<StaticFilesOptions>]
+      | [config: ConfigOf<"StaticFilesConfig"> | EitherSpelling<StaticFilesOptions>]
       | [directory: string | URL, prefix?: string, indexFile?: string, cacheMaxAge?: number]
   ): this;
 }

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Check, type Checks, is, isPlainObject, readCall, show } from "../../internal/options.js";
@@ -16,7 +17,7 @@ export interface OpenTelemetryOptions {
   readonly otlpEndpoint?: string;
   /** The share of traces that begin here and are recorded, from 0 to 1. Default 1. The decision of a caller is followed. */
   readonly samplingRate?: number;
-  /** Default `http/protobuf`. */
+  /** The protocol of the exports. Default `http/protobuf`. */
   readonly protocol?: OtlpProtocol;
   /** Header fields of each export, such as a key. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -114,7 +115,7 @@ export class OpenTelemetryConfig extends BaseConfig {
     return given[0] instanceof OpenTelemetryConfig ? given[0] : new OpenTelemetryConfig(...(given as Given));
   }
 }
-export interface OpenTelemetryConfig {
+export interface OpenTelemetryConfig extends ConfigOf<"OpenTelemetryConfig"> {
   readonly service_name: string;
   readonly otlp_endpoint: string | undefined;
   readonly sampling_rate: number | undefined;

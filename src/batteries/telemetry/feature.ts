@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { is } from "../../internal/options.js";
 import type { Span } from "../../internal/tracer.js";
@@ -15,7 +16,7 @@ export interface TelemetryFeature {
    */
   enableTelemetry(
     ...given:
-      | [config?: OpenTelemetryConfig | EitherSpelling<OpenTelemetryOptions> | null]
+      | [config?: ConfigOf<"OpenTelemetryConfig"> | EitherSpelling<OpenTelemetryOptions> | null]
       | [serviceName: string | null, otlpEndpoint?: string | null, samplingRate?: number | null]
   ): this;
   /** Spans of the application's own. Without `enableTelemetry()` it records nothing. */

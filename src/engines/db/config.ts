@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
@@ -17,11 +18,13 @@ export interface DatabaseOptions {
   url?: string;
   /** The most connections that are open at a time; 10 unless given. */
   poolSize?: number;
+  /** The need for TLS and the checks of the certificate, as in libpq. Default "prefer". */
   sslmode?: SslMode;
   /** A file of certificates to trust, or `system` for those of the operating system. */
   sslrootcert?: string;
-  /** A client certificate and its key. */
+  /** The file of a client certificate. */
   sslcert?: string;
+  /** The file of the key of `sslcert`. */
   sslkey?: string;
   /**
    * The ways of authentication that a server may ask for, as in libpq: `scram-sha-256`, `md5`, `password` (clear text) and
@@ -32,13 +35,17 @@ export interface DatabaseOptions {
   channelBinding?: "disable" | "prefer" | "require";
   /** A name, an address, or the folder of a Unix socket; several, separated by commas, are tried in turn. */
   host?: string;
+  /** The port of the server. Default 5432. */
   port?: number;
+  /** The name of the role to log in as. */
   user?: string;
   /** A function is called for each new connection: for tokens that expire. */
   password?: string | (() => string | Promise<string>);
+  /** The name of the database. */
   database?: string;
   /** As in libpq: the kind of server to look for, among several hosts or behind one name; `any` unless given. */
   targetSessionAttrs?: TargetSessionAttrs;
+  /** The name of this program in the views of the server. Default "stoa". */
   applicationName?: string;
   /** Milliseconds to wait for a new connection, and for the database at the start; 5000 unless given. */
   connectTimeout?: number;
@@ -167,9 +174,11 @@ export class DatabaseConfig {
   }
 
   /** Takes a config, its fields or a URL. */
-  static from(given: DatabaseConfig | EitherSpelling<DatabaseOptions> | string): DatabaseConfig {
+  static from(given: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions> | string): DatabaseConfig {
     if (given instanceof DatabaseConfig) return given;
-    return typeof given === "string" ? new DatabaseConfig(given) : new DatabaseConfig(given);
+    return typeof given === "string"
+      ? new DatabaseConfig(given)
+      : new DatabaseConfig(given as EitherSpelling<DatabaseOptions>);
   }
 
   /** The place of the database for logs: without user and password. */
@@ -183,7 +192,7 @@ export class DatabaseConfig {
     return `DatabaseConfig { ${this.address}, poolSize: ${this.poolSize}, sslmode: '${this.sslmode}' }`;
   }
 }
-export interface DatabaseConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface DatabaseConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"DatabaseConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
 

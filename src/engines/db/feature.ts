@@ -1,6 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
 
@@ -16,7 +17,7 @@ export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
   enableDatabase(
     ...given:
-      | [config: DatabaseConfig | EitherSpelling<DatabaseOptions>]
+      | [config: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions>]
       | [url: string, poolSize?: number, sslmode?: SslMode, sslrootcert?: string]
   ): this;
   /** The database; needs `enableDatabase()`. */

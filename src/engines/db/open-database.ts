@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { Logger } from "../../internal/logger.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { DatabaseConfig, type DatabaseOptions } from "./config.js";
@@ -6,7 +7,7 @@ import { readQueryLog } from "./log/options.js";
 
 /** Connects to a database without an application: for scripts, migrations and tests. */
 export async function openDatabase(
-  config: DatabaseConfig | EitherSpelling<DatabaseOptions> | string,
+  config: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions> | string,
   options: { readonly logger?: Logger } = {},
 ): Promise<Database> {
   const checked = DatabaseConfig.from(config);

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
 import { inspectSymbol } from "../../internal/node-modules.js";
 import { type Checks, is, readCall, readOptions } from "../../internal/options.js";
@@ -8,8 +9,9 @@ import { type ParsedKvUrl, parseKvUrl } from "./url.js";
 export interface KvTlsOptions {
   /** Certificates of authorities to trust, in place of those of Node. */
   readonly ca?: string | Uint8Array;
-  /** A client certificate and its key. */
+  /** A client certificate. */
   readonly cert?: string | Uint8Array;
+  /** The key of `cert`. */
   readonly key?: string | Uint8Array;
   /** The name that the server's certificate must hold. Default: the host. */
   readonly servername?: string;
@@ -34,7 +36,9 @@ export interface KvStoreOptions {
   connectTimeout?: number;
   /** TLS, or true for TLS with Node's own authorities. */
   tls?: EitherSpelling<KvTlsOptions> | boolean;
+  /** The name of the user (ACL) to log in as. Default: that of the URL. */
   username?: string;
+  /** The password of the user. Default: that of the URL. */
   password?: string;
   /** The number of the database; a cluster has only 0. Default 0. */
   database?: number;
@@ -126,9 +130,11 @@ export class KvStoreConfig {
   }
 
   /** Takes a config, its fields, a URL, or nothing for the defaults. */
-  static from(given?: KvStoreConfig | EitherSpelling<KvStoreOptions> | string | null): KvStoreConfig {
+  static from(given?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | string | null): KvStoreConfig {
     if (given instanceof KvStoreConfig) return given;
-    return typeof given === "string" ? new KvStoreConfig(given) : new KvStoreConfig(given ?? {});
+    return typeof given === "string"
+      ? new KvStoreConfig(given)
+      : new KvStoreConfig((given ?? {}) as EitherSpelling<KvStoreOptions>);
   }
 
   /** The place of the store, fit for a log: without user and password. */
@@ -144,7 +150,7 @@ export class KvStoreConfig {
     return `KvStoreConfig { ${this.address}, poolSize: ${this.poolSize}, clusterMode: ${this.clusterMode} }`;
   }
 }
-export interface KvStoreConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface KvStoreConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"KvStoreConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
 

@@ -1,4 +1,5 @@
 import { feature } from "../../feature/feature.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { engine } from "../engine.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
@@ -12,7 +13,7 @@ export interface KvStoreFeature {
    */
   enableKvstore(
     ...given:
-      | [config?: KvStoreConfig | EitherSpelling<KvStoreOptions> | null]
+      | [config?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | null]
       | [url: string, poolSize?: number, clusterMode?: boolean]
   ): this;
   /** The key-value store; needs `enableKvstore()`. */

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { Logger } from "../../internal/logger.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
@@ -5,7 +6,7 @@ import type { KvStore } from "./kvstore.js";
 
 /** Connects to a key-value store without an application: for scripts and tests. */
 export async function openKvStore(
-  config?: KvStoreConfig | EitherSpelling<KvStoreOptions> | string | null,
+  config?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | string | null,
   options: { readonly logger?: Logger } = {},
 ): Promise<KvStore> {
   const store = await createKvStore(KvStoreConfig.from(config), options.logger);

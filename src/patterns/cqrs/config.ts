@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { addContractFields, type ContractFields } from "../storage/contract-fields.js";
@@ -59,5 +60,5 @@ export class CqrsConfig {
     return first instanceof CqrsConfig ? first : new CqrsConfig(...(given as [EitherSpelling<CqrsOptions>]));
   }
 }
-export interface CqrsConfig extends Readonly<Settings>, ContractFields<Settings> {}
+export interface CqrsConfig extends Readonly<Settings>, ContractFields<Settings>, ConfigOf<"CqrsConfig"> {}
 addContractFields(CqrsConfig.prototype, Object.keys(checks));

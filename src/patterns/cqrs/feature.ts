@@ -2,6 +2,7 @@ import { meterOf } from "../../batteries/metrics/feature.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { enabledEventStore } from "../events/feature.js";
 import { Bus, loadExecution } from "./bus.js";
@@ -13,7 +14,7 @@ export interface CqrsFeature {
   /** Runs typed commands and queries: `app.commands` and `app.queries`. */
   enableCqrs(
     ...given:
-      | [config?: CqrsConfig | EitherSpelling<CqrsOptions> | null]
+      | [config?: ConfigOf<"CqrsConfig"> | EitherSpelling<CqrsOptions> | null]
       | [enableEventSync: boolean, commandTimeoutMs?: number]
   ): this;
   /** Runs commands; needs `enableCqrs()`. */

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall, readOptions } from "../../internal/options.js";
 import { ValueError } from "../../internal/value-error.js";
@@ -111,5 +112,8 @@ export class EventSourcingConfig {
     return new EventSourcingConfig(...(given as [EitherSpelling<EventSourcingOptions>]));
   }
 }
-export interface EventSourcingConfig extends Readonly<Settings>, ContractFields<Settings> {}
+export interface EventSourcingConfig
+  extends Readonly<Settings>,
+    ContractFields<Settings>,
+    ConfigOf<"EventSourcingConfig"> {}
 addContractFields(EventSourcingConfig.prototype, Object.keys(checks));

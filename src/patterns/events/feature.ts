@@ -6,6 +6,7 @@ import type { Database } from "../../engines/db/database.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 import { EventStore } from "./event-store.js";
@@ -17,7 +18,7 @@ export interface EventSourcingFeature {
   /** Stores events, in PostgreSQL or in memory: `app.eventStore`, and `request.eventStore` in handlers. */
   enableEventSourcing(
     ...given:
-      | [config?: EventSourcingConfig | EitherSpelling<EventSourcingOptions> | null]
+      | [config?: ConfigOf<"EventSourcingConfig"> | EitherSpelling<EventSourcingOptions> | null]
       | [storeType: "auto" | "memory" | "postgres", snapshotInterval?: number, enableSnapshots?: boolean]
   ): this;
   /** The store of events; needs `enableEventSourcing()`. */

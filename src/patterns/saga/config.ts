@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { type Checks, is, readCall } from "../../internal/options.js";
 import { type AdminOptions, isAdminOptions } from "../admin/options.js";
@@ -82,5 +83,5 @@ export class SagaConfig {
     return first instanceof SagaConfig ? first : new SagaConfig(...(given as [EitherSpelling<SagaOptions>]));
   }
 }
-export interface SagaConfig extends Readonly<Settings>, ContractFields<Settings> {}
+export interface SagaConfig extends Readonly<Settings>, ContractFields<Settings>, ConfigOf<"SagaConfig"> {}
 addContractFields(SagaConfig.prototype, Object.keys(checks));

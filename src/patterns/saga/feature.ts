@@ -3,6 +3,7 @@ import { databaseOf } from "../../engines/db/feature.js";
 import { messagingState } from "../../engines/messaging/state.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import type { ConfigOf } from "../../internal/config-of.js";
 import type { EitherSpelling } from "../../internal/names.js";
 import { ValueError } from "../../internal/value-error.js";
 import { enabledEventStore } from "../events/feature.js";
@@ -16,7 +17,9 @@ import type { StartOptions } from "./storage.js";
 export interface SagaFeature {
   /** Runs sagas, whose steps survive the end of a process. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
   enableSaga(
-    ...given: [config?: SagaConfig | EitherSpelling<SagaOptions> | null] | [maxRetries: number, timeoutMs?: number]
+    ...given:
+      | [config?: ConfigOf<"SagaConfig"> | EitherSpelling<SagaOptions> | null]
+      | [maxRetries: number, timeoutMs?: number]
   ): this;
   /** Makes a definition known to this application, with those of its children, and returns the handle that starts it. */
   saga<Input, Results, Given>(definition: SagaDefinition<Input, Results, Given>): SagaHandle<Given, Results>;

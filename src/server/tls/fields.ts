@@ -6,7 +6,9 @@ export type Pem = string | Uint8Array;
 
 /** A certificate with its key. */
 export interface CertificateFields {
+  /** The certificate: PEM text, its bytes, or the path of a file. */
   readonly cert: Pem;
+  /** The key of the certificate: PEM text, its bytes, or the path of a file. */
   readonly key: Pem;
   /** Further certificates: those between yours and the root. */
   readonly ca?: Pem | undefined;
@@ -26,7 +28,7 @@ export interface TlsFields extends CertificateFields {
   readonly certificates?: readonly CertificateFields[] | undefined;
   /** Requests certificates of clients. */
   readonly clientCertificates?: ClientCertificateFields | undefined;
-  /** Default "TLSv1.2". */
+  /** The lowest version of TLS that clients may use. Default "TLSv1.2". */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3" | undefined;
   /** The allowed ciphers, in the format of OpenSSL. Default: those with forward secrecy and authenticated encryption. */
   readonly ciphers?: string | undefined;

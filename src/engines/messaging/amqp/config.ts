@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../../internal/names.js";
 import { inspectSymbol } from "../../../internal/node-modules.js";
 import { type Check, type Checks, is, readCall, readOptions } from "../../../internal/options.js";
@@ -15,8 +16,11 @@ export interface AmqpTopicOptions {
 
 /** TLS of the connection. Certificates and keys are PEM texts, not paths. */
 export interface AmqpTlsOptions {
+  /** Certificates of authorities to trust, in place of those of Node. */
   readonly ca?: string | Uint8Array;
+  /** A client certificate. */
   readonly cert?: string | Uint8Array;
+  /** The key of `cert`. */
   readonly key?: string | Uint8Array;
   /** False accepts any certificate: for tests only. Default true. */
   readonly rejectUnauthorized?: boolean;
@@ -41,6 +45,7 @@ export interface AmqpOptions {
   heartbeat?: number;
   /** Milliseconds to wait for a connection. Default 5000. */
   connectTimeout?: number;
+  /** TLS of the connection, for `amqps://`. */
   tls?: EitherSpelling<AmqpTlsOptions>;
 }
 
@@ -109,16 +114,18 @@ export class AmqpConfig {
   }
 
   /** Takes a config, its fields, a URL, or nothing for the defaults. */
-  static from(given?: AmqpConfig | EitherSpelling<AmqpOptions> | string | null): AmqpConfig {
+  static from(given?: ConfigOf<"AmqpConfig"> | EitherSpelling<AmqpOptions> | string | null): AmqpConfig {
     if (given instanceof AmqpConfig) return given;
-    return typeof given === "string" ? new AmqpConfig(given) : new AmqpConfig(given ?? {});
+    return typeof given === "string"
+      ? new AmqpConfig(given)
+      : new AmqpConfig((given ?? {}) as EitherSpelling<AmqpOptions>);
   }
 
   [inspectSymbol](): string {
     return `AmqpConfig { ${this.address}, prefetchCount: ${this.prefetchCount} }`;
   }
 }
-export interface AmqpConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface AmqpConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"AmqpConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
 

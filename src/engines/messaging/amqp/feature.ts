@@ -1,4 +1,5 @@
 import { feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../internal/config-of.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
@@ -8,7 +9,7 @@ export interface AmqpFeature {
   /** Connects to RabbitMQ at the start: `app.publish`, `app.onMessage`. */
   enableAmqp(
     ...given:
-      | [config?: AmqpConfig | EitherSpelling<AmqpOptions> | null]
+      | [config?: ConfigOf<"AmqpConfig"> | EitherSpelling<AmqpOptions> | null]
       | [url: string | null, prefetchCount?: number | null]
   ): this;
 }

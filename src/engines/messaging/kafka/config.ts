@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../../internal/names.js";
 import { inspectSymbol } from "../../../internal/node-modules.js";
 import { type Check, type Checks, is, readCall, readOptions, required } from "../../../internal/options.js";
@@ -5,15 +6,21 @@ import { ValueError } from "../../../internal/value-error.js";
 
 /** The login to the brokers. */
 export interface KafkaSaslOptions {
+  /** The way of authentication. PLAIN sends the password itself: use it with TLS only. */
   readonly mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+  /** The name of the user. */
   readonly username: string;
+  /** The password of the user. */
   readonly password: string;
 }
 
 /** TLS of the connections. Certificates and keys are PEM texts, not paths. */
 export interface KafkaTlsOptions {
+  /** Certificates of authorities to trust, in place of those of Node. */
   readonly ca?: string | Uint8Array;
+  /** A client certificate. */
   readonly cert?: string | Uint8Array;
+  /** The key of `cert`. */
   readonly key?: string | Uint8Array;
   /** False accepts any certificate: for tests only. Default true. */
   readonly rejectUnauthorized?: boolean;
@@ -46,6 +53,7 @@ export interface LogBrokerOptions {
   connectTimeout?: number;
   /** Milliseconds after which the broker aborts a transaction that is not ended. Default 15000. */
   transactionTimeout?: number;
+  /** The login to the brokers. Default none. */
   sasl?: EitherSpelling<KafkaSaslOptions>;
   /** TLS, or true for TLS with Node's own authorities. */
   tls?: EitherSpelling<KafkaTlsOptions> | boolean;
@@ -127,8 +135,10 @@ export class LogBrokerConfig {
   }
 
   /** Takes a config, its fields, or nothing for the defaults. */
-  static from(given?: LogBrokerConfig | EitherSpelling<LogBrokerOptions> | null): LogBrokerConfig {
-    return given instanceof LogBrokerConfig ? given : new LogBrokerConfig(given ?? {});
+  static from(given?: ConfigOf<"LogBrokerConfig"> | EitherSpelling<LogBrokerOptions> | null): LogBrokerConfig {
+    return given instanceof LogBrokerConfig
+      ? given
+      : new LogBrokerConfig((given ?? {}) as EitherSpelling<LogBrokerOptions>);
   }
 
   /** The place of the brokers, fit for a log. */
@@ -140,7 +150,7 @@ export class LogBrokerConfig {
     return `LogBrokerConfig { ${this.address}, groupId: ${this.groupId} }`;
   }
 }
-export interface LogBrokerConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface LogBrokerConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"LogBrokerConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
 

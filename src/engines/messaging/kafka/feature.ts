@@ -1,4 +1,5 @@
 import { feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../internal/config-of.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
@@ -8,7 +9,7 @@ export interface LogBrokerFeature {
   /** Connects to Kafka at the start: `app.publish`, `app.onMessage`. */
   enableMessaging(
     ...given:
-      | [config?: LogBrokerConfig | EitherSpelling<LogBrokerOptions> | null]
+      | [config?: ConfigOf<"LogBrokerConfig"> | EitherSpelling<LogBrokerOptions> | null]
       | [brokers: readonly string[] | null, groupId?: string | null]
   ): this;
 }

@@ -1,3 +1,4 @@
+import type { ConfigOf } from "../../../internal/config-of.js";
 import { type EitherSpelling, type SnakeCase, snakeCase } from "../../../internal/names.js";
 import { inspectSymbol } from "../../../internal/node-modules.js";
 import { type Check, type Checks, is, readCall } from "../../../internal/options.js";
@@ -96,8 +97,10 @@ export class CloudQueueConfig {
   }
 
   /** Takes a config, its fields, or nothing for the defaults. */
-  static from(given?: CloudQueueConfig | EitherSpelling<CloudQueueOptions> | null): CloudQueueConfig {
-    return given instanceof CloudQueueConfig ? given : new CloudQueueConfig(given ?? {});
+  static from(given?: ConfigOf<"CloudQueueConfig"> | EitherSpelling<CloudQueueOptions> | null): CloudQueueConfig {
+    return given instanceof CloudQueueConfig
+      ? given
+      : new CloudQueueConfig((given ?? {}) as EitherSpelling<CloudQueueOptions>);
   }
 
   /** The place of the service, fit for a log. */
@@ -109,7 +112,7 @@ export class CloudQueueConfig {
     return `CloudQueueConfig { ${this.address} }`;
   }
 }
-export interface CloudQueueConfig extends Readonly<Settings>, Readonly<SnakeFields> {}
+export interface CloudQueueConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"CloudQueueConfig"> {}
 
 type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
 

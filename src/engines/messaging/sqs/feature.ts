@@ -1,4 +1,5 @@
 import { feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../internal/config-of.js";
 import type { EitherSpelling } from "../../../internal/names.js";
 import { brokerEngine } from "../broker-engine.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
@@ -8,7 +9,7 @@ export interface CloudQueueFeature {
   /** Connects to Amazon SQS at the start: `app.publish`, `app.onMessage`. */
   enableCloudQueue(
     ...given:
-      | [config?: CloudQueueConfig | EitherSpelling<CloudQueueOptions> | null]
+      | [config?: ConfigOf<"CloudQueueConfig"> | EitherSpelling<CloudQueueOptions> | null]
       | [region: string | null, queueUrl?: string | null]
   ): this;
 }
