@@ -362,6 +362,9 @@ const shown = (value) => (value === null ? "–" : String(value));
 /** The whole text of a cell that may be cut. */
 const longText = (value) => (typeof value === "string" && value.length > 30 ? value : null);
 
+// A text that is cut is shown whole after a click on it.
+$("panels").addEventListener("click", (event) => event.target.closest("td[title]")?.classList.toggle("whole"));
+
 /** The panels on the page, as JSON. One that has not changed stays, with a selection in it and the place of its tables. */
 let drawn = [];
 

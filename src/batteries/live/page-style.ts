@@ -134,7 +134,8 @@ code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem
 #panels h3 { font-size: 0.8125rem; font-weight: 550; color: var(--soft); padding: 0.75rem 1.1rem 0.1rem; }
 #panels h3 + .empty { padding-top: 0.2rem; }
 #panels td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; }
-#panels td:last-child:not(.number) { width: 40%; }
+#panels td[title] { cursor: pointer; }
+#panels td.whole { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
 #panels td.number, #panels th.number { padding-left: 1.2rem; }
 .terms { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; padding: 0.75rem 1.1rem; }
 .terms dt { color: var(--soft); font-size: 0.75rem; }
@@ -183,7 +184,7 @@ code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem
   header { gap: 0.5rem 0.9rem; }
   #state { margin-left: auto; }
   #search { width: 100%; }
-  #panels td:last-child:not(.number) { white-space: normal; min-width: 14rem; overflow-wrap: anywhere; }
+  #panels td { max-width: 16rem; }
   th:first-child, td:first-child { padding-left: 0.9rem; }
   .size, .time, #requests th:last-child, #requests th:first-child { display: none; }
   .duration { min-width: 5rem; padding-right: 0.9rem; }
