@@ -13,11 +13,11 @@ const fields = {
     .meta({ examples: [1815] }),
 };
 
-export const Book = z.object({ id: z.int(), ...fields }).meta({ id: "Book" });
+export const Book = z.object({ id: z.int().positive(), ...fields }).meta({ id: "Book" });
 export const BookChanges = z.object(fields).partial().meta({ id: "BookChanges" });
 export const NewBook = BookChanges.extend({ title: fields.title }).meta({ id: "NewBook" });
-export const BookList = z.object({ books: z.array(Book), total: z.int() }).meta({ id: "BookList" });
-export const Deleted = z.object({ deleted: z.literal(true), id: z.int() }).meta({ id: "Deleted" });
+export const BookList = z.object({ books: z.array(Book), total: z.int().nonnegative() }).meta({ id: "BookList" });
+export const Deleted = z.object({ deleted: z.literal(true), id: z.int().positive() }).meta({ id: "Deleted" });
 export const ErrorBody = z.object({ error: z.string() }).meta({ id: "Error" });
 
 /** What stands in the path is text; as the schema says that it is an integer, it becomes one. */

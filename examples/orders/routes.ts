@@ -9,7 +9,12 @@ export function addRoutes(
   place: ReturnType<typeof placeOrder>,
   checkouts: SagaHandle<CheckoutInput, unknown>,
 ): void {
-  app.post("/orders", ...app.commands.route(place));
+  const [options, handler] = app.commands.route(place);
+  const responses = {
+    404: { description: "There is no such thing in this shop" },
+    409: { description: "Another order has this id" },
+  };
+  app.post("/orders", { ...options, responses }, handler);
 
   app.get("/orders", (request) => request.db.fetch(sql`select * from order_list order by placed_at desc limit 100`));
 

@@ -15,7 +15,7 @@ export function publicApi(site = "http://localhost:3000"): App {
   });
 
   app.put("/notes/{name}", (request) => {
-    const { text } = request.json<{ text?: unknown }>();
+    const text = request.json<{ text?: unknown } | null>()?.text;
     if (typeof text !== "string") return Response.json({ error: "text must be a string" }, { status: 400 });
     notes.set(request.params.name, text);
     request.log.info("note saved", { size: text.length });

@@ -45,7 +45,7 @@ ${propertiesOf(error)}
 ${related(error)}
 ${requestSection(request)}
 </main>
-<footer class="wide">Shown because debug is on. With debug off the answer is a plain “Internal Server Error”, and the details go to the log. Node.js ${escapeHtml(process.version)}</footer>
+<footer class="wide">Shown because debug is on. With debug off the response is a plain “Internal Server Error”, and the details go to the log. Node.js ${escapeHtml(process.version)}</footer>
 </body>
 </html>
 `;
@@ -90,7 +90,7 @@ function requestSection(request: Request): string {
   ];
   return `<section class="request">
 <h2>Request</h2>
-<p class="line"><span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(shownPath(request))}</span>${request.pattern === null ? "" : ` <span class="note">answered by <code>${escapeHtml(request.pattern)}</code></span>`}</p>
+<p class="line"><span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(shownPath(request))}</span>${request.pattern === null ? "" : ` <span class="note">handled by <code>${escapeHtml(request.pattern)}</code></span>`}</p>
 ${parts.join("\n")}
 </section>`;
 }

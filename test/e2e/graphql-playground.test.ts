@@ -68,6 +68,25 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     expect(complaints).toEqual([]);
     await page.close();
   });
+
+  it("On a narrow screen the result is below the query, and the documentation takes the place of both", async () => {
+    server = await serve(greetingApp(), { debug: true });
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    await page.goto(`${server.url}/graphql?query=${encodeURIComponent("{ __typename }")}`);
+    await page.waitForSelector(".graphiql-query-editor .view-lines", { timeout: 60_000 });
+    const boxOf = async (selector: string) => (await page.locator(selector).first().boundingBox())!;
+    const [query, result] = [await boxOf(".graphiql-query-editor"), await boxOf(".result-window")];
+    expect(result.y).toBeGreaterThan(query.y + query.height);
+    for (const { width } of [query, result]) expect(width).toBeGreaterThan(330);
+    const documentation = page.locator(".graphiql-sidebar button").first();
+    await documentation.click();
+    await expect.poll(() => page.locator(".graphiql-sessions").isVisible(), { timeout: 30_000 }).toBe(false);
+    const plugin = await boxOf(".graphiql-plugin");
+    expect([plugin.width > 330, plugin.height > 600]).toEqual([true, true]);
+    await documentation.click();
+    await expect.poll(() => page.locator(".graphiql-sessions").isVisible(), { timeout: 30_000 }).toBe(true);
+    await page.close();
+  });
 });
 
 describe("the page of the playground", () => {

@@ -169,6 +169,37 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     await page.close();
   });
 
+  it("A panel of the live page keeps the place of its table when its values change, and shows a cut text after a click", async () => {
+    const app = watchedApp();
+    const statement = "select ".repeat(30);
+    let waiting = 3;
+    livePanels(hostOf(app)).add("queue", () => ({
+      title: "Queue",
+      facts: [{ label: "Waiting", value: waiting }],
+      tables: [
+        { title: "Slowest", columns: ["Id", "Statement", "Caller"], rows: [[1, statement, statement]], empty: "" },
+      ],
+    }));
+    livePanels(hostOf(app)).add("same", () => ({ title: "Same", facts: [{ label: "Waiting", value: 1 }] }));
+    server = await serve(app, { debug: true });
+    const page = await browser.newPage({ viewport: { width: 400, height: 800 } });
+    await page.goto(`${server.url}/_stoa`);
+    const cell = page.locator("#panels td").nth(1);
+    await cell.waitFor();
+    const heightOf = async (): Promise<number> => (await cell.boundingBox())!.height;
+    const cut = await heightOf();
+    await cell.click();
+    expect(await heightOf()).toBeGreaterThan(cut);
+    const scrolled = "document.querySelector('#panels .scroll').scrollLeft";
+    await page.evaluate(`${scrolled} = 40; document.querySelectorAll("#panels .panel")[1].dataset.mine = "yes"`);
+    waiting = 4;
+    const value = page.locator("#panels dd").first();
+    await expect.poll(() => value.textContent(), { timeout: 30_000 }).toBe("4");
+    expect(await page.evaluate(scrolled)).toBe(40);
+    expect(await page.locator("#panels .panel").nth(1).getAttribute("data-mine")).toBe("yes");
+    await page.close();
+  });
+
   it("The live page is light or dark as its reader prefers", async () => {
     const ground = (page: Page): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
     const light = await visit("light");

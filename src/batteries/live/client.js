@@ -223,7 +223,7 @@ function show(request, row) {
   const facts = [
     ["Path", request.path],
     ["Route", request.pattern ?? "none"],
-    ["Answered", `${new Date(request.at).toISOString()}, after ${request.ms} ms`],
+    ["Ended", `${new Date(request.at).toISOString()}, after ${request.ms} ms`],
     ...(request.id === null ? [] : [["Request id", request.id]]),
   ];
   const list = facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
@@ -249,7 +249,7 @@ function renderCounts() {
   $("no-requests").hidden = shown;
   $("rows").parentElement.hidden = !shown;
   $("no-requests").textContent =
-    requests.length > 0 ? "No request matches." : "No requests yet. They appear here as they are answered.";
+    requests.length > 0 ? "No request matches." : "No requests yet. They appear here as they end.";
   $("request-count").textContent = answered > 0 ? count(answered) : "";
 }
 
@@ -293,7 +293,7 @@ function renderRoutes(routes) {
   const items = routes.map((route) => {
     const parts = route.path.split(/(\{[^}]*\})/).filter((part) => part !== "");
     const path = parts.map((part) => (part.startsWith("{") ? h("em", {}, part) : part));
-    const hit = h("span", { class: "hits", title: "Answers × mean time" });
+    const hit = h("span", { class: "hits", title: "Responses × mean time" });
     for (const method of route.methods) hits.set(`${method} ${route.path}`, hit);
     const tags = [
       ...route.tags.map((tag) => h("span", { class: "tag" }, tag)),
@@ -350,27 +350,51 @@ function tableOf({ title, columns, rows, empty }) {
   if (rows.length === 0) return [h("h3", {}, title), h("p", { class: "empty" }, empty)];
   const kind = (value) => ({ class: typeof value === "number" ? "number" : null });
   const head = h("tr", {}, ...columns.map((column, i) => h("th", kind(rows[0][i]), column)));
-  const body = rows.map((row) => h("tr", {}, ...row.map((value) => h("td", kind(value), shown(value)))));
+  const body = rows.map((row) =>
+    h("tr", {}, ...row.map((value) => h("td", { ...kind(value), title: longText(value) }, shown(value)))),
+  );
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
   return [h("h3", {}, title), h("div", { class: "scroll" }, table)];
 }
 
 const shown = (value) => (value === null ? "–" : String(value));
 
+/** The whole text of a cell that may be cut. */
+const longText = (value) => (typeof value === "string" && value.length > 30 ? value : null);
+
+// A text that is cut is shown whole after a click on it.
+$("panels").addEventListener("click", (event) => event.target.closest("td[title]")?.classList.toggle("whole"));
+
+/** The panels on the page, as JSON. One that has not changed stays, with a selection in it and the place of its tables. */
+let drawn = [];
+
 function renderPanels(panels) {
-  const sections = panels.map(({ title, facts: known = [], tables = [], link }) => {
-    const terms = known.map(({ label, value, tone }) =>
-      h("div", {}, h("dt", {}, label), h("dd", { class: tone ?? null }, shown(value))),
-    );
-    return h(
-      "section",
-      { class: "panel" },
-      h("div", { class: "bar" }, h("h2", {}, title), link ? h("a", { href: link.href }, link.label) : null),
-      terms.length > 0 ? h("dl", { class: "terms" }, ...terms) : null,
-      ...tables.flatMap(tableOf),
-    );
+  const texts = panels.map((panel) => JSON.stringify(panel));
+  const old = [...$("panels").children];
+  const sections = panels.map((panel, i) => (texts[i] === drawn[i] ? old[i] : panelOf(panel)));
+  drawn = texts;
+  const places = old.map((section) => [...section.querySelectorAll(".scroll")].map(({ scrollLeft }) => scrollLeft));
+  if (sections.length !== old.length) $("panels").replaceChildren(...sections);
+  sections.forEach((section, i) => {
+    if (section === old[i]) return;
+    old[i]?.replaceWith(section);
+    section.querySelectorAll(".scroll").forEach((table, n) => {
+      table.scrollLeft = places[i]?.[n] ?? 0;
+    });
   });
-  $("panels").replaceChildren(...sections);
+}
+
+function panelOf({ title, facts: known = [], tables = [], link }) {
+  const terms = known.map(({ label, value, tone }) =>
+    h("div", {}, h("dt", {}, label), h("dd", { class: tone ?? null }, shown(value))),
+  );
+  return h(
+    "section",
+    { class: "panel" },
+    h("div", { class: "bar" }, h("h2", {}, title), link ? h("a", { href: link.href }, link.label) : null),
+    terms.length > 0 ? h("dl", { class: "terms" }, ...terms) : null,
+    ...tables.flatMap(tableOf),
+  );
 }
 
 // The events.

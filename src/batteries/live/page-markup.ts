@@ -41,7 +41,7 @@ ${card("loop", "Event loop", "longest delay", ["delay"])}
 <thead><tr><th>Time</th><th>Method</th><th>Path</th><th>Status</th><th class="number">Duration</th><th class="number">Size</th></tr></thead>
 <tbody id="rows"></tbody>
 </table>
-<p id="no-requests" class="empty">No requests yet. They appear here as they are answered.</p>
+<p id="no-requests" class="empty">No requests yet. They appear here as they end.</p>
 </div>
 </section>
 <div id="panels"></div>
@@ -49,7 +49,7 @@ ${card("loop", "Event loop", "longest delay", ["delay"])}
 <section class="panel" id="health-panel">
 <div class="bar"><h2>Health</h2><span id="health-status" class="badge" hidden></span></div>
 <ul id="checks"></ul>
-<p id="no-health" class="empty" hidden>Nothing looks after itself yet: <code>app.healthCheck("name", check)</code> adds a check.</p>
+<p id="no-health" class="empty" hidden>There are no health checks: <code>app.healthCheck("name", check)</code> adds one.</p>
 </section>
 <section class="panel" id="routes-panel">
 <div class="bar"><h2>Routes <span id="route-count" class="count"></span></h2></div>

@@ -134,6 +134,9 @@ code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem
 #panels h3 { font-size: 0.8125rem; font-weight: 550; color: var(--soft); padding: 0.75rem 1.1rem 0.1rem; }
 #panels h3 + .empty { padding-top: 0.2rem; }
 #panels td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; }
+#panels td[title] { cursor: pointer; }
+#panels td.whole { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
+#panels td.number, #panels th.number { padding-left: 1.2rem; }
 .terms { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; padding: 0.75rem 1.1rem; }
 .terms dt { color: var(--soft); font-size: 0.75rem; }
 .terms dd { font-size: 1.05rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
@@ -181,6 +184,7 @@ code { font: 0.9em var(--mono); background: var(--hover); border-radius: 0.25rem
   header { gap: 0.5rem 0.9rem; }
   #state { margin-left: auto; }
   #search { width: 100%; }
+  #panels td { max-width: 16rem; }
   th:first-child, td:first-child { padding-left: 0.9rem; }
   .size, .time, #requests th:last-child, #requests th:first-child { display: none; }
   .duration { min-width: 5rem; padding-right: 0.9rem; }

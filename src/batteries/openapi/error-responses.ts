@@ -68,10 +68,10 @@ const kinds = {
   Forbidden: [403, "Problem", "The credentials do not suffice."],
   NotFound: [404, "Problem", "There is nothing at this address."],
   PayloadTooLarge: [413, "Problem", "The body is larger than allowed."],
-  UnsupportedMediaType: [415, "Problem", "The body is of a type that is not taken here."],
+  UnsupportedMediaType: [415, "Problem", "The media type of the body is not supported."],
   ValidationFailed: [422, "ValidationErrors", "The input breaks its schema; all that is wrong with it is listed."],
   TooManyRequests: [429, "Problem", "Too many requests."],
-  InternalServerError: [500, "ServerError", "The server failed to answer."],
+  InternalServerError: [500, "ServerError", "The server failed."],
   ServiceUnavailable: [503, "Problem", "The server cannot handle the request now."],
 } as const satisfies Record<string, readonly [status: number, schema: keyof typeof schemas, description: string]>;
 

@@ -75,10 +75,18 @@ Redoc.init(openapi, { sanitize: true, nonce, theme: dark.matches ? theme : {} },
   policy: ["worker-src blob:"],
 };
 
+/** Colours that the theme of Redoc does not reach: titles of parameters and bodies, chosen tabs, patterns. */
+const redocStyle = `.dark-mode .redoc-wrap h5 { color: #aab2b8; border-color: #3d464c; }
+.dark-mode .redoc-wrap h5 span, .dark-mode .redoc-wrap h5 select { color: #e3e6e8; }
+.dark-mode .redoc-wrap h5 option { color: #12171a; }
+.dark-mode .redoc-wrap .react-tabs__tab--selected.react-tabs__tab--selected { background: #e3e6e8; color: #12171a; }
+.dark-mode .redoc-wrap td div > span + span { color: #6fc3cc; }`;
+
 const pageStyle = `body { margin: 0; }
 .pages { display: flex; gap: 1.25rem; justify-content: flex-end; padding: 0.6rem 1.25rem; font: 13px/1.5 system-ui, sans-serif; }
 .pages a { color: #a8461c; }
-@media (prefers-color-scheme: dark) { .dark-mode body { background: #1c2022; } .dark-mode .pages a { color: #f0956a; } }`;
+@media (prefers-color-scheme: dark) { .dark-mode body { background: #1c2022; } .dark-mode .pages a { color: #f0956a; } }
+${redocStyle}`;
 
 export interface PageParts {
   readonly title: string;

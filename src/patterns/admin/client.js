@@ -295,6 +295,7 @@ function sagaDetail(found) {
       h("td", { title: line.error, class: "bad" }, line.error ?? ""),
     ),
   );
+  const logHead = h("tr", null, ...["Time", "Event", "Step", "Attempt", "Error"].map((text) => h("th", null, text)));
   const legend = {
     ok: "done",
     no: "failed",
@@ -343,7 +344,7 @@ function sagaDetail(found) {
       "section",
       { class: "panel" },
       h("h3", null, "Log"),
-      h("div", { class: "scroll" }, h("table", null, h("tbody", null, ...lines))),
+      h("div", { class: "scroll" }, h("table", null, h("thead", null, logHead), h("tbody", null, ...lines))),
     ),
     h("section", { class: "panel" }, h("h3", null, "Input"), h("pre", null, json(saga.input))),
     h("section", { class: "panel" }, h("h3", null, "Results"), h("pre", null, json(saga.results))),
@@ -387,10 +388,21 @@ function jobDetail({ job }) {
 
 let shown = "";
 
+/** The id in the address; a fragment that is not encoded right is taken as it is. */
+function chosen() {
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 async function show() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = chosen();
   $("list").hidden = id !== "";
   $("detail").hidden = id === "";
+  $("back").hidden = id === "";
   try {
     if (id === "") await loadList();
     else {

@@ -32,6 +32,8 @@ h1 span { color: var(--soft); font-weight: 400; }
 #state { color: var(--soft); font-size: 0.8125rem; font-variant-numeric: tabular-nums; }
 #state.bad { color: var(--red); font-weight: 600; }
 .panel { background: var(--card); border: 1px solid var(--line); border-radius: 0.8rem; overflow: hidden; }
+#back { margin-bottom: 0.75rem; font-size: 0.875rem; }
+#back a { color: var(--accent); }
 .panel + .panel { margin-top: 1rem; }
 .bar { display: flex; align-items: center; gap: 0.6rem 1rem; flex-wrap: wrap; padding: 0.75rem 1.1rem; border-bottom: 1px solid var(--line); }
 .chips { display: flex; flex-wrap: wrap; border: 1px solid var(--line); border-radius: 0.5rem; overflow: hidden; }

@@ -51,6 +51,7 @@ function markup(kind: AdminKind, script: string): string {
 <p id="empty" class="empty" hidden>Nothing here.</p>
 <button id="more" type="button" hidden>More</button>
 </section>
+<p id="back" hidden><a href="#">All ${kind}</a></p>
 <section id="detail" hidden></section>
 </main>
 <script type="module">${script}</script>

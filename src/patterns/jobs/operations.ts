@@ -31,15 +31,15 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     return {
       title: "Jobs",
       facts: [
-        { label: "waiting", value: waiting },
-        { label: "running", value: running },
-        { label: "failed", value: failed, ...(failed > 0 && { tone: "bad" as const }) },
-        { label: "oldest due", value: `${oldestDueSeconds.toFixed(1)} s` },
+        { label: "Waiting", value: waiting },
+        { label: "Running", value: running },
+        { label: "Failed", value: failed, ...(failed > 0 && { tone: "bad" as const }) },
+        { label: "Oldest due", value: `${oldestDueSeconds.toFixed(1)} s` },
       ],
       tables: [
         {
           title: "Latest",
-          columns: ["id", "name", "status", "attempts", "error"],
+          columns: ["Id", "Name", "Status", "Attempts", "Error"],
           rows: latest.map((job) => [job.id, job.name, job.running ? "running" : job.status, job.attempts, job.error]),
           empty: "No jobs yet.",
         },

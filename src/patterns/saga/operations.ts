@@ -39,14 +39,18 @@ export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Saga
       facts: [
         ...openStatuses.map((status) => {
           const value = open[status] ?? 0;
-          return { label: status, value, ...(status === "parked" && value > 0 && { tone: "bad" as const }) };
+          return {
+            label: `${status.charAt(0).toUpperCase()}${status.slice(1)}`,
+            value,
+            ...(status === "parked" && value > 0 && { tone: "bad" as const }),
+          };
         }),
-        { label: "oldest due", value: `${oldestDueSeconds.toFixed(1)} s` },
+        { label: "Oldest due", value: `${oldestDueSeconds.toFixed(1)} s` },
       ],
       tables: [
         {
           title: "Latest",
-          columns: ["id", "name", "status", "error"],
+          columns: ["Id", "Name", "Status", "Error"],
           rows: latest.map(({ id, name, status, error }) => [id, name, status, error]),
           empty: "No sagas yet.",
         },

@@ -40,6 +40,25 @@ export function playgroundOf(host: Host, path: string): (request: Request) => Re
 }
 
 /**
+ * GraphiQL has no layout for narrow screens: its parts are put below each other there, and the documentation takes the
+ * place of the editors.
+ */
+const narrowStyle = `@media (max-width: 46rem) {
+.graphiql-container .graphiql-container { flex-direction: column-reverse; }
+.graphiql-container .graphiql-sidebar { flex-direction: row; width: auto; padding: 4px 8px; }
+.graphiql-container .graphiql-sidebar > button { margin-top: 0 !important; }
+.graphiql-container .graphiql-sidebar > button:nth-last-child(3) { margin-left: auto; }
+.graphiql-container .graphiql-main { flex-direction: column; min-height: 0; }
+.graphiql-container .graphiql-plugin { overflow: auto; flex: 1 1 0% !important; }
+.graphiql-container .graphiql-plugin:not([style*="-1000px"]) ~ .graphiql-sessions { display: none; }
+.graphiql-container .graphiql-sessions { margin: 0; border-radius: 0; min-height: 0; }
+.graphiql-container .graphiql-session-header + div { flex-direction: column; min-height: 0; }
+.graphiql-container .graphiql-editors, .graphiql-container .graphiql-response { min-height: 0; }
+.graphiql-container .graphiql-horizontal-drag-bar { display: none; }
+.graphiql-container .graphiql-logo span { display: none; }
+}`;
+
+/**
  * A fresh nonce for each response lets the scripts of the page run and no others. The editor writes styles of its own
  * into the page, which no nonce can be given to.
  */
@@ -53,6 +72,7 @@ function page(folder: string): Response {
 <title>GraphQL</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${folder}/graphiql.css">
+<style>${narrowStyle}</style>
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>

@@ -7,15 +7,15 @@ export function queriesPanel(statistics: QueryStatistics): LivePanel {
   return {
     title: "Database statements",
     facts: [
-      { label: "statements", value: statistics.statements },
-      { label: "slow", value: statistics.slow, ...(statistics.slow > 0 && { tone: "warning" as const }) },
-      { label: "failed", value: statistics.failed, ...(statistics.failed > 0 && { tone: "bad" as const }) },
+      { label: "Statements", value: statistics.statements },
+      { label: "Slow", value: statistics.slow, ...(statistics.slow > 0 && { tone: "warning" as const }) },
+      { label: "Failed", value: statistics.failed, ...(statistics.failed > 0 && { tone: "bad" as const }) },
       { label: "N+1 found", value: repeated.length, ...(repeated.length > 0 && { tone: "bad" as const }) },
     ],
     tables: [
       {
         title: "N+1: the same statement many times in one request",
-        columns: ["route", "times", "ms", "caller", "statement", "cure"],
+        columns: ["Route", "Times", "ms", "Caller", "Statement", "Cure"],
         rows: repeated.map(({ route, times, ms, caller, statement, cure }) => [
           route,
           times,
@@ -28,7 +28,7 @@ export function queriesPanel(statistics: QueryStatistics): LivePanel {
       },
       {
         title: "Statements per request",
-        columns: ["route", "requests", "mean", "most", "ms per request"],
+        columns: ["Route", "Requests", "Mean", "Most", "ms per request"],
         rows: statistics
           .routes()
           .map(({ route, requests, statements, most, ms }) => [
@@ -42,7 +42,7 @@ export function queriesPanel(statistics: QueryStatistics): LivePanel {
       },
       {
         title: "Slowest statements",
-        columns: ["ms", "rows", "route", "caller", "statement"],
+        columns: ["ms", "Rows", "Route", "Caller", "Statement"],
         rows: statistics
           .slowest()
           .map(({ ms, rows, route, caller, statement }) => [short(ms), rows, route, caller, statement]),

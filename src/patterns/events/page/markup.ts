@@ -28,7 +28,7 @@ export function pageHtml(inspection: Inspection, path: string): string {
 <label class="check"><input type="checkbox" name="archived" value="1"${view.kind === "stream" && view.archived ? " checked" : ""}> with archive</label>
 <button>Show</button>
 </form>
-<p class="facts">last position <b>${mark}</b></p>
+<p class="facts">last position <b>${mark}</b> <a href="${escapeHtml(path.slice(0, path.lastIndexOf("/")))}">Live page</a></p>
 </header>
 <main>
 <section class="events">

@@ -13,7 +13,8 @@ export const eventPageStyle = `
 }
 * { box-sizing: border-box; margin: 0; padding: 0; }
 body { background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif; padding: 0 1.5rem 2rem; max-width: 98rem; margin: 0 auto; }
-a { color: var(--accent); text-underline-offset: 0.15em; overflow-wrap: anywhere; }
+a { color: var(--accent); text-underline-offset: 0.15em; }
+.line a { overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 header { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem 1.25rem; padding: 1.25rem 0; }
 h1 { font-size: 1.3rem; font-weight: 650; overflow-wrap: anywhere; }
@@ -23,6 +24,7 @@ form { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; font-si
 input:not([type="checkbox"]), button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.3rem 0.7rem; max-width: 100%; }
 button { cursor: pointer; font-weight: 550; }
 .check { color: var(--soft); white-space: nowrap; }
+.facts a { margin-left: 0.75rem; }
 .facts { color: var(--soft); font-size: 0.875rem; margin-left: auto; font-variant-numeric: tabular-nums; }
 main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 34rem); gap: 1rem; align-items: start; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 0.8rem; overflow: hidden; }
@@ -43,6 +45,7 @@ table { width: 100%; border-collapse: collapse; font-size: 0.8125rem; font-varia
 th { text-align: left; color: var(--soft); font-weight: 550; }
 th, td { padding: 0.45rem 1.1rem; vertical-align: top; }
 td { border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+td:first-child { overflow-wrap: break-word; }
 .empty { color: var(--soft); padding: 1rem 1.1rem; font-size: 0.875rem; }
 .good { color: var(--green); } .warning { color: var(--amber); } .bad { color: var(--red); font-weight: 600; }
 @media (max-width: 62rem) { main { grid-template-columns: minmax(0, 1fr); } body { padding: 0 0.75rem 1.5rem; } .facts { margin-left: 0; } .depth-5, .depth-6, .depth-7, .depth-8 { padding-left: 7.1rem; } }
