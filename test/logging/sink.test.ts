@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FileSink, type FileSinkOptions } from "../../src/logging/sink.js";
+import { compiled } from "../support/compiled.js";
 
 let folder: string;
 const opened: number[] = [];
@@ -187,7 +188,7 @@ describe("FileSink on standard output of a process", () => {
   const fixture = fileURLToPath(new URL("fixtures/log-and-end.ts", import.meta.url));
 
   function start(...args: string[]) {
-    return spawn(process.execPath, ["--import", "tsx", fixture, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    return spawn(process.execPath, [compiled(fixture), ...args], { stdio: ["ignore", "pipe", "pipe"] });
   }
 
   it.each(["exit", "throw", "end"])("No line is lost if the process ends by: %s", async (ending) => {

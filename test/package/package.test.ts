@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -94,8 +94,41 @@ describe("the published package", { timeout: 120_000 }, () => {
   });
 
   it("The published package passes publint", async () => {
-    const { messages } = await publint({ pkgDir: join(folder, "node_modules", manifest.name), strict: true });
+    const { messages } = await publint({
+      pack: { tarball: new Uint8Array(await readFile(tarball)).buffer },
+      strict: true,
+    });
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
+  });
+
+  it("The files of the API pages are published with the package, and their licences too", async () => {
+    const assets = await filesIn("dist/openapi/assets");
+    expect([...assets.keys()]).toEqual(
+      expect.arrayContaining([
+        "swagger-ui-dist/LICENSE",
+        "swagger-ui-dist/NOTICE",
+        "swagger-ui-dist/swagger-ui.css",
+        "swagger-ui-dist/swagger-ui-bundle.js",
+        "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt",
+        "redoc/LICENSE",
+        "redoc/bundles/redoc.standalone.js",
+        "redoc/bundles/redoc.standalone.js.LICENSE.txt",
+        expect.stringMatching(/^redoc\/bundles\/.*\.worker\.js\.LICENSE\.txt$/),
+      ]),
+    );
+    expect([...assets].filter(([, size]) => size === 0)).toEqual([]);
+  });
+
+  it("The files of the GraphQL playground are published with the package, with their licence", async () => {
+    const assets = await filesIn("dist/graphql/assets");
+    expect([...assets].filter(([, size]) => size > 0).map(([name]) => name)).toEqual([
+      "LICENSE",
+      "editor.worker.js",
+      "graphiql.css",
+      "graphiql.js",
+      "graphql.worker.js",
+      "json.worker.js",
+    ]);
   });
 
   it("The published package resolves to types that match the modules", async () => {
@@ -103,6 +136,17 @@ describe("the published package", { timeout: 120_000 }, () => {
     await expectSuccess(attw, tarball, "--profile=esm-only", "--no-color", "--no-emoji");
   });
 });
+
+/** The files in a folder of the installed package, with their sizes. */
+async function filesIn(path: string): Promise<Map<string, number>> {
+  const base = join(folder, "node_modules", manifest.name, path);
+  const found = new Map<string, number>();
+  for (const name of (await readdir(base, { recursive: true })).sort()) {
+    const entry = await stat(join(base, name));
+    if (entry.isFile()) found.set(name, entry.size);
+  }
+  return found;
+}
 
 async function expectSuccess(...args: string[]): Promise<void> {
   const complaint = await node(...args).then(

@@ -13,6 +13,7 @@ import { openDatabase } from "../../../src/engines/db/open-database.js";
 import type { PgliteModule } from "../../../src/engines/db/pglite/pglite-module.js";
 import { freshDatabase } from "../../../src/engines/db/pglite/template.js";
 import { ValueError } from "../../../src/internal/value-error.js";
+import { compiled } from "../../support/compiled.js";
 
 describe("an embedded database", () => {
   let folder: string;
@@ -138,7 +139,7 @@ describe("an embedded database", () => {
         await db.execute("create table opened (a int)");
         setInterval(() => {}, 1000);`,
       );
-      const child = spawn(process.execPath, ["--import", "tsx", file], { stdio: "ignore" });
+      const child = spawn(process.execPath, [compiled(file)], { stdio: "ignore" });
       const ended = once(child, "exit");
       try {
         for (const [moment, condition] of Object.entries(moments)) {
@@ -205,7 +206,7 @@ describe("an embedded database", () => {
     `;
     const file = join(folder, "program.mts");
     await writeFile(file, program);
-    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", file], { timeout: 60_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [compiled(file)], { timeout: 60_000 });
     expect(stdout.trim()).toBe("worked");
   }, 90_000);
 });

@@ -10,6 +10,7 @@ import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { statementName } from "../../../src/engines/db/statements.js";
 import type { Logger } from "../../../src/internal/logger.js";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { makeDatabase } from "./engines.js";
 
@@ -31,7 +32,7 @@ class Peer {
   readonly #lines: Interface;
 
   constructor(file: string) {
-    this.#child = spawn(process.execPath, ["--import", "tsx", file], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#child = spawn(process.execPath, [compiled(file)], { stdio: ["pipe", "pipe", "inherit"] });
     this.#lines = createInterface({ input: this.#child.stdout! });
   }
 

@@ -1,4 +1,4 @@
-/** Prints the ids of messages and the group of a broadcast, as one process makes them: `node --import tsx ids-program.ts`. */
+/** Prints the ids of messages and the group of a broadcast, as one process makes them. */
 import { MemoryBroker, openMessaging } from "../../../src/engines/messaging/index.js";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };

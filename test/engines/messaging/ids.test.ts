@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { MemoryBroker } from "stoa/messaging";
 import { expect, it } from "vitest";
+import { compiled } from "../../support/compiled.js";
 import { clients, uniqueTopic } from "./harness.js";
 
 const run = promisify(execFile);
@@ -11,7 +12,7 @@ const open = clients({ connect: () => new MemoryBroker() });
 
 it("Ids of messages and groups of broadcasts never collide between processes of one machine", async () => {
   const outputs = await Promise.all(
-    [1, 2, 3].map(() => run(process.execPath, ["--import", "tsx", program], { timeout: 60_000 })),
+    [1, 2, 3].map(() => run(process.execPath, [compiled(program)], { timeout: 60_000 })),
   );
   const ids = outputs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
   expect(ids).toHaveLength(3 * 501);

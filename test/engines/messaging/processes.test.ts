@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { startFauxqs } from "fauxqs";
 import { type Broker, createAmqpBroker, createKafkaBroker, createSqsBroker } from "stoa/messaging";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { connected, uniqueTopic, until } from "./harness.js";
 import type { WorkerSettings } from "./worker-program.js";
@@ -21,7 +22,7 @@ class Worker {
   readonly child: ChildProcessWithoutNullStreams;
 
   private constructor(settings: WorkerSettings) {
-    this.child = spawn(process.execPath, ["--import", "tsx", program, JSON.stringify(settings)]);
+    this.child = spawn(process.execPath, [compiled(program), JSON.stringify(settings)]);
     this.child.stderr.on("data", (chunk) => this.lines.push(`stderr ${chunk}`));
     createInterface({ input: this.child.stdout }).on("line", (line) => this.lines.push(line));
     Worker.all.push(this);

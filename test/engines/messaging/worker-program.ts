@@ -1,6 +1,6 @@
 /**
  * A worker in a process of its own, for tests that kill and stop it. It prints one line for each event, and its handler ends
- * when it reads a line: `node --import tsx worker-program.ts '<json>'`.
+ * when it reads a line: `worker-program.ts '<json>'`.
  */
 import { createInterface } from "node:readline";
 import {

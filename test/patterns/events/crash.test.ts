@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place } from "./stores.js";
 
@@ -66,7 +67,7 @@ function start(
   writer: string,
   acknowledged: Map<string, number>,
 ): { child: ChildProcess; count(): number } {
-  const child = spawn(process.execPath, ["--import", "tsx", program, url, writer], {
+  const child = spawn(process.execPath, [compiled(program), url, writer], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let count = 0;

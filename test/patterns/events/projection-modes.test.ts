@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { sql } from "../../../src/engines/db/sql.js";
 import { type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { counter, Order, type OrderEvents } from "./order.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
@@ -231,5 +232,5 @@ describe.skipIf(!server)("a rebuild under a kill", () => {
 
 function start(url: string): ChildProcess {
   const program = join(import.meta.dirname, "rebuilding-process.ts");
-  return spawn(process.execPath, ["--import", "tsx", program, url], { stdio: ["ignore", "ignore", "inherit"] });
+  return spawn(process.execPath, [compiled(program), url], { stdio: ["ignore", "ignore", "inherit"] });
 }

@@ -8,6 +8,7 @@ import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { jobTables } from "../../../src/patterns/jobs/tables.js";
 import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 
 const server = service("postgres");
@@ -34,7 +35,7 @@ describe.skipIf(!server)("workers that are killed while they run jobs", () => {
     await drop();
   });
   const worker = (mode: string, killAt = 0, pauseAt = 0): ChildProcess => {
-    const child = spawn(process.execPath, ["--import", "tsx", program, url, mode], {
+    const child = spawn(process.execPath, [compiled(program), url, mode], {
       stdio: ["ignore", "ignore", "inherit"],
       env: { ...process.env, KILL_AT: String(killAt), PAUSE_AT: String(pauseAt) },
     });

@@ -134,7 +134,7 @@ describe("an uncaught error", patient, () => {
   ])(
     "An uncaught error of %s is logged with its stack, drains the server and exits with 1",
     async (path, what, message) => {
-      const program = new Program();
+      const program = new Program({ compile: false });
       const url = await program.url();
       const slow = get(`${url}/slow?ms=500`);
       await program.shows(/slow begins/);

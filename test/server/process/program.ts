@@ -4,6 +4,7 @@ import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { RunOptions } from "../../../src/server/run-options.js";
+import { compiled } from "../../support/compiled.js";
 
 export interface ProgramOptions {
   readonly args?: readonly string[];
@@ -12,6 +13,8 @@ export interface ProgramOptions {
   readonly node?: readonly string[];
   /** The program's file, where it is not the common one. */
   readonly file?: string;
+  /** False for a program that runs as TypeScript, with its files watched and named in stacks. */
+  readonly compile?: boolean;
   readonly cwd?: string;
   /** True for a program of several tests: whoever started it ends it. */
   readonly shared?: boolean;
@@ -29,8 +32,8 @@ export class Program {
 
   constructor(options: ProgramOptions = {}) {
     const file = options.file ?? fileURLToPath(new URL("./fixtures/program.ts", import.meta.url));
-    const tsx = import.meta.resolve("tsx");
-    const command = [process.execPath, ...(options.node ?? []), "--import", tsx, file, ...(options.args ?? [])];
+    const program = options.compile === false ? ["--import", import.meta.resolve("tsx"), file] : [compiled(file)];
+    const command = [process.execPath, ...(options.node ?? []), ...program, ...(options.args ?? [])];
     if (options.shell) command.unshift("/bin/sh", "-c", options.shell, "sh");
     const settings: SpawnOptions = {
       cwd: options.cwd,

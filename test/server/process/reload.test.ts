@@ -32,7 +32,7 @@ class Project {
   }
 
   run(options: ProgramOptions = {}): Program {
-    return new Program({ file: join(this.folder, "app.ts"), cwd: this.folder, ...options });
+    return new Program({ file: join(this.folder, "app.ts"), compile: false, cwd: this.folder, ...options });
   }
 }
 

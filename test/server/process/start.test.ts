@@ -151,7 +151,7 @@ describe("a start that fails", patient, () => {
   });
 
   it("A startup hook that fails is reported with its place", async () => {
-    expect(await failure({ env: { FAULT: "startup throws" } })).toMatch(
+    expect(await failure({ env: { FAULT: "startup throws" }, compile: false })).toMatch(
       /^stoa: startup failed: Error: the database is away \(.*target\.ts:\d+:\d+\)$/,
     );
   });

@@ -8,7 +8,7 @@ describe("a stuck process", patient, () => {
   it.each(["/endless", "/expression"])(
     "A stuck worker is killed and replaced, and the log names the place (%s)",
     async (path) => {
-      const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 } });
+      const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 }, compile: false });
       const url = await program.url();
       const pids = await respondingWorkers(url, 2);
       const lost = get(url + path).catch((error: Error) => error);
@@ -24,7 +24,7 @@ describe("a stuck process", patient, () => {
   );
 
   it("A stuck process without a supervisor is killed too, and standard error names the place", async () => {
-    const program = new Program({ options: { stuckTimeout: 1 } });
+    const program = new Program({ options: { stuckTimeout: 1 }, compile: false });
     get(`${await program.url()}/endless`).catch(() => {});
     expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
     expect(program.stderr).toMatch(
