@@ -124,6 +124,17 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     await transport.drain();
   });
 
+  it("Draining that is begun twice ends both times", async () => {
+    const { dispatch, respond, asked } = slow();
+    const { client, transport } = await start(factory, dispatch);
+    const busy = await client(get("/"));
+    await expect.poll(asked).toBe(true);
+    const drained = [transport.drain(), transport.drain()];
+    respond("late");
+    expect(await busy.responses(1)).toMatchObject([{ body: "late" }]);
+    await Promise.all(drained);
+  });
+
   it("Draining can be cut short by destroy()", async () => {
     const { dispatch, asked } = slow();
     const { client, transport } = await start(factory, dispatch);

@@ -26,7 +26,7 @@ export interface ConnectionHost {
   readonly limits: HeadLimits;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
-  /** No further connections are accepted. */
+  /** True once the server drains: a connection takes no further streams after the next one. */
   readonly draining: boolean;
   report(error: unknown): void;
   refused(error: HttpError): void;

@@ -44,7 +44,7 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly #unknown = new Map<Duplex, number>();
   readonly #sockets: SocketServer;
   #lastTick = performance.now();
-  #whenChanged: (() => void) | null = null;
+  readonly #whenChanged: (() => void)[] = [];
 
   constructor(dispatch: Dispatch, options: TransportOptions) {
     this.dispatch = dispatch;
@@ -58,7 +58,7 @@ class Http2Transport implements Transport, ConnectionHost {
       options,
       ["h2", "http/1.1"],
       (socket) => this.accept(socket),
-      () => this.#whenChanged?.(),
+      () => this.#changed(),
     );
     this.#http1 = createNetTransport(dispatch, { ...options, outer: this });
     this.#sessions = createHttp2Server(sessionOptions(options, this.fields));
@@ -95,7 +95,7 @@ class Http2Transport implements Transport, ConnectionHost {
       this.#closed = true;
       for (const socket of this.#unknown.keys()) socket.destroy();
       for (const connection of this.#open) connection.drain();
-      this.#whenChanged?.();
+      this.#changed();
     }, firstRequestGrace);
     grace.unref();
     while (this.#unknown.size > 0 || this.#open.size > 0 || this.#awaitsHandshakes) await this.#change();
@@ -130,7 +130,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   left(connection: Http2Connection): void {
     this.#open.delete(connection);
-    this.#whenChanged?.();
+    this.#changed();
   }
 
   get #awaitsHandshakes(): boolean {
@@ -142,7 +142,7 @@ class Http2Transport implements Transport, ConnectionHost {
     socket.on("error", ignore);
     const forget = (): void => {
       this.#unknown.delete(socket);
-      this.#whenChanged?.();
+      this.#changed();
     };
     socket.on("close", forget);
     sniff(socket, (isHttp2) => {
@@ -190,11 +190,15 @@ class Http2Transport implements Transport, ConnectionHost {
     }
   }
 
-  /** Resolves when a connection has been closed, or its protocol is known. */
+  /** Resolves when a connection has been closed, its protocol is known, or a handshake is over. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
-      this.#whenChanged = resolve;
+      this.#whenChanged.push(resolve);
     });
+  }
+
+  #changed(): void {
+    for (const resolve of this.#whenChanged.splice(0)) resolve();
   }
 }
 

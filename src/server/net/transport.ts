@@ -40,7 +40,7 @@ class NetTransport implements Transport, ConnectionHost {
   /** Sockets that speak another protocol now. */
   readonly #upgraded = new Set<Duplex>();
   readonly #sockets: SocketServer;
-  #whenEmpty: (() => void) | null = null;
+  readonly #whenEmpty: (() => void)[] = [];
 
   constructor(dispatch: Dispatch, options: TransportOptions) {
     this.dispatch = dispatch;
@@ -99,7 +99,7 @@ class NetTransport implements Transport, ConnectionHost {
     }, firstRequestGrace);
     rest.unref();
     return new Promise((resolve) => {
-      this.#whenEmpty = resolve;
+      this.#whenEmpty.push(resolve);
       this.#checkEmpty();
     });
   }
@@ -161,7 +161,7 @@ class NetTransport implements Transport, ConnectionHost {
     if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#sockets.handshakes > 0)) return;
     this.#closed = true;
     this.clock.stop();
-    this.#whenEmpty?.();
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 }
 

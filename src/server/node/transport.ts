@@ -46,7 +46,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
   /** Sockets with a last request of an unknown method. Nothing more is read from them. */
   readonly #unread = new WeakSet<Duplex>();
-  #whenEmpty: (() => void) | null = null;
+  readonly #whenEmpty: (() => void)[] = [];
 
   constructor(dispatch: Dispatch, options: TransportOptions) {
     this.dispatch = dispatch;
@@ -82,7 +82,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     }, firstRequestGrace);
     rest.unref();
     return new Promise((resolve) => {
-      this.#whenEmpty = resolve;
+      this.#whenEmpty.push(resolve);
       this.#checkEmpty();
     });
   }
@@ -256,7 +256,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     if (!this.#closed && this.#raw.size > this.#upgraded.size) return;
     this.#closed = true;
     this.clock.stop();
-    this.#whenEmpty?.();
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 }
 

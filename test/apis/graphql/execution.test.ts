@@ -154,7 +154,7 @@ describe("compiled execution", () => {
   });
 
   it("A value with a then method may call back at once, twice, or throw", async () => {
-    const schema = buildSchema("type Query { once: Int twice: Int thrown: Int list: [Int] }");
+    const schema = buildSchema("type Query { once: Int twice: Int thrown: Int list: [Int] changed: Int }");
     const rootValue = {
       // biome-ignore lint/suspicious/noThenProperty: the value under test
       once: { then: (resolve: (value: number) => void) => resolve(1) },
@@ -173,9 +173,11 @@ describe("compiled execution", () => {
       },
       // biome-ignore lint/suspicious/noThenProperty: the value under test
       list: [{ then: (resolve: (value: number) => void) => resolve(3) }, 4],
+      // biome-ignore lint/suspicious/noThenProperty: the value under test
+      changed: Object.assign(Promise.resolve(5), { then: (resolve: (value: number) => void) => resolve(6) }),
     };
-    const result = await compiled(schema, parse("{ once twice thrown list }")).execute({}, {}, rootValue);
-    expect(JSON.parse(result.data!)).toEqual({ once: 1, twice: 1, thrown: null, list: [3, 4] });
+    const result = await compiled(schema, parse("{ once twice thrown list changed }")).execute({}, {}, rootValue);
+    expect(JSON.parse(result.data!)).toEqual({ once: 1, twice: 1, thrown: null, list: [3, 4], changed: 6 });
     expect(result.errors!.map(({ message, path }) => [message, path])).toEqual([["no value", ["thrown"]]]);
   });
 
@@ -186,6 +188,23 @@ describe("compiled execution", () => {
     const result = await compiled(schema, parse("{ list }")).execute({}, {}, rootValue);
     expect(result.data).toBe('{"list":null}');
     expect(result.errors!.map(({ message }) => message)).toEqual(["Invalid string length"]);
+  });
+
+  it.each([
+    ["in time", () => 1, '{"x":1}', []],
+    ["with an error", () => Promise.reject(new Error("no value")), '{"x":null}', ["no value"]],
+  ])("An operation of 2,000 levels whose values all come later ends %s", async (_, x, innermost, messages) => {
+    const schema = buildSchema("type Query { a: Query x: Int }");
+    const node = { a: () => Promise.resolve(node), x };
+    // The parser cannot read so many levels in one piece, but fragments can have them.
+    const parts = Array.from({ length: 10 }, (_, i) => {
+      return `fragment F${i} on Query { ${"a { ".repeat(200)} ${i === 9 ? "x" : `...F${i + 1}`} ${"}".repeat(200)} }`;
+    });
+    const result = await compiled(schema, parse(`{ ...F0 } ${parts.join(" ")}`)).execute({}, {}, node);
+    expect(result.data).toBe(`${'{"a":'.repeat(2000)}${innermost}${"}".repeat(2000)}`);
+    expect((result.errors ?? []).map(({ message }) => message)).toEqual(messages);
+    await turn();
+    expect(unhandled).toBe(0);
   });
 
   it("The fields of a mutation run one after the other", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LivePanels } from "../../../src/batteries/live/panels.js";
 
 describe("panels of the live page", () => {
@@ -35,6 +35,21 @@ describe("panels of the live page", () => {
     expect(await panels.read()).toMatchObject([{ title: "Late" }]);
     await panels.read();
     expect(readings).toBe(2);
+  });
+
+  it("A panel that has hung for half a minute is read again", async () => {
+    const panels = new LivePanels();
+    let readings = 0;
+    panels.add("hangs", () => (++readings === 1 ? new Promise(() => {}) : { title: "Back" }));
+    const now = vi.spyOn(performance, "now");
+    onTestFinished(() => now.mockRestore());
+    now.mockReturnValue(1000);
+    await panels.read();
+    now.mockReturnValue(31_000);
+    expect(await panels.read()).toMatchObject([{ title: "hangs" }]);
+    expect(readings).toBe(1);
+    now.mockReturnValue(31_001);
+    expect(await panels.read()).toMatchObject([{ title: "Back" }]);
   });
 
   it("A panel sends at most fifty rows, and long texts are cut", async () => {

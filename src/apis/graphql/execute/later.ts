@@ -7,15 +7,18 @@ import type { Run } from "./run.js";
 /** The JSON text of a value, null, or undefined for a value that has none. */
 export type Text = string | null | undefined;
 
-/** Takes what became of a value that was not there yet. */
+/** Gets the text, or the error, of a value that comes later. */
 export interface Receiver {
   fill(index: number, text: Text): void;
   fail(index: number, error: unknown): void;
 }
 
+/** Receivers that are called one inside the other: a chain as deep as the operation could overflow the stack. */
+const maxNesting = 100;
+
 /**
- * A text that is not there yet. In place of a chain of promises it tells its receiver, at once. Errors take as many steps
- * as the promises of graphql would, because the order of errors depends on them.
+ * A text that comes later. It calls its receiver at once, without a chain of promises. Errors take as many steps as the
+ * promises of graphql would, because the order of errors depends on them.
  */
 export abstract class Later {
   protected readonly run: Run;
@@ -29,13 +32,13 @@ export abstract class Later {
     this.run = run;
   }
 
-  /** Called at once after it was made; what nobody receives is dropped. */
+  /** Sets the receiver, in the turn in which this was made. Without a receiver the text, or the error, is dropped. */
   sendTo(receiver: Receiver, index: number): void {
     this.#receiver = receiver;
     this.#index = index;
   }
 
-  /** Makes this the value of a field, or of an item of a list: its error is put down there. */
+  /** Makes this the value of a field, or of an item of a list. An error is kept with that path. */
   at(field: FieldPlan, required: boolean, path: Path): this {
     this.#field = field;
     this.#required = required;
@@ -44,8 +47,16 @@ export abstract class Later {
   }
 
   protected succeed(text: Text, steps: number): void {
-    if (!this.run.inStep) this.#receiver?.fill(this.#index, text);
-    else afterSteps(this.#field === null ? steps : steps + 1, () => this.#receiver?.fill(this.#index, text));
+    const { run } = this;
+    if (run.inStep) {
+      afterSteps(this.#field === null ? steps : steps + 1, () => this.#receiver?.fill(this.#index, text));
+    } else if (run.nesting < maxNesting) {
+      run.nesting++;
+      this.#receiver?.fill(this.#index, text);
+      run.nesting--;
+    } else {
+      queueMicrotask(() => this.succeed(text, steps));
+    }
   }
 
   protected reject(error: unknown, steps: number): void {
@@ -73,8 +84,7 @@ export class LaterValue extends Later implements Receiver {
   constructor(run: Run, value: PromiseLike<unknown>, finish: (value: unknown) => unknown) {
     super(run);
     this.#finish = finish;
-    // A promise is taken as it is; any other object with `then` could call back at once, twice, or throw.
-    Promise.resolve(value).then(
+    promiseOf(value).then(
       (resolved) => this.#resolve(resolved),
       (error: unknown) => this.reject(error, 0),
     );
@@ -100,6 +110,12 @@ export class LaterValue extends Later implements Receiver {
     if (finished instanceof Later) finished.sendTo(this, 0);
     else this.succeed(finished as Text, 0);
   }
+}
+
+/** A promise is taken as it is; an object or a promise with a `then` of its own could call back at once, twice, or throw. */
+function promiseOf(value: PromiseLike<unknown>): Promise<unknown> {
+  const promise = Promise.resolve(value);
+  return promise.then === Promise.prototype.then ? promise : new Promise((resolve) => resolve(promise));
 }
 
 /** The text of the value of a promise. A function of its own: a closure in the caller would cost each of its calls. */

@@ -3,7 +3,7 @@ import type { Path } from "./path.js";
 import type { Run } from "./run.js";
 import type { Scalar } from "./scalar-text.js";
 
-/** Turns the value of a resolver into the JSON text of the response, into null, or into a promise of one of these. */
+/** Turns the value of a resolver into the JSON text of the response, into null, or into a `Later`. */
 export type Complete = (
   run: Run,
   field: FieldPlan,

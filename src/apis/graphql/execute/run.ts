@@ -12,6 +12,8 @@ export class Run {
   errors: GraphQLError[] | null = null;
   /** True once an error waits for other fields: then texts take as many steps as errors. */
   inStep = false;
+  /** Receivers of texts that are being called, each by the one before it. */
+  nesting = 0;
   #nulled: Set<Path | undefined> | null = null;
   /** The arguments of fields that are the same for the whole run, by slot; null for those that are not. */
   readonly arguments: (Record<string, unknown> | null)[] = [];
