@@ -7,8 +7,8 @@ const share = 1 / 4;
 
 /**
  * The deliveries of one channel that have no result yet. Acknowledgements are gathered for a millisecond, or up to a quarter of
- * the prefetch: as far as no delivery before them is open, one frame acknowledges them all. A frame and the call to the system that
- * sends it cost the client and the broker as much as a small message.
+ * the prefetch: as far as no delivery before them is open, one frame acknowledges them all. Otherwise each message
+ * has a frame of its own, and often a call to the system.
  */
 export class Unsettled {
   readonly #channel: AmqpChannel;
