@@ -59,9 +59,11 @@ async function compare() {
 async function duel(key, title, address, rounds) {
   const usual = { batches: 30_000, singles: 15_000, consume: 30_000 }[key];
   const count = Number(process.env.BENCH_COUNT ?? usual);
-  const figures = new Map(peers[broker].map((name) => [name, []]));
+  // It publishes as `bare` does.
+  const names = peers[broker].filter((name) => name !== "waiting" || key === "consume");
+  const figures = new Map(names.map((name) => [name, []]));
   const children = new Map();
-  for (const name of peers[broker]) {
+  for (const name of names) {
     const child = spawn(
       process.execPath,
       [import.meta.filename ?? new URL(import.meta.url).pathname, broker, given, name, key],

@@ -1,6 +1,7 @@
 import type { Delivery } from "stoa/messaging";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { assignPartitions } from "../../../src/engines/messaging/kafka/assigner.js";
+import { Commits } from "../../../src/engines/messaging/kafka/commits.js";
 import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
 import fc from "../../support/properties.js";
 
@@ -75,6 +76,58 @@ describe("a partition", () => {
     partition.done(2n);
     expect(partition.takeCommittable()).toBe(3n);
     expect(partition.size).toBe(0);
+  });
+});
+
+describe("commits", () => {
+  const started = () => {
+    // Timers alone: turns of the event loop go on.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let due: bigint | null = null;
+    const done: bigint[] = [];
+    const commits = new Commits({
+      settled: () => null,
+      take: () => {
+        const offsets = new Map(due === null ? [] : [[0, due]]);
+        due = null;
+        return offsets;
+      },
+      restore: () => {},
+      commit: async (offsets) => void done.push(...offsets.values()),
+      failed: () => {},
+    });
+    const move = (offset: bigint) => {
+      due = offset;
+      commits.soon();
+    };
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    return { commits, done, move, turn };
+  };
+
+  it("The first offset is committed with its turn, and those of the pause after it are one commit", async () => {
+    const { done, move, turn } = started();
+    move(1n);
+    await turn();
+    await turn();
+    expect(done).toEqual([1n]);
+    for (const offset of [2n, 3n]) {
+      move(offset);
+      await turn();
+    }
+    expect(done).toEqual([1n]);
+    await vi.advanceTimersByTimeAsync(5);
+    expect(done).toEqual([1n, 3n]);
+  });
+
+  it("A flush of commits does not wait for the pause", async () => {
+    const { commits, done, move, turn } = started();
+    move(1n);
+    await turn();
+    await turn();
+    move(2n);
+    await commits.flush();
+    expect(done).toEqual([1n, 2n]);
   });
 });
 

@@ -87,6 +87,27 @@ describe.skipIf(!address)("Kafka", () => {
     await until(() => seen.size === 41);
   });
 
+  it("A consumer that is closed leaves its group, also while messages come", async () => {
+    const group = uniqueTopic("leaving");
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [address!] });
+    onTestFinished(() => admin.close());
+    const client = await open();
+    for (let round = 0; round < 5; round++) {
+      const name = uniqueTopic();
+      let seen = 0;
+      const consumer = await client.subscribe(name, { group }, () => void seen++);
+      const publishing = client.publishBatch(
+        name,
+        Array.from({ length: 200 }, (_, value) => ({ value })),
+      );
+      await until(() => seen > 0);
+      await consumer.close();
+      const groups = await admin.describeGroups({ groups: [group] });
+      expect(groups.get(group)?.members.size).toBe(0);
+      await publishing;
+    }
+  });
+
   it("A message that was given back and delivered again is lost with its partition, and the new owner of the partition gets it", async () => {
     const name = uniqueTopic();
     const request = {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { AmqpChannel, AmqpMessage } from "../../../src/engines/messaging/amqp/amqplib.js";
 import { Unsettled } from "../../../src/engines/messaging/amqp/unsettled.js";
 import fc from "../../support/properties.js";
+import { until } from "./harness.js";
 
 const messageOf = (deliveryTag: number): AmqpMessage => ({
   content: Buffer.alloc(0),
@@ -10,7 +11,7 @@ const messageOf = (deliveryTag: number): AmqpMessage => ({
 });
 
 /** A channel that knows the deliveries the broker waits for, and refuses like the broker what it does not wait for. */
-function opened() {
+function opened(prefetch = 1) {
   const waiting = new Set<number>();
   const frames: string[] = [];
   const end = (tag: number, all: boolean) => {
@@ -27,7 +28,7 @@ function opened() {
       end(deliveryTag, false);
     },
   };
-  const unsettled = new Unsettled(channel as unknown as AmqpChannel);
+  const unsettled = new Unsettled(channel as unknown as AmqpChannel, prefetch);
   const deliver = (tag: number) => {
     const message = messageOf(tag);
     waiting.add(tag);
@@ -51,6 +52,20 @@ it("One frame acknowledges the deliveries of a turn as far as none before them i
   unsettled.ack(fourth!);
   await turn();
   expect(frames.at(-1)).toBe("ack 4 and all before");
+});
+
+it("A few acknowledgements wait for others, and a quarter of the prefetch goes out with the turn", async () => {
+  const { unsettled, deliver, frames } = opened(8);
+  const [first, second, third] = [1, 2, 3].map(deliver);
+  unsettled.ack(first!);
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect(frames).toEqual([]);
+  unsettled.ack(second!);
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect(frames).toEqual(["ack 2 and all before"]);
+  unsettled.ack(third!);
+  await until(() => frames.length === 2);
+  expect(frames[1]).toBe("ack 3 and all before");
 });
 
 it("A delivery is settled once, whether it is acknowledged or given back", async () => {
@@ -92,8 +107,9 @@ it("In whatever order deliveries end, the broker is told of all that are settled
       fc.array(fc.record({ what: fc.constantFrom("deliver", "ack", "nack", "turn"), which: fc.nat() }), {
         maxLength: 120,
       }),
-      async (steps) => {
-        const { unsettled, deliver, waiting } = opened();
+      fc.integer({ min: 1, max: 20 }),
+      async (steps, prefetch) => {
+        const { unsettled, deliver, waiting } = opened(prefetch);
         const open: AmqpMessage[] = [];
         let tag = 0;
         for (const { what, which } of steps) {
@@ -104,7 +120,7 @@ it("In whatever order deliveries end, the broker is told of all that are settled
             expect(what === "ack" ? unsettled.ack(chosen) : unsettled.release(chosen)).toBe(true);
           expect(open.every(({ fields }) => waiting.has(fields.deliveryTag))).toBe(true);
         }
-        await turn();
+        unsettled.end();
         expect([...waiting]).toEqual(open.map(({ fields }) => fields.deliveryTag));
       },
     ),

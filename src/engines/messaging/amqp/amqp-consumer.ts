@@ -43,7 +43,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
       reported?.(error);
     });
     this.#channel = channel;
-    this.#unsettled = new Unsettled(channel);
+    this.#unsettled = new Unsettled(channel, this.#request.prefetch);
     try {
       await channel.prefetch(this.#request.prefetch);
       this.#queue = await topology.declareConsumer(channel, this.#request);

@@ -1,18 +1,27 @@
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 
+/** Milliseconds that an acknowledgement waits for others. */
+const wait = 1;
+/** This part of the deliveries that a consumer may have is acknowledged at once: the broker sends others in their place. */
+const share = 1 / 4;
+
 /**
- * The deliveries of one channel that have no result yet. Acknowledgements of one turn of the event loop are gathered: as far as
- * no delivery before them is open, one frame acknowledges them all. Each frame costs the client and the broker as much as half of a
- * small message.
+ * The deliveries of one channel that have no result yet. Acknowledgements are gathered for a millisecond, or up to a quarter of
+ * the prefetch: as far as no delivery before them is open, one frame acknowledges them all. Otherwise each message
+ * has a frame of its own, and often a call to the system.
  */
 export class Unsettled {
   readonly #channel: AmqpChannel;
+  /** As many do not wait. */
+  readonly #many: number;
+  #timer: NodeJS.Timeout | null = null;
   /** In the order of their delivery, which is that of their tags. */
   readonly #open = new Set<AmqpMessage>();
   #acked: AmqpMessage[] = [];
 
-  constructor(channel: AmqpChannel) {
+  constructor(channel: AmqpChannel, prefetch: number) {
     this.#channel = channel;
+    this.#many = Math.max(1, Math.floor(prefetch * share));
   }
 
   get size(): number {
@@ -23,10 +32,13 @@ export class Unsettled {
     this.#open.add(message);
   }
 
-  /** Acknowledges a delivery at the end of this turn. False if it has a result already. */
+  /** Acknowledges a delivery, soon. False if it has a result already. */
   ack(message: AmqpMessage): boolean {
     if (!this.#open.delete(message)) return false;
-    if (this.#acked.push(message) === 1) process.nextTick(() => this.#flush());
+    const count = this.#acked.push(message);
+    // At the end of this turn: others may join.
+    if (count === this.#many) process.nextTick(() => this.#flush());
+    else if (count === 1) this.#timer ??= setTimeout(() => this.#flush(), wait);
     return true;
   }
 
@@ -44,6 +56,8 @@ export class Unsettled {
   }
 
   #flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
     try {
       this.#send();
     } catch {

@@ -1,4 +1,5 @@
 import type { BrokerConsumer, ConsumeRequest, DeliverySink } from "../broker.js";
+import { sleep } from "../consume/sleep.js";
 import { Assignment } from "./assignment.js";
 import type { KafkaClients } from "./clients.js";
 import { Commits } from "./commits.js";
@@ -8,8 +9,10 @@ import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
 import { recordOf } from "./records.js";
 
-/** Messages that are done but cannot be committed, because one before them is not: as many times the prefetch. */
+/** Messages that are done behind one that is not: as many times the prefetch. */
 const aheadFactor = 20;
+/** Milliseconds that a stream may take to close. */
+const longestClose = 2000;
 
 /**
  * A member of a consumer group. Whenever the group shares its partitions anew, the stream is opened anew at the group's
@@ -27,6 +30,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   /** The stream once it has its listener: what flows before that is lost, and would be committed with what follows. */
   #heard: KafkaStream | null = null;
   #opening: Promise<void> = Promise.resolve();
+  /** Streams that are being closed. */
+  readonly #closing = new Set<Promise<void>>();
   #joins = 0;
   /** The join after which the partitions were last taken over. */
   #assigned = 0;
@@ -84,6 +89,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     if (!this.#ended) await this.#commits.flush();
     this.#ended = true;
     this.#dropStream();
+    // The library leaves no group while a stream is about to close: it would stay a member for ever, with its partitions.
+    await Promise.all(this.#closing);
     await this.#consumer.close(true).catch(() => {});
   }
 
@@ -128,6 +135,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
       mode: broadcast ? "latest" : "committed",
       fallbackMode: from === "start" ? "earliest" : "latest",
     });
+    if (this.#ended) return this.#closeStream(stream);
     const joins = this.#joins;
     let fail: (error: unknown) => void = () => {};
     const ready = new Promise<void>((resolve, reject) => {
@@ -268,9 +276,20 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#stream = null;
     this.#heard = null;
     if (stream === null) return;
+    this.#closeStream(stream);
+  }
+
+  #closeStream(stream: KafkaStream): void {
     stream.removeAllListeners("data");
     stream.on("error", () => {});
-    stream.close().catch(() => {});
+    const enough = new AbortController();
+    // One that does not close by itself is cut off.
+    const late = sleep(longestClose, enough.signal).then(() => void stream.destroy());
+    const closing = Promise.race([stream.close().catch(() => {}), late]).finally(() => {
+      enough.abort();
+      this.#closing.delete(closing);
+    });
+    this.#closing.add(closing);
   }
 
   #fail(error: unknown): void {

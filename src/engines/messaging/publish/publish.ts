@@ -35,7 +35,7 @@ export function publishOne(
     span?.end(error);
     throw error;
   };
-  // One promise for each message: with one in each layer, promises cost more than the rest of the way to the broker.
+  // One promise for each message, not one in each layer.
   const send = (made: OutgoingRecord): Promise<Published> =>
     new Promise((resolve, reject) => {
       const record = headers === null ? made : { ...made, headers: { ...made.headers, ...headers } };
