@@ -5,31 +5,41 @@ export interface Expiring {
 
 /** The place of work in the line of its duration. */
 export interface Deadline {
-  /** By the clock of the process that only moves forward. */
-  readonly endsAt: number;
-  /** Null for the end of the line. */
+  /** The time in which the work began; null for the end of the line. */
+  readonly since: Era | null;
   readonly work: Expiring | null;
   before: Deadline;
   after: Deadline;
 }
 
 /**
+ * The time between two ticks of a line. Work that begins in it shares it: to read the clock for each command would cost as
+ * much as the call of its handler.
+ */
+interface Era {
+  /** By the clock of the process that only moves forward; Infinity until the next tick. */
+  end: number;
+}
+
+interface Line {
+  /** The end of the line. In an empty line it is its own neighbour. */
+  readonly end: Deadline;
+  now: Era;
+}
+
+/**
  * Deadlines of work that mostly ends long before: a line for each duration, in the order of their ends, and one timer for
  * the line. A timer for each command would cost ten times as much as the rest of the bus, a `Set` as much as a promise.
+ *
+ * Work never expires early. It expires late by up to a thirty-second of its time, and a second at most.
  */
 export class Deadlines {
-  /** The ends of the lines. An empty line is its own neighbour. */
-  readonly #ends = new Map<number, Deadline>();
+  readonly #lines = new Map<number, Line>();
 
   /** Calls `expire` after a time, unless the deadline is removed first. */
   add(work: Expiring, milliseconds: number): Deadline {
-    let end = this.#ends.get(milliseconds);
-    if (end === undefined) {
-      end = newLine();
-      this.#ends.set(milliseconds, end);
-      this.#arm(end, milliseconds, milliseconds);
-    }
-    const deadline: Deadline = { endsAt: performance.now() + milliseconds, work, before: end.before, after: end };
+    const { end, now } = this.#lines.get(milliseconds) ?? this.#open(milliseconds);
+    const deadline: Deadline = { since: now, work, before: end.before, after: end };
     end.before.after = deadline;
     end.before = deadline;
     return deadline;
@@ -42,25 +52,30 @@ export class Deadlines {
     deadline.before = deadline.after = deadline;
   }
 
-  #arm(end: Deadline, milliseconds: number, delay: number): void {
-    setTimeout(() => {
-      const now = performance.now();
-      while (end.after !== end) {
-        const first = end.after;
-        if (first.endsAt > now) {
-          this.#arm(end, milliseconds, Math.ceil(first.endsAt - now));
-          return;
-        }
-        this.remove(first);
-        first.work?.expire();
-      }
-      this.#ends.delete(milliseconds);
-    }, delay).unref();
+  #open(milliseconds: number): Line {
+    const end = { since: null, work: null } as unknown as Deadline;
+    end.before = end.after = end;
+    const line: Line = { end, now: { end: Number.POSITIVE_INFINITY } };
+    this.#lines.set(milliseconds, line);
+    this.#arm(line, milliseconds);
+    return line;
   }
-}
 
-function newLine(): Deadline {
-  const end = { endsAt: Infinity, work: null } as Deadline;
-  end.before = end.after = end;
-  return end;
+  #arm(line: Line, milliseconds: number): void {
+    setTimeout(() => this.#tick(line, milliseconds), Math.min(milliseconds / 32, 1000)).unref();
+  }
+
+  #tick(line: Line, milliseconds: number): void {
+    const { end } = line;
+    const now = performance.now();
+    line.now.end = now;
+    line.now = { end: Number.POSITIVE_INFINITY };
+    while (end.after !== end && end.after.since!.end + milliseconds <= now) {
+      const first = end.after;
+      this.remove(first);
+      first.work!.expire();
+    }
+    if (end.after === end) this.#lines.delete(milliseconds);
+    else this.#arm(line, milliseconds);
+  }
 }

@@ -37,6 +37,7 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
   #deadline: Deadline | null = null;
   #resolve: ((result: Result) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
+  #onAbort: (() => void) | null = null;
 
   constructor(
     settings: RunSettings,
@@ -71,44 +72,44 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
       first = Promise.reject(error);
     }
     if (!isPromise(first)) return Promise.resolve(this.#finish(first));
-    const result = new Promise<Result>(this.#keep);
-    this.#deadline = deadlines.add(this, this.#settings.timeout);
-    this.#caller?.addEventListener("abort", this.#onAbort);
-    asPromise(first).then(this.#done, this.#failed);
-    return result;
+    return new Promise<Result>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#deadline = deadlines.add(this, this.#settings.timeout);
+      if (this.#caller !== undefined) {
+        this.#onAbort = () => this.#end(this.#caller!.reason);
+        this.#caller.addEventListener("abort", this.#onAbort);
+      }
+      this.#follow(asPromise(first as Promise<unknown>));
+    });
   }
 
   expire(): void {
     this.#end(new CommandTimeout(this.name, this.#settings.timeout));
   }
 
-  readonly #keep = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
-    this.#resolve = resolve;
-    this.#reject = reject;
-  };
-
-  readonly #done = (value: unknown): void => {
-    this.#leave();
-    // Also after the end: `finish` may keep a late result.
-    const result = this.#finish(value);
-    this.#resolve!(result);
-  };
-
-  readonly #failed = (error: unknown): void => {
-    // With middleware the handler is repeated inside of it.
-    if (this.#settings.middleware.length === 0 && this.#mayRepeat(error)) {
-      this.#again(error).then(this.#done, this.#failed);
-      return;
-    }
-    this.#leave();
-    this.#reject!(error);
-  };
-
-  readonly #onAbort = (): void => this.#end(this.#caller!.reason);
+  #follow(attempt: Promise<unknown>): void {
+    attempt.then(
+      (value) => {
+        this.#leave();
+        // Also after the end: `finish` may keep a late result.
+        this.#resolve!(this.#finish(value));
+      },
+      (error: unknown) => {
+        // With middleware the handler is repeated inside of it.
+        if (this.#settings.middleware.length === 0 && this.#mayRepeat(error)) {
+          this.#follow(this.#again(error));
+          return;
+        }
+        this.#leave();
+        this.#reject!(error);
+      },
+    );
+  }
 
   #leave(): void {
-    if (this.#deadline !== null) deadlines.remove(this.#deadline);
-    this.#caller?.removeEventListener("abort", this.#onAbort);
+    deadlines.remove(this.#deadline!);
+    if (this.#onAbort !== null) this.#caller!.removeEventListener("abort", this.#onAbort);
   }
 
   #end(error: unknown): void {
