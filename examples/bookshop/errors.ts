@@ -2,6 +2,7 @@ import {
   type App,
   CheckViolation,
   ForeignKeyViolation,
+  HttpError,
   OperationalError,
   ParameterRangeError,
   ParameterTypeError,
@@ -9,7 +10,7 @@ import {
   Response,
   UniqueViolation,
 } from "stoa";
-import { DoesNotExist, FieldError } from "stoa/orm";
+import { DoesNotExist } from "stoa/orm";
 
 /** What was asked for cannot be done as things stand: there are too few copies, the order has been shipped. */
 export class Conflict extends Error {}
@@ -23,8 +24,12 @@ export function answerErrors(app: App): void {
   app.exceptionHandler(ForeignKeyViolation, () => answer(409, "It refers to what is not there, or is referred to"));
   app.exceptionHandler(CheckViolation, (_request, { column }) => answer(400, `The value of ${column} is not allowed`));
   app.exceptionHandler(OperationalError, () => answer(503, "The database cannot be reached; try again later"));
-  // Names and values of queries: a filter that is not allowed, a text where a number belongs, a cursor that is none.
-  app.exceptionHandler(FieldError, (_request, { message }) => answer(400, message));
+  // A filter or an order that is not allowed, a text where a number belongs. All other errors keep their responses.
+  app.exceptionHandler(HttpError, (_request, error) => {
+    if (error.code !== "BAD_REQUEST" || error.body !== undefined) throw error;
+    return answer(400, error.message);
+  });
+  // A cursor that is none.
   for (const mistake of [ParameterTypeError, ParameterValueError, ParameterRangeError]) {
     app.exceptionHandler(mistake, (_request, { message }) => answer(400, message));
   }

@@ -133,7 +133,7 @@ export function readConstraints(db: Queries, relations: readonly string[]): Prom
        ${columnNames(
          "c.conrelid",
          // The list is new in PostgreSQL 15.
-         "array(select x::int2 from pg_catalog.jsonb_array_elements_text(pg_catalog.to_jsonb(c) -> 'confdelsetcols') x)",
+         "array(select x::int2 from pg_catalog.jsonb_array_elements_text(nullif(pg_catalog.to_jsonb(c) -> 'confdelsetcols', 'null')) x)",
        )} as "onDeleteColumns",
        c.confdeltype::text as "onDelete", c.confupdtype::text as "onUpdate", c.condeferred as deferred
      from pg_catalog.pg_constraint c

@@ -119,6 +119,8 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
     expect(await driftAfter("drop schema shop cascade", stateOf(metas(everything)), { unexpected: false })).toEqual([
       "table shop.orders: is missing",
       "table shop.lines: is missing",
+      "table shop.parcels: is missing",
+      "table shop.seals: is missing",
     ]);
   });
 
