@@ -109,8 +109,11 @@ class BaseJwtConfig {
 
 /** The settings by which tokens are made and accepted. */
 export class JwtConfig extends BaseJwtConfig {
-  constructor(options: EitherSpelling<JwtOptions>);
-  constructor(secret: string | Uint8Array, algorithm?: JwtAlgorithm, expiration?: number);
+  constructor(
+    secretOrOptions: string | Uint8Array | EitherSpelling<JwtOptions>,
+    algorithm?: JwtAlgorithm,
+    expiration?: number,
+  );
   constructor(...given: unknown[]) {
     super(...given);
   }
