@@ -1,5 +1,6 @@
 import { type Guard, isGuard } from "../guards/guard.js";
 import { requestMethods } from "../http/methods.js";
+import type { Request } from "../http/request.js";
 import { decorating } from "../internal/decorating.js";
 import { addSnakeNames } from "../internal/names.js";
 import { checkOption, isPlainObject, show } from "../internal/options.js";
@@ -27,8 +28,8 @@ export interface RouteMethod<Prefix extends string, Self> {
     path: Path,
     options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
   ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
-  /** For one of several blueprints: a call of a union is possible if the same signature is in all of them. */
-  <const Path extends string>(path: Path, handler: RouteHandler<Path, unknown>): Self;
+  /** For one of several blueprints: the compiler calls a union of functions by a signature that all of them have. */
+  (path: string, handler: (request: Request) => unknown): Self;
 }
 
 /** Route options with `methods`. */

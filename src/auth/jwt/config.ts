@@ -109,11 +109,9 @@ class BaseJwtConfig {
 
 /** The settings by which tokens are made and accepted. */
 export class JwtConfig extends BaseJwtConfig {
-  constructor(
-    secretOrOptions: string | Uint8Array | EitherSpelling<JwtOptions>,
-    algorithm?: JwtAlgorithm,
-    expiration?: number,
-  );
+  // Two signatures: an editor would suggest the members of Uint8Array together with the options.
+  constructor(options: EitherSpelling<JwtOptions>);
+  constructor(secret: string | Uint8Array, algorithm?: JwtAlgorithm, expiration?: number);
   constructor(...given: unknown[]) {
     super(...given);
   }
