@@ -25,8 +25,23 @@ export type Handler<Path extends string = string, Options = unknown> = (
   injected: InjectedBy<Options>,
 ) => ResultOf<Options>;
 
+/**
+ * The same type for the parameters of routers. The compiler compares two types of one name by their arguments, and finds no
+ * difference between two paths; types of different names are compared by their members, so that params are compared.
+ */
+export type RouteHandler<Path extends string, Options> = (
+  request: Request<PathParams<Path>>,
+  injected: InjectedBy<Options>,
+) => ResultOf<Options>;
+
 /** The handler of a WebSocket route. */
 export type SocketHandler<Path extends string = string, Options = unknown> = (
+  socket: WebSocket<PathParams<Path>>,
+  injected: InjectedBy<Options>,
+) => unknown;
+
+/** The same type for the parameters of routers: see `RouteHandler`. */
+export type RouteSocketHandler<Path extends string, Options> = (
   socket: WebSocket<PathParams<Path>>,
   injected: InjectedBy<Options>,
 ) => unknown;

@@ -82,9 +82,10 @@ export interface BlueprintOptions {
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
 }
 
-export type RouteOptions = BothSpellings<HttpRouteOptions>;
-type PlainWebSocketRouteOptions = CommonRouteOptions & SocketOptions;
-export type WebSocketRouteOptions = BothSpellings<PlainWebSocketRouteOptions>;
+// Interfaces, because messages of the compiler show their names and not all of their members.
+export interface RouteOptions extends BothSpellings<HttpRouteOptions> {}
+interface PlainWebSocketRouteOptions extends CommonRouteOptions, SocketOptions {}
+export interface WebSocketRouteOptions extends BothSpellings<PlainWebSocketRouteOptions> {}
 
 /** The options of a route as they were read: known keys in camelCase, values checked. */
 export type ReadRouteOptions = HttpRouteOptions & Readonly<Record<string, unknown>>;

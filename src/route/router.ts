@@ -1,5 +1,6 @@
 import { type Guard, isGuard } from "../guards/guard.js";
 import { requestMethods } from "../http/methods.js";
+import type { Request } from "../http/request.js";
 import { decorating } from "../internal/decorating.js";
 import { addSnakeNames } from "../internal/names.js";
 import { checkOption, isPlainObject, show } from "../internal/options.js";
@@ -8,7 +9,7 @@ import { isMiddleware, type Middleware, type MiddlewareFunction, toMiddleware } 
 import { joinPaths, parsePattern } from "../routing/pattern.js";
 import { websocketMethod } from "../routing/table.js";
 import type { RouteDefinition, Scope } from "./definition.js";
-import type { Handler, OnlyKnown, SocketHandler } from "./handler.js";
+import type { OnlyKnown, RouteHandler, RouteSocketHandler } from "./handler.js";
 import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
 import type { UnmadeRoutes } from "./unmade.js";
 
@@ -17,50 +18,55 @@ type Documented<Options> = { readonly [K in keyof Options]?: unknown };
 
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
-  <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
+  <const Path extends string>(path: Path, handler: RouteHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends RouteOptions>(
     path: Path,
     options: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
-    handler: Handler<`${Prefix}${Path}`, Options>,
+    handler: RouteHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string, const Options extends RouteOptions = RouteOptions>(
     path: Path,
     options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
-  ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
+  ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
+  /** For one of several blueprints: the compiler calls a union of functions by a signature that all of them have. */
+  (path: string, handler: (request: Request) => unknown): Self;
 }
 
 /** Route options with `methods`. */
-export type MultiRouteOptions = RouteOptions & { readonly methods?: readonly string[] };
+export interface MultiRouteOptions extends RouteOptions {
+  /** The methods of the route. Default `["GET"]`. */
+  readonly methods?: readonly string[];
+}
 
 export interface MultiRouteMethod<Prefix extends string, Self> {
   <const Path extends string, const Options extends MultiRouteOptions>(
     path: Path,
     options: Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>,
-    handler: Handler<`${Prefix}${Path}`, Options>,
+    handler: RouteHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string>(
     path: Path,
     methods: readonly string[],
-    handler: Handler<`${Prefix}${Path}`, unknown>,
+    handler: RouteHandler<`${Prefix}${Path}`, unknown>,
   ): Self;
-  <const Path extends string>(path: Path, handler: Handler<`${Prefix}${Path}`, unknown>): Self;
+  <const Path extends string>(path: Path, handler: RouteHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends MultiRouteOptions = MultiRouteOptions>(
     path: Path,
     options?: (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
-  ): Decorator<Handler<`${Prefix}${Path}`, Options>>;
+  ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
 }
 
 export interface WebSocketMethod<Prefix extends string, Self> {
-  <const Path extends string>(path: Path, handler: SocketHandler<`${Prefix}${Path}`, unknown>): Self;
+  <const Path extends string>(path: Path, handler: RouteSocketHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions>(
     path: Path,
     options: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
-    handler: SocketHandler<`${Prefix}${Path}`, Options>,
+    handler: RouteSocketHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions = WebSocketRouteOptions>(
     path: Path,
     options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
-  ): Decorator<SocketHandler<`${Prefix}${Path}`, Options>>;
+  ): Decorator<RouteSocketHandler<`${Prefix}${Path}`, Options>>;
 }
 
 /** Registers the decorated function, or the decorated method with its instance as `this`. */

@@ -66,9 +66,11 @@ interface Settings {
 /** The settings of the GraphQL endpoint. */
 export class GraphQLConfig {
   constructor(
-    ...given:
-      | [options?: EitherSpelling<GraphqlOptions> | null]
-      | [path: string | null, playground?: boolean | null, introspection?: boolean | null]
+    ...given: [
+      pathOrOptions?: string | EitherSpelling<GraphqlOptions> | null,
+      playground?: boolean | null,
+      introspection?: boolean | null,
+    ]
   ) {
     const options = readCall<GraphqlOptions>("GraphQLConfig", given, contractOrder, checks);
     const { typeDefs, schema, resolvers } = options;

@@ -12,9 +12,9 @@ export interface GraphqlFeature {
    * given as `schema`, as `typeDefs` with `resolvers`, or in code with `app.graphql`.
    */
   enableGraphql(
-    ...given:
-      | [config?: ConfigOf<"GraphQLConfig"> | EitherSpelling<GraphqlOptions> | null]
-      | [path: string, playground?: boolean, introspection?: boolean]
+    pathOrOptions?: string | ConfigOf<"GraphQLConfig"> | EitherSpelling<GraphqlOptions> | null,
+    playground?: boolean,
+    introspection?: boolean,
   ): this;
   /** The schema in code: `app.graphql.query("hello", "String!", () => "hello")`. Needs `enableGraphql()`. */
   readonly graphql: SchemaBuilder;

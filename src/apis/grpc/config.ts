@@ -89,9 +89,11 @@ export class GrpcConfig {
   readonly listen: ListenAddress;
 
   constructor(
-    ...given:
-      | [options?: EitherSpelling<GrpcOptions> | null]
-      | [address: string | null, reflection?: boolean | null, enableWeb?: boolean | null]
+    ...given: [
+      addressOrOptions?: string | EitherSpelling<GrpcOptions> | null,
+      reflection?: boolean | null,
+      enableWeb?: boolean | null,
+    ]
   ) {
     const options = readCall<GrpcOptions>("GrpcConfig", given, contractOrder, checks);
     const settings: Settings = {

@@ -42,9 +42,9 @@ export interface GrpcFeature {
    * gRPC-Web and Connect clients on the port of the application too.
    */
   enableGrpc(
-    ...given:
-      | [config?: ConfigOf<"GrpcConfig"> | EitherSpelling<GrpcOptions> | null]
-      | [address: string, reflection?: boolean, enableWeb?: boolean]
+    addressOrOptions?: string | ConfigOf<"GrpcConfig"> | EitherSpelling<GrpcOptions> | null,
+    reflection?: boolean,
+    enableWeb?: boolean,
   ): this;
   /** Registers a gRPC service: a generated descriptor, or a name, with the handlers of its methods. */
   readonly addGrpcService: AddGrpcService;

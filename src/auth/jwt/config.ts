@@ -109,6 +109,7 @@ class BaseJwtConfig {
 
 /** The settings by which tokens are made and accepted. */
 export class JwtConfig extends BaseJwtConfig {
+  // Two signatures: an editor would suggest the members of Uint8Array together with the options.
   constructor(options: EitherSpelling<JwtOptions>);
   constructor(secret: string | Uint8Array, algorithm?: JwtAlgorithm, expiration?: number);
   constructor(...given: unknown[]) {

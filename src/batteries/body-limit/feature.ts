@@ -9,7 +9,7 @@ export interface BodyLimitOptions {
 
 export interface BodyLimitFeature {
   /** Refuses larger request bodies with 413, before they are read. A route's `bodyLimit` overrides it. */
-  enableBodyLimit(...given: [options?: EitherSpelling<BodyLimitOptions>] | [maxSize: number]): this;
+  enableBodyLimit(maxSizeOrOptions?: number | EitherSpelling<BodyLimitOptions>): this;
 }
 
 const checks: Checks<BodyLimitOptions> = { maxSize: is.integer(0) };

@@ -11,9 +11,9 @@ import type { CacheStore } from "./store.js";
 export interface CachingFeature {
   /** Caches responses to GET and HEAD and reuses them for identical requests. */
   enableCaching(
-    ...given:
-      | [options?: EitherSpelling<CacheOptions>]
-      | [ttl: number, methods?: readonly string[], excludePaths?: readonly string[]]
+    ttlOrOptions?: number | EitherSpelling<CacheOptions>,
+    methods?: readonly string[],
+    excludePaths?: readonly string[],
   ): this;
   /**
    * Drops all cached responses that carry one of the tags; responses under way are not stored either. Returns the number

@@ -17,9 +17,10 @@ import type { Breaker, BreakerSnapshot, BreakerStore } from "./store.js";
 export interface CircuitBreakerFeature {
   /** Gives every route a circuit, which opens when its responses fail repeatedly. */
   enableCircuitBreaker(
-    ...given:
-      | [options?: EitherSpelling<CircuitBreakerOptions>]
-      | [failureThreshold: number, resetTimeout?: number, halfOpenTarget?: number, failureCodes?: readonly number[]]
+    failureThresholdOrOptions?: number | EitherSpelling<CircuitBreakerOptions>,
+    resetTimeout?: number,
+    halfOpenTarget?: number,
+    failureCodes?: readonly number[],
   ): this;
   /** The current state of all circuits; none before the start. */
   circuitBreakers(): Promise<BreakerSnapshot[]>;

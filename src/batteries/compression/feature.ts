@@ -6,7 +6,7 @@ import { type CompressionOptions, readCompressionOptions } from "./options.js";
 
 export interface CompressionFeature {
   /** Compresses response bodies from `minSize` bytes on, 1024 by default, for clients that accept it. */
-  enableCompression(...given: [options?: EitherSpelling<CompressionOptions>] | [minSize: number]): this;
+  enableCompression(minSizeOrOptions?: number | EitherSpelling<CompressionOptions>): this;
 }
 
 declare module "../../route/options.js" {

@@ -5,7 +5,7 @@ import type { Origins } from "./origins.js";
 
 export interface CorsFeature {
   /** Allows scripts of other origins to use the application: of all origins, unless some are given. */
-  enableCors(...given: [options?: EitherSpelling<CorsOptions>] | [origins: Origins]): this;
+  enableCors(originsOrOptions?: Origins | EitherSpelling<CorsOptions>): this;
 }
 
 export const corsFeature = feature<CorsFeature>({

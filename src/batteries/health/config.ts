@@ -22,7 +22,7 @@ const checks: Checks<HealthOptions> = {
   cacheSeconds: is.number(0),
 };
 
-type Given = [options?: EitherSpelling<HealthOptions>] | [basePath: string, includeSystemInfo?: boolean];
+type Given = [basePathOrOptions?: string | EitherSpelling<HealthOptions>, includeSystemInfo?: boolean];
 
 class BaseConfig {
   readonly version: string | undefined;

@@ -12,9 +12,8 @@ import type { HealthReport } from "./report.js";
 export interface HealthFeature {
   /** Serves health probes below a path, `/health` by default: `/live`, `/ready`, `/startup`, and a full report there. */
   enableHealthChecks(
-    ...given:
-      | [config?: ConfigOf<"HealthCheckConfig"> | EitherSpelling<HealthOptions> | null]
-      | [basePath: string, includeSystemInfo?: boolean]
+    basePathOrOptions?: string | ConfigOf<"HealthCheckConfig"> | EitherSpelling<HealthOptions> | null,
+    includeSystemInfo?: boolean,
   ): this;
   /** Adds a check to readiness and to the report. It fails if it throws or returns false. */
   healthCheck(name: string, check: HealthCheck, options?: HealthCheckOptions): this;

@@ -9,7 +9,7 @@ export interface LiveFeature {
    * Serves a page that shows the application at work, `/_stoa` by default: routes, requests, timings, errors, health.
    * In development only; does nothing in production.
    */
-  enableLivePage(...given: [options?: EitherSpelling<LivePageOptions>] | [path: string]): this;
+  enableLivePage(pathOrOptions?: string | EitherSpelling<LivePageOptions>): this;
 }
 
 interface State {

@@ -8,9 +8,9 @@ import { Metrics } from "./registry.js";
 export interface MetricsFeature {
   /** Counts requests and shows the counts at an endpoint, `/metrics` by default, in the format of Prometheus. */
   enableMetrics(
-    ...given:
-      | [options?: EitherSpelling<MetricsOptions>]
-      | [endpoint: string | undefined, namespace?: string, subsystem?: string]
+    endpointOrOptions?: string | EitherSpelling<MetricsOptions>,
+    namespace?: string,
+    subsystem?: string,
   ): this;
   /** Metrics of the application; shown with those of the framework. */
   readonly metrics: Metrics;

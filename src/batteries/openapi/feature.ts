@@ -14,7 +14,7 @@ import type { OpenApiDocument } from "./types.js";
 
 export interface OpenapiFeature {
   /** Documents the application: `/openapi.json`, and two pages that show it, `/docs` and `/redoc`. */
-  enableOpenapi(...given: [options?: EitherSpelling<OpenapiOptions>] | [title: string, version?: string]): this;
+  enableOpenapi(titleOrOptions?: string | EitherSpelling<OpenapiOptions>, version?: string): this;
   /** The OpenAPI document of the current routes. */
   openapi(): Promise<OpenApiDocument>;
 }

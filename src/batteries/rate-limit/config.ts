@@ -55,9 +55,11 @@ const checks: Checks<RateLimitOptions> = {
 
 const adaptiveOnly = ["minRequests", "errorThreshold", "latencyMs"] as const;
 
-type Arguments<Options> =
-  | [maxRequests?: number, windowSecs?: number, options?: EitherSpelling<Options>]
-  | [options: EitherSpelling<Options>];
+type Arguments<Options> = [
+  maxRequestsOrOptions?: number | EitherSpelling<Options>,
+  windowSecs?: number,
+  options?: EitherSpelling<Options>,
+];
 
 type BucketOptions = Omit<RateLimitOptions, "kind" | (typeof adaptiveOnly)[number]>;
 

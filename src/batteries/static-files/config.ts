@@ -35,9 +35,12 @@ const checks: Checks<StaticFilesOptions> = {
 
 const contractOrder = ["directory", "prefix", "indexFile", "cacheMaxAge"] as const;
 
-type Given =
-  | [options: EitherSpelling<StaticFilesOptions>]
-  | [directory: string | URL, prefix?: string, indexFile?: string, cacheMaxAge?: number];
+type Given = [
+  directoryOrOptions: string | URL | EitherSpelling<StaticFilesOptions>,
+  prefix?: string,
+  indexFile?: string,
+  cacheMaxAge?: number,
+];
 
 class BaseConfig {
   /** Absolute. */

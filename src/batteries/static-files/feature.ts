@@ -8,9 +8,10 @@ import { StaticFilesConfig, type StaticFilesOptions } from "./config.js";
 export interface StaticFilesFeature {
   /** Serves the files of a directory below a prefix, `/static` by default. Can be called for several prefixes. */
   enableStaticFiles(
-    ...given:
-      | [config: ConfigOf<"StaticFilesConfig"> | EitherSpelling<StaticFilesOptions>]
-      | [directory: string | URL, prefix?: string, indexFile?: string, cacheMaxAge?: number]
+    directoryOrOptions: string | URL | ConfigOf<"StaticFilesConfig"> | EitherSpelling<StaticFilesOptions>,
+    prefix?: string,
+    indexFile?: string,
+    cacheMaxAge?: number,
   ): this;
 }
 

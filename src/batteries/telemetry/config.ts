@@ -69,9 +69,11 @@ const checks: Checks<OpenTelemetryOptions> = {
   flushTimeout: is.number(0, 600),
 };
 
-type Given =
-  | [options?: EitherSpelling<OpenTelemetryOptions> | null]
-  | [serviceName: string | null, otlpEndpoint?: string | null, samplingRate?: number | null];
+type Given = [
+  serviceNameOrOptions?: string | EitherSpelling<OpenTelemetryOptions> | null,
+  otlpEndpoint?: string | null,
+  samplingRate?: number | null,
+];
 
 const contractOrder = ["serviceName", "otlpEndpoint", "samplingRate"] as const;
 const defaultName = "framework-service";

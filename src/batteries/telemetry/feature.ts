@@ -15,9 +15,9 @@ export interface TelemetryFeature {
    * standard `OTEL_*` variables.
    */
   enableTelemetry(
-    ...given:
-      | [config?: ConfigOf<"OpenTelemetryConfig"> | EitherSpelling<OpenTelemetryOptions> | null]
-      | [serviceName: string | null, otlpEndpoint?: string | null, samplingRate?: number | null]
+    serviceNameOrOptions?: string | ConfigOf<"OpenTelemetryConfig"> | EitherSpelling<OpenTelemetryOptions> | null,
+    otlpEndpoint?: string | null,
+    samplingRate?: number | null,
   ): this;
   /** Spans of the application's own. Without `enableTelemetry()` it records nothing. */
   readonly tracer: AppTracer;

@@ -147,9 +147,12 @@ export class DatabaseConfig {
   readonly replicaConfigs: readonly DatabaseConfig[];
 
   constructor(
-    ...given:
-      | [options: EitherSpelling<DatabaseOptions>]
-      | [url: string, poolSize?: number, sslmode?: SslMode, sslrootcert?: string]
+    ...given: [
+      urlOrOptions: string | EitherSpelling<DatabaseOptions>,
+      poolSize?: number,
+      sslmode?: SslMode,
+      sslrootcert?: string,
+    ]
   ) {
     const options = readCall<DatabaseOptions>("DatabaseConfig", given, contractOrder, checks);
     if (

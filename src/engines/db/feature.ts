@@ -16,9 +16,10 @@ import { prepareReplicas, watchQueries } from "./operations.js";
 export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
   enableDatabase(
-    ...given:
-      | [config: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions>]
-      | [url: string, poolSize?: number, sslmode?: SslMode, sslrootcert?: string]
+    urlOrOptions: string | ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions>,
+    poolSize?: number,
+    sslmode?: SslMode,
+    sslrootcert?: string,
   ): this;
   /** The database; needs `enableDatabase()`. */
   readonly database: Database;

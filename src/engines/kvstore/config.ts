@@ -93,9 +93,11 @@ export class KvStoreConfig {
   readonly servers: readonly { readonly host: string; readonly port: number }[];
 
   constructor(
-    ...given:
-      | [options?: EitherSpelling<KvStoreOptions> | null]
-      | [url: string | null, poolSize?: number | null, clusterMode?: boolean | null]
+    ...given: [
+      urlOrOptions?: string | EitherSpelling<KvStoreOptions> | null,
+      poolSize?: number | null,
+      clusterMode?: boolean | null,
+    ]
   ) {
     const options = readCall<KvStoreOptions>("KvStoreConfig", given, contractOrder, checks);
     for (const secret of ["url", "password"] as const) {

@@ -12,9 +12,9 @@ export interface KvStoreFeature {
    * limit, the response cache, circuits, sessions and revoked tokens are then shared by all workers and machines.
    */
   enableKvstore(
-    ...given:
-      | [config?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | null]
-      | [url: string, poolSize?: number, clusterMode?: boolean]
+    urlOrOptions?: string | ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | null,
+    poolSize?: number,
+    clusterMode?: boolean,
   ): this;
   /** The key-value store; needs `enableKvstore()`. */
   readonly kvstore: KvStore;

@@ -47,9 +47,10 @@ type Settings = Required<CqrsOptions>;
 /** The options of commands and queries. */
 export class CqrsConfig {
   constructor(
-    ...given:
-      | [options?: EitherSpelling<CqrsOptions> | null]
-      | [enableEventSync?: boolean | null, commandTimeoutMs?: number | null]
+    ...given: [
+      enableEventSyncOrOptions?: boolean | EitherSpelling<CqrsOptions> | null,
+      commandTimeoutMs?: number | null,
+    ]
   ) {
     const order = ["enableEventSync", "commandTimeoutMs"] as const;
     Object.assign(this, defaults, readCall<CqrsOptions>("CqrsConfig", given, order, checks));

@@ -13,9 +13,8 @@ import type { IdempotencyKeys } from "./idempotency.js";
 export interface CqrsFeature {
   /** Runs typed commands and queries: `app.commands` and `app.queries`. */
   enableCqrs(
-    ...given:
-      | [config?: ConfigOf<"CqrsConfig"> | EitherSpelling<CqrsOptions> | null]
-      | [enableEventSync: boolean, commandTimeoutMs?: number]
+    enableEventSyncOrOptions?: boolean | ConfigOf<"CqrsConfig"> | EitherSpelling<CqrsOptions> | null,
+    commandTimeoutMs?: number,
   ): this;
   /** Runs commands; needs `enableCqrs()`. */
   readonly commands: Bus<"command">;

@@ -94,9 +94,11 @@ function secretsOf(given: unknown): readonly string[] {
 /** The options of event sourcing. */
 export class EventSourcingConfig {
   constructor(
-    ...given:
-      | [options?: EitherSpelling<EventSourcingOptions> | null]
-      | [storeType?: Settings["storeType"] | null, snapshotInterval?: number | null, enableSnapshots?: boolean | null]
+    ...given: [
+      storeTypeOrOptions?: Settings["storeType"] | EitherSpelling<EventSourcingOptions> | null,
+      snapshotInterval?: number | null,
+      enableSnapshots?: boolean | null,
+    ]
   ) {
     const order = ["storeType", "snapshotInterval", "enableSnapshots"] as const;
     const options = readCall<EventSourcingOptions>("EventSourcingConfig", given, order, checks);

@@ -17,9 +17,15 @@ import type { RunnerProgress } from "./subscription-runner.js";
 export interface EventSourcingFeature {
   /** Stores events, in PostgreSQL or in memory: `app.eventStore`, and `request.eventStore` in handlers. */
   enableEventSourcing(
-    ...given:
-      | [config?: ConfigOf<"EventSourcingConfig"> | EitherSpelling<EventSourcingOptions> | null]
-      | [storeType: "auto" | "memory" | "postgres", snapshotInterval?: number, enableSnapshots?: boolean]
+    storeTypeOrOptions?:
+      | "auto"
+      | "memory"
+      | "postgres"
+      | ConfigOf<"EventSourcingConfig">
+      | EitherSpelling<EventSourcingOptions>
+      | null,
+    snapshotInterval?: number,
+    enableSnapshots?: boolean,
   ): this;
   /** The store of events; needs `enableEventSourcing()`. */
   readonly eventStore: EventStore;

@@ -72,7 +72,7 @@ const defaults = {
 /** The options of sagas. */
 export class SagaConfig {
   constructor(
-    ...given: [options?: EitherSpelling<SagaOptions> | null] | [maxRetries?: number | null, timeoutMs?: number | null]
+    ...given: [maxRetriesOrOptions?: number | EitherSpelling<SagaOptions> | null, timeoutMs?: number | null]
   ) {
     const order = ["maxRetries", "timeoutMs"] as const;
     Object.assign(this, defaults, readCall<SagaOptions>("SagaConfig", given, order, checks));

@@ -17,9 +17,8 @@ import type { StartOptions } from "./storage.js";
 export interface SagaFeature {
   /** Runs sagas, whose steps survive the end of a process. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
   enableSaga(
-    ...given:
-      | [config?: ConfigOf<"SagaConfig"> | EitherSpelling<SagaOptions> | null]
-      | [maxRetries: number, timeoutMs?: number]
+    maxRetriesOrOptions?: number | ConfigOf<"SagaConfig"> | EitherSpelling<SagaOptions> | null,
+    timeoutMs?: number,
   ): this;
   /** Makes a definition known to this application, with those of its children, and returns the handle that starts it. */
   saga<Input, Results, Given>(definition: SagaDefinition<Input, Results, Given>): SagaHandle<Given, Results>;

@@ -97,9 +97,7 @@ export class AmqpConfig {
   /** The place of the broker, fit for a log: without user and password. */
   readonly address: string;
 
-  constructor(
-    ...given: [options?: EitherSpelling<AmqpOptions> | null] | [url: string | null, prefetchCount?: number | null]
-  ) {
+  constructor(...given: [urlOrOptions?: string | EitherSpelling<AmqpOptions> | null, prefetchCount?: number | null]) {
     const { tls, ...options } = readCall<AmqpOptions>("AmqpConfig", given, ["url", "prefetchCount"], checks);
     Object.assign(this, defaults, options);
     const url = parseUrl(this.url);

@@ -8,9 +8,8 @@ import { loadAmqpBroker } from "./load-broker.js";
 export interface AmqpFeature {
   /** Connects to RabbitMQ at the start: `app.publish`, `app.onMessage`. */
   enableAmqp(
-    ...given:
-      | [config?: ConfigOf<"AmqpConfig"> | EitherSpelling<AmqpOptions> | null]
-      | [url: string | null, prefetchCount?: number | null]
+    urlOrOptions?: string | ConfigOf<"AmqpConfig"> | EitherSpelling<AmqpOptions> | null,
+    prefetchCount?: number | null,
   ): this;
 }
 

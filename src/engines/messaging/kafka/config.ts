@@ -115,9 +115,7 @@ export class LogBrokerConfig {
   readonly tls: KafkaTlsOptions | null;
 
   constructor(
-    ...given:
-      | [options?: EitherSpelling<LogBrokerOptions> | null]
-      | [brokers: readonly string[] | null, groupId?: string | null]
+    ...given: [brokersOrOptions?: readonly string[] | EitherSpelling<LogBrokerOptions> | null, groupId?: string | null]
   ) {
     const { sasl, tls, ...options } = readCall<LogBrokerOptions>(
       "LogBrokerConfig",

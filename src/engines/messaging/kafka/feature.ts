@@ -8,9 +8,8 @@ import { loadKafkaBroker } from "./load-broker.js";
 export interface LogBrokerFeature {
   /** Connects to Kafka at the start: `app.publish`, `app.onMessage`. */
   enableMessaging(
-    ...given:
-      | [config?: ConfigOf<"LogBrokerConfig"> | EitherSpelling<LogBrokerOptions> | null]
-      | [brokers: readonly string[] | null, groupId?: string | null]
+    brokersOrOptions?: readonly string[] | ConfigOf<"LogBrokerConfig"> | EitherSpelling<LogBrokerOptions> | null,
+    groupId?: string | null,
   ): this;
 }
 

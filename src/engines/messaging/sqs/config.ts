@@ -68,7 +68,7 @@ export class CloudQueueConfig {
   readonly credentials: CloudCredentialsOption | null;
 
   constructor(
-    ...given: [options?: EitherSpelling<CloudQueueOptions> | null] | [region: string | null, queueUrl?: string | null]
+    ...given: [regionOrOptions?: string | EitherSpelling<CloudQueueOptions> | null, queueUrl?: string | null]
   ) {
     const { credentials, ...options } = readCall<CloudQueueOptions>(
       "CloudQueueConfig",

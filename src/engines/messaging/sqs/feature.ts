@@ -8,9 +8,8 @@ import { loadSqsBroker } from "./load-broker.js";
 export interface CloudQueueFeature {
   /** Connects to Amazon SQS at the start: `app.publish`, `app.onMessage`. */
   enableCloudQueue(
-    ...given:
-      | [config?: ConfigOf<"CloudQueueConfig"> | EitherSpelling<CloudQueueOptions> | null]
-      | [region: string | null, queueUrl?: string | null]
+    regionOrOptions?: string | ConfigOf<"CloudQueueConfig"> | EitherSpelling<CloudQueueOptions> | null,
+    queueUrl?: string | null,
   ): this;
 }
 
