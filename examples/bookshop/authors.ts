@@ -37,6 +37,7 @@ export function authors(): Blueprint<"/authors"> {
     {
       summary: "Remove an author who has no books",
       params: Id,
+      status: 204,
       responses: { ...missing, 409: { description: "There are books of this author", schema: ErrorBody } },
     },
     async (_request, { params }) => {

@@ -38,6 +38,7 @@ export function orders(): Blueprint<"/orders"> {
     {
       summary: "Orders by key, the latest first",
       query: z.object({ ...KeysetQuery, status: z.enum(["placed", "shipped", "cancelled"]).optional() }),
+      responses: { 400: { description: "The cursor is not one of this list", schema: ErrorBody } },
     },
     (_request, { query: { status, ...page } }) => {
       const latest = Order.objects.orderBy("-placedAt", "-id");

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-/** What clients send that is no model: parameters, queries and orders. */
+/** Input that is no model: parameters, queries and orders. */
 
-/** What fits into the column of a key. */
+/** Numbers that fit into the column of a key. */
 const key = z.int().min(1).max(2_147_483_647);
 
 export const Id = z.object({ id: key });
@@ -22,11 +22,20 @@ export const KeysetQuery = {
 
 export const Delivery = z.object({ quantity: z.int().min(1).max(1_000_000) }).meta({ id: "Delivery" });
 
-export const TagNames = z.array(z.string().trim().min(1).max(40)).max(20).meta({ id: "TagNames" });
+/** Text that a column can hold: PostgreSQL stores no U+0000 and no half of a surrogate pair. */
+const text = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains a character that cannot be stored");
+
+export const TagNames = z.array(text(40)).max(20).meta({ id: "TagNames" });
 
 export const NewOrder = z
   .object({
-    customer: z.string().trim().min(1).max(100),
+    customer: text(100),
     email: z.email().max(254),
     lines: z
       .array(z.object({ bookId: key, quantity: z.int().min(1).max(1000) }))

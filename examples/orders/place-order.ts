@@ -8,11 +8,19 @@ import type { Order } from "./order.js";
 import { orderList } from "./order-list.js";
 import type { Stock } from "./stock.js";
 
+/** Text that can be stored: PostgreSQL takes no U+0000 and no half of a surrogate pair. */
+const text = () =>
+  z
+    .string()
+    .min(1)
+    .max(100)
+    .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains a character that cannot be stored");
+
 const PlaceOrder = z.object({
   id: z.string().regex(/^[\w-]{1,50}$/),
-  customer: z.string().min(1).max(100),
+  customer: text(),
   email: z.email(),
-  sku: z.string(),
+  sku: text(),
   quantity: z.int().min(1).max(100),
 });
 

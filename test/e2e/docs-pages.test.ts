@@ -92,6 +92,14 @@ describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_00
     expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(28, 32, 34)");
     const text = "getComputedStyle(document.querySelector('.api-content h1')).color";
     expect(await page.evaluate(text)).toBe("rgb(227, 230, 232)");
+    const coloursOf = (selector: string): Promise<string[]> =>
+      page.evaluate(`(() => {
+        const { color, backgroundColor } = getComputedStyle(document.querySelector(${JSON.stringify(selector)}));
+        return [color, backgroundColor];
+      })()`);
+    expect((await coloursOf(".redoc-wrap h5"))[0]).toBe("rgb(170, 178, 184)");
+    expect((await coloursOf(".redoc-wrap h5 span"))[0]).toBe("rgb(227, 230, 232)");
+    expect(await coloursOf(".react-tabs__tab--selected")).toEqual(["rgb(18, 23, 26)", "rgb(227, 230, 232)"]);
     expect(complaints).toEqual([]);
     await picture(page, "redoc-dark");
     await page.close();

@@ -110,6 +110,10 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     expect((await place({ id: "o4", sku: "gold" })).status).toBe(404);
     expect((await place({ id: "o5", sku: "tea", quantity: 0 })).status).toBe(422);
     expect((await place({ id: "a\0b", sku: "tea" })).status).toBe(422);
+    for (const text of ["a\0b", "a\ud800"]) {
+      expect((await place({ id: "o6", sku: text })).status).toBe(422);
+      expect((await place({ id: "o6", sku: "tea", customer: text })).status).toBe(422);
+    }
     expect((await place({ id, sku: "tea", quantity: 1 })).status).toBe(409);
     for (const path of ["/orders/nobody", "/orders/nobody/outcome"]) {
       expect((await fetch(`${server.url}${path}`)).status, path).toBe(404);

@@ -16,6 +16,9 @@ describe("the public API example", () => {
     ]);
     expect(saved.get("access-control-allow-credentials")).toBe("true");
     expect(JSON.parse((await server.send("/notes/a")).text)).toEqual({ text: "remember" });
+    for (const wrong of ["null", "[]", '{"text": 1}']) {
+      expect((await server.send("/notes/a", { method: "PUT", headers, body: wrong })).status).toBe(400);
+    }
     const large = Buffer.alloc(64 * 1024 + 1);
     expect((await server.send("/notes/a", { method: "PUT", headers, body: large })).status).toBe(413);
     expect((await server.send("/pictures", { method: "POST", body: large })).status).toBe(200);

@@ -75,7 +75,7 @@ Redoc.init(openapi, { sanitize: true, nonce, theme: dark.matches ? theme : {} },
   policy: ["worker-src blob:"],
 };
 
-/** Colours that the theme of Redoc does not reach: titles of parameters and bodies, chosen tabs, patterns. */
+/** Colours that the theme of Redoc does not reach: titles of parameters and bodies, chosen tabs, types and patterns. */
 const redocStyle = `.dark-mode .redoc-wrap h5 { color: #aab2b8; border-color: #3d464c; }
 .dark-mode .redoc-wrap h5 span, .dark-mode .redoc-wrap h5 select { color: #e3e6e8; }
 .dark-mode .redoc-wrap h5 option { color: #12171a; }
