@@ -3,7 +3,7 @@
  * rest:
  *
  * - `<!-- setup ... -->`: code above each of the following blocks, up to the next setup; an empty one ends it
- * - `<!-- continues -->`: the next block stands in the module of the block before
+ * - `<!-- continues ... -->`: the next block stands in the module of the block before, with this code between them
  * - `<!-- file users.ts ... -->`: a module that blocks import
  * - `<!-- not run: why -->`: the next block is compiled and not run
  *
@@ -26,24 +26,24 @@ export function modulesOfPage(markdown: string): PageModule[] {
   const modules: PageModule[] = [];
   let setup = new Code();
   let code = new Code();
-  let continues = false;
+  let continues: { hidden: string[]; line: number } | undefined;
   let runs = true;
   for (const { index, 0: whole, 1: language, 2: block, 3: marker, 4: rest } of markdown.matchAll(parts)) {
     const line = markdown.slice(0, index).split("\n").length;
     const [first, ...hidden] = (rest ?? "").split("\n");
     if (marker === "setup") setup = new Code().add(hidden, line + 1);
-    else if (marker === "continues") continues = true;
+    else if (marker === "continues") continues = { hidden, line: line + 1 };
     else if (marker === "not run") {
       if (!/^: \S/.test(first!)) throw new Error(`line ${line}: '${whole}' gives no reason`);
       runs = false;
     } else if (marker === "file") modules.push(module(first!.trim(), new Code().add(hidden, line + 1), false));
     else if (language === "ts") {
-      const before = continues ? code : setup;
       if (continues) runs &&= modules.pop()!.runs;
-      code = before.copy().add(block!.trimEnd().split("\n"), line + 1);
+      const before = continues ? code.copy().add(continues.hidden, continues.line) : setup.copy();
+      code = before.add(block!.trimEnd().split("\n"), line + 1);
       const name = continues ? undefined : nameOfFile.exec(block!)?.[1];
       modules.push(module(name ?? `line-${line}.ts`, code, runs));
-      [continues, runs] = [false, true];
+      [continues, runs] = [undefined, true];
     }
   }
   return modules;

@@ -11,8 +11,8 @@ export interface Page {
   modules: PageModule[];
 }
 
-/** Pages whose code stands in a test of its own, which also checks its results. */
-const testedApart = new Set(["orm-queries.md", "orm-writing.md"]);
+/** A page whose code stands in a test of its own, which also checks its results. */
+const testedApart = new Set(["orm-queries.md"]);
 
 /** All other pages that users read. */
 export async function readPages(): Promise<Page[]> {

@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -225,5 +226,5 @@ async function nameOfTemplate(): Promise<string> {
 }
 
 function sourceOf(name: string): string {
-  return new URL(`../../../src/engines/db/${name}`, import.meta.url).href;
+  return fileURLToPath(new URL(`../../../src/engines/db/${name}`, import.meta.url));
 }

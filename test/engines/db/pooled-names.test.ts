@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
@@ -67,7 +68,7 @@ describe.skipIf(pooler === "")("prepared statements behind PgBouncer in transact
     url = through.href;
     folder = await mkdtemp(join(tmpdir(), "stoa-peer-"));
     program = join(folder, "peer.mts");
-    const source = new URL("../../../src/engines/db/open-database.ts", import.meta.url).href;
+    const source = fileURLToPath(new URL("../../../src/engines/db/open-database.ts", import.meta.url));
     await writeFile(
       program,
       `import { createInterface } from "node:readline";
