@@ -12,8 +12,7 @@ export class SocketServer {
   readonly #onHandshakeOver: () => void;
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Socket>();
-  /** Open connections whose handshake is done. */
-  #secured = 0;
+  #handshakes = 0;
   #server: Server | null = null;
 
   /** `protocols` are those that a client can choose in its handshake (ALPN). */
@@ -29,9 +28,12 @@ export class SocketServer {
     this.#onHandshakeOver = onHandshakeOver;
   }
 
-  /** TLS handshakes under way. */
+  /**
+   * TLS handshakes under way. They are counted by the events that end them: the sockets of a connection, below TLS and
+   * above it, are not closed at the same time.
+   */
   get handshakes(): number {
-    return Math.max(0, this.#raw.size - this.#secured);
+    return Math.min(this.#handshakes, this.#raw.size);
   }
 
   async listen(address: ListenAddress): Promise<ListenAddress> {
@@ -68,15 +70,16 @@ export class SocketServer {
       } as typeof tls,
       (socket) => {
         socket.allowHalfOpen = true;
-        this.#secured++;
-        socket.on("close", () => this.#secured--);
+        this.#handshakes--;
         this.#accept(socket);
         this.#onHandshakeOver();
       },
     );
     server.on("tlsClientError", (error, socket) => {
+      this.#handshakes--;
       socket.destroy();
       onHandshakeError?.(error);
+      this.#onHandshakeOver();
     });
     server.on("connection", (socket: Socket) => this.#beginHandshake(socket));
     onSecureServer?.(server);
@@ -88,6 +91,7 @@ export class SocketServer {
     const { maxConnections } = this.#options;
     if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
     this.#raw.add(socket);
+    this.#handshakes++;
     socket.on("error", ignore);
     socket.on("close", () => {
       this.#raw.delete(socket);

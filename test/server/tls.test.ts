@@ -72,6 +72,40 @@ describe.each(transports)("TLS on the %s transport", (name, factory) => {
     for (const { socket } of [other, later]) socket.destroy();
   });
 
+  it("An upgraded connection that closes while the server drains does not cut off a handshake", async () => {
+    let isClosed = false;
+    const { address, transport } = await start(
+      factory,
+      (request) => {
+        const response = new Response("late");
+        if (request.path !== "/ws") return response;
+        response.status = 101;
+        response.upgrade = (socket) => {
+          socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+          socket.on("close", () => (isClosed = true));
+          socket.on("data", () => socket.destroy());
+        };
+        return response;
+      },
+      { tls },
+    );
+    const upgraded = await dial(address.port);
+    upgraded.send(get("/ws", "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+    await upgraded.until((text) => text.includes("101"));
+    const raw = connectPlain(address.port, "127.0.0.1");
+    await once(raw, "connect");
+    // Connections are accepted in order.
+    const later = await dial(address.port);
+    const drained = transport.drain();
+    later.socket.destroy();
+    upgraded.send("leave");
+    await expect.poll(() => isClosed).toBe(true);
+    const client = new Client(connect({ socket: raw, ca: tls.cert, checkServerIdentity: () => undefined }));
+    client.send(get("/"));
+    expect(await client.responses(1)).toMatchObject([{ status: 200, body: "late" }]);
+    await drained;
+  });
+
   it("A handshake that makes no progress does not hold up draining", async () => {
     const { address, transport } = await start(factory, () => new Response("ok"), { tls, headTimeout: 600 });
     const silent = connectPlain(address.port, "127.0.0.1");

@@ -43,6 +43,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly #upgraded = new Set<Duplex>();
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Duplex>();
+  /** TLS handshakes under way. */
+  #handshakes = 0;
   readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
   /** Sockets with a last request of an unknown method. Nothing more is read from them. */
   readonly #unread = new WeakSet<Duplex>();
@@ -66,8 +68,11 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   accept(socket: Duplex): void {
+    const secure = this.#options.tls !== null;
+    // Its handshake, if it had one, was made elsewhere.
+    if (secure) this.#handshakes++;
     // Node's way to hand a connection to an http.Server; an https.Server takes it behind the handshake.
-    this.#server.emit(this.#options.tls === null ? "connection" : "secureConnection", socket);
+    this.#server.emit(secure ? "secureConnection" : "connection", socket);
   }
 
   drain(): Promise<void> {
@@ -151,17 +156,23 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     server.maxHeadersCount = 0;
     server.timeout = 0;
     const secure = this.#options.tls !== null;
-    server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => this.#opened(socket));
+    server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => {
+      if (secure) this.#handshakes--;
+      this.#opened(socket);
+    });
     if (secure) {
       server.on("connection", (socket: Socket) => {
         // A handshake under way counts as a connection.
         const { maxConnections } = this.#options;
         if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
         this.#track(this.#raw, socket);
+        this.#handshakes++;
       });
       server.on("tlsClientError", (error: Error, socket: Duplex) => {
+        this.#handshakes--;
         socket.destroy();
         this.#options.onHandshakeError?.(error);
+        this.#checkEmpty();
       });
       this.#options.onSecureServer?.(server as unknown as TlsServer);
     }
@@ -252,8 +263,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
 
   #checkEmpty(): void {
     if (!this.draining || this.#open.size > 0) return;
-    // Sockets below TLS that are not those of a connection.
-    if (!this.#closed && this.#raw.size > this.#upgraded.size) return;
+    // Both are counted: a handshake without a socket is over.
+    if (!this.#closed && this.#handshakes > 0 && this.#raw.size > 0) return;
     this.#closed = true;
     this.clock.stop();
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
