@@ -45,6 +45,7 @@ export function conditionUsesWindow(node: ConditionNode, annotations: Annotation
     case "expression":
       return usesWindow(node.expression, annotations);
     case "member":
+    case "keys":
       return false;
   }
 }
