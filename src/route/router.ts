@@ -24,12 +24,12 @@ export interface RouteMethod<Prefix extends string, Self> {
     options: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
     handler: RouteHandler<`${Prefix}${Path}`, Options>,
   ): Self;
+  /** For one of several blueprints: the compiler calls a union of functions by a signature that all of them have. */
+  (path: string, handler: (request: Request) => unknown): Self;
   <const Path extends string, const Options extends RouteOptions = RouteOptions>(
     path: Path,
     options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
   ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
-  /** For one of several blueprints: the compiler calls a union of functions by a signature that all of them have. */
-  (path: string, handler: (request: Request) => unknown): Self;
 }
 
 /** Route options with `methods`. */
