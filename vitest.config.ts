@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -16,6 +17,21 @@ const decorators: Plugin = {
   },
 };
 
+/**
+ * Test files share two processes: to load the sources takes longer than most tests. A file has a process of its own if it is
+ * in one of these folders, whose tests start programs, browsers and servers, or if it does something that other files would
+ * notice.
+ */
+const foldersAlone =
+  /^(cli|docs|e2e|engines|examples|introspection|migrations|package|patterns|performance|scripts|server|support)\//;
+const textAlone = /\bvi\.mock\(|\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"/;
+
+const testFolder = fileURLToPath(new URL("./test/", import.meta.url));
+const shared = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.ts") && !foldersAlone.test(name))
+  .filter((name) => !textAlone.test(readFileSync(testFolder + name, "utf8")))
+  .map((name) => `test/${name}`);
+
 export default defineConfig({
   plugins: [decorators],
   resolve: {
@@ -29,11 +45,20 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    typecheck: { enabled: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
+    projects: [
+      { extends: true, test: { name: "alone", include: ["test/**/*.test.ts"], exclude: shared } },
+      { extends: true, test: { name: "shared", include: shared, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "types",
+          typecheck: { enabled: true, only: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+        },
+      },
+    ],
   },
 });

@@ -12,7 +12,6 @@ import { steadied } from "./steadied.mjs";
 
 const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
-  ["types", () => runNode(bin.tsc, ["--noEmit"])],
   ["import cycles", () => runNode(join(root, "scripts/check-cycles.mjs"), [])],
   ["floors", () => runNode(join(root, "scripts/check-floors.mjs"), [])],
   ["regular expressions", () => runNode(join(root, "scripts/check-expressions.mjs"), [])],
@@ -21,18 +20,24 @@ const checks = [
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const vitestArguments = process.argv.slice(2);
+const isWhole = vitestArguments.length === 0;
+const reportFolder = await mkdtemp(join(tmpdir(), "stoa-test-"));
 let interrupted;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => interrupt(signal));
 onOrphaned(() => interrupt("SIGTERM"));
 
 await check("packages", () => ensureInstalled());
 if (total.failed === 0) {
-  await check("build", () => (vitestArguments.length === 0 ? build() : ensureBuilt()));
-  if (vitestArguments.length === 0) {
-    for (const [name, start] of checks) await check(name, () => succeed(start()));
+  // One core checks the types while the other one builds, and services are mostly waited for.
+  const [services] = await Promise.all([requestedServices(), isWhole && check("types", types), buildAndCheck()]);
+  try {
+    if (!interrupted) await tests(services.env);
+  } finally {
+    await services.stop();
   }
-  if (!interrupted) await tests();
+  reportMissing(services.unavailable);
 }
+await rm(reportFolder, { recursive: true, force: true });
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(interrupted ? exitCodeOf(interrupted) : total.failed > 0 ? 1 : 0);
 
@@ -61,36 +66,39 @@ async function succeed(running) {
   if (code !== 0) throw new Error(output);
 }
 
-async function tests() {
-  const filters = vitestArguments.filter((argument) => !argument.startsWith("-"));
-  const services = await startServices(await neededServices(join(root, "test"), filters));
-  const folder = await mkdtemp(join(tmpdir(), "stoa-test-"));
-  try {
-    if (!interrupted) await vitest(join(folder, "result.json"), services.env);
-  } finally {
-    await services.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
-  reportMissing(services.unavailable);
+async function buildAndCheck() {
+  await check("build", () => (isWhole ? build() : ensureBuilt()));
+  if (!isWhole) return;
+  for (const [name, start] of checks) await check(name, () => succeed(start()));
 }
 
-async function vitest(file, env) {
-  const first = await runVitest(file, env, vitestArguments);
-  const { results, outside } = await steadied(first, (files) => runVitest(file, env, [...files, "--no-coverage"]));
+async function requestedServices() {
+  const filters = vitestArguments.filter((argument) => !argument.startsWith("-"));
+  return startServices(await neededServices(join(root, "test"), filters));
+}
+
+/** The compiler runs once for the whole project: its errors in type tests count as those tests, all others as the check. */
+async function types() {
+  const { code, output, results } = await runVitest(process.env, ["--project=types"], { inherit: false });
+  addResults(results);
+  if (code !== 0) throw new Error(output);
+}
+
+async function tests(services) {
+  const env = { ...process.env, ...services };
+  const first = await runVitest(env, isWhole ? ["--project=!types"] : vitestArguments);
+  const { results, outside } = await steadied(first, (files) => runVitest(env, [...files, "--no-coverage"]));
   addResults(results);
   // An error outside of any test, or no file found for a filter: only the exit code tells.
   if (outside) total.failed++;
 }
 
-async function runVitest(file, env, args) {
-  await rm(file, { force: true });
+async function runVitest(env, args, { inherit = true } = {}) {
+  const file = join(await mkdtemp(join(reportFolder, "run-")), "result.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const { code } = await runNode(bin.vitest, ["run", ...reporters, ...args], {
-    env: { ...process.env, ...env },
-    inherit: true,
-  });
+  const { code, output } = await runNode(bin.vitest, ["run", ...reporters, ...args], { env, inherit });
   const results = await readFile(file, "utf8").then(JSON.parse, () => ({ testResults: [] }));
-  return { code, results };
+  return { code, output, results };
 }
 
 function addResults({ testResults }) {
