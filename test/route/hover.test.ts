@@ -1,7 +1,10 @@
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { openEditor } from "../support/language-service.js";
 
 const editor = openEditor('import { App, RateLimitConfig } from "stoa";\nconst app = new App();');
+
+// The first question reads and checks all sources.
+beforeAll(() => void editor.comment("app.run({ |port: 1 })"), 300_000);
 
 it.each([
   ["app.run({ |port: 1 })", "Port to listen on"],
