@@ -63,9 +63,7 @@ export function openEditor(imports: string): Editor {
     },
     errors(code) {
       open(code);
-      return service
-        .getSemanticDiagnostics(file)
-        .map((one) => ts.flattenDiagnosticMessageText(one.messageText, "\n"));
+      return service.getSemanticDiagnostics(file).map((one) => ts.flattenDiagnosticMessageText(one.messageText, "\n"));
     },
   };
 }
