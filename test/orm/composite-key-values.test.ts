@@ -95,6 +95,12 @@ describeDatabases("values of composite keys", service("postgres"), models, (db) 
     expect(() => new Booking({ slot: Object.create(null) as never } as never)).toThrow(FieldError);
   });
 
+  it("A relation without a column of its own is refused by what it is where a column is needed", () => {
+    expect(() => Booking.objects.only("slot" as never)).toThrow(
+      "Booking.slot stands for several columns: name its fields",
+    );
+  });
+
   it("A null in a key is not the text 'null'", async () => {
     await Page.objects.bulkCreate([
       { a: "null", b: "null" },
