@@ -188,8 +188,11 @@ export interface Query {
   readonly empty: boolean;
   /** The relation that the query reads, if it reads one: the log of queries names it. */
   readonly via: RelationMeta | null;
-  /** True if a regular expression of a client is among the conditions: only PostgreSQL can check if it is valid. */
-  readonly clientPattern: boolean;
+  /**
+   * Says if values of clients, or also their regular expressions, are among the conditions: only PostgreSQL can check if
+   * a date is in the calendar or an expression valid.
+   */
+  readonly client: "values" | "patterns" | null;
 }
 
 export function rootQuery(meta: ModelMeta): Query {
@@ -216,7 +219,7 @@ export function rootQuery(meta: ModelMeta): Query {
     timeZone: "UTC",
     empty: false,
     via: null,
-    clientPattern: false,
+    client: null,
   };
 }
 

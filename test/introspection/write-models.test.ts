@@ -116,6 +116,19 @@ describePairs("models written from a legacy schema", service("postgres"), (first
   });
 });
 
+it("Of two foreign keys over the same columns, the written model has the first, and a comment tells of the other", () => {
+  const integer = { type: "integer" };
+  const target = { columns: { a: integer, b: integer }, primaryKey: ["a", "b"] };
+  const key = (table: string) => ({ columns: ["a", "b"], table, references: ["a", "b"] });
+  const keys = { parts_a_b_fkey: key("lines"), parts_a_b_fkey1: key("orders") };
+  const parts = { columns: { id: integer, a: integer, b: integer }, primaryKey: ["id"], foreignKeys: keys };
+  const source = writeModels({ ...emptyState, tables: { lines: target, orders: target, parts } }, { language: "ts" });
+  expect(source.match(/compositeForeignKey/g)).toHaveLength(1);
+  expect(source).toContain(
+    "parts_a_b_fkey1 (a, b) references orders (a, b) is left out: the columns have another one.",
+  );
+});
+
 describePairs("models written from a hostile schema", service("postgres"), (first, second) => {
   it("Models written from tables with hostile names make those tables again and run nothing else", async () => {
     await first().script(hostileTypes + hostileTables);

@@ -64,6 +64,10 @@ describeDatabases("filters and orders of clients", service("postgres"), [Offer],
     ["name__isnull=2", '"name__isnull" needs true or false'],
     ["name=%00", "Offer.name"],
     ["name__regex=(", "regular expression"],
+    ["printed=2026-02-30", "date/time field value out of range"],
+    ["seen__range=2026-01-01T00:00:00Z,2026-01-01T00:00:00%2B23:59", "time zone displacement out of range"],
+    ["price__gte=1e200000", "expected a smaller exponent"],
+    ["price__gte=1e-20000", "expected a smaller exponent"],
   ])("The query string ?%s gets 400 with the reason", async (query, reason) => {
     expect(await get(`/offers?${query}`)).toMatchObject({
       status: 400,

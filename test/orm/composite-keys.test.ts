@@ -377,6 +377,18 @@ describe("the declaration of a foreign key over several columns", () => {
       "Line has no field 'numbr'",
     ],
     [
+      "two constraints with the same name",
+      () =>
+        declare({
+          id,
+          tenantId,
+          lineNumber,
+          line: field.compositeForeignKey(target, ["tenantId", "lineNumber"], { relatedName: "w3" }),
+          label: field.compositeForeignKey(() => Label, ["tenantId", "lineNumber"], { relatedName: "w4" }),
+        }),
+      "ck_wrong.label: another foreign key has the constraint ck_wrong_tenant_id_line_number_fkey",
+    ],
+    [
       "a target with another number of fields",
       () =>
         declare({
@@ -397,6 +409,9 @@ describe("the declaration of a foreign key over several columns", () => {
     expect(() => field.compositeForeignKey(target, ["a", "a"])).toThrow("the same field twice");
     expect(() => field.compositeForeignKey(target, ["a", "b"], { references: ["c"] })).toThrow("refers to 1");
     expect(() => field.compositeForeignKey(target, ["a", "b"], { setNull: ["a"] })).toThrow("'setNull' needs");
+    const rule = { null: true, onDelete: "set null" } as const;
+    expect(() => field.compositeForeignKey(target, ["a", "b"], { ...rule, setNull: [] })).toThrow("one field or more");
+    expect(() => field.compositeForeignKey(target, ["a", "b"], { ...rule, setNull: ["a", "a"] })).toThrow("each once");
     expect(() => field.compositeForeignKey(Line as never, ["a", "b"])).toThrow("a function that returns the model");
   });
 });

@@ -37,7 +37,8 @@ export function foreignKeysOf(draft: Draft, drafts: ReadonlyMap<string, Draft>):
     const [column = ""] = key.columns;
     const target = drafts.get(key.table);
     if (key.columns.length > 1) {
-      const reason = reasonAgainstComposite(draft, key, target);
+      const isRepeated = composite.some((other) => other.key.columns.join("\0") === key.columns.join("\0"));
+      const reason = isRepeated ? "the columns have another one" : reasonAgainstComposite(draft, key, target);
       if (reason === undefined) composite.push(compositeKeyOf(draft, name, key, target!));
       else leaveOut(name, key, reason);
       continue;

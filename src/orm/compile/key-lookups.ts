@@ -33,6 +33,13 @@ export function compileKeyLookup(
   if (more !== undefined || (lookup !== "exact" && lookup !== "ne"))
     throw new FieldError(`${shown(path)}: a key of several columns has the lookups exact, ne, in and isnull`);
   if (value === null) return isNull(lookup === "exact");
+  const query = queryOf(value);
+  if (query) {
+    const equal = query.empty
+      ? "FALSE"
+      : `(${sql.join(", ")}) = (${context.subselect(keysOf(found, path, query), values, "values")})`;
+    return lookup === "exact" ? equal : `(${equal}) IS NOT TRUE`;
+  }
   const equal = columns.map((column, at) => {
     const parameter = context.bind(value, (given) => encoded(found, path, at, keyOf(found, path, given)));
     return `${scope.column(column)} ${lookup === "exact" ? "=" : "IS DISTINCT FROM"} ${parameter}`;
@@ -44,6 +51,7 @@ function isIn(found: KeyResolution, path: string, value: unknown, context: Conte
   const { scope, columns, target } = found;
   const tuple = `(${columns.map((column) => scope.column(column)).join(", ")})`;
   const query = queryOf(value);
+  if (query?.empty) return "FALSE";
   if (query) return `${tuple} IN (${context.subselect(keysOf(found, path, query), values, "values")})`;
   const listOf = (given: unknown): unknown[] => {
     const items = given instanceof Set ? [...given] : given;

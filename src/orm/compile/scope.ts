@@ -248,6 +248,8 @@ export function ownColumn(name: string, { meta }: Scope): ColumnMeta {
 }
 
 export function noField(meta: ModelMeta, name: string): FieldError {
+  if (meta.foreignKeys.some((key) => key.name === name))
+    return new FieldError(`${meta.name}.${name} stands for several columns: name its fields`);
   const known = [...meta.columns.map((column) => column.name), ...meta.relations.keys()];
   return new FieldError(`${meta.name} has no field ${shown(name)}${didYouMean(name.slice(0, 100), known)}`);
 }

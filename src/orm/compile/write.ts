@@ -1,6 +1,7 @@
 import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
 import { quote } from "../identifiers.js";
+import { isSameKey } from "../key-values.js";
 import type { ColumnMeta, ForeignKeyMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type Query, rootQuery } from "../nodes.js";
 import { type Compiled, Compiler } from "./compiler.js";
@@ -60,10 +61,17 @@ function keyAssignments(
   const assigned = value === null ? nulls(owner, key) : keyOfRow(owner, key, value);
   return assigned.filter(([column, own]) => {
     const other = valueBeside(column);
-    if (other !== undefined && other !== own)
+    if (other !== undefined && !isSame(meta, column, own, other))
       throw new FieldError(`${owner} and ${meta.name}.${column.name} are both given, and differ`);
     return other === undefined;
   });
+}
+
+/** True if two values of a column are the same to the database. One may be an instance, or a Date and the other a text. */
+function isSame(meta: ModelMeta, column: ColumnMeta, own: unknown, other: unknown): boolean {
+  if (own === other) return true;
+  if (own === null || other === null || other instanceof Expression) return false;
+  return isSameKey(encodeColumn(meta, column, own), encodeColumn(meta, column, other));
 }
 
 function nulls(owner: string, { columns }: ForeignKeyMeta): Assignment[] {
@@ -73,7 +81,8 @@ function nulls(owner: string, { columns }: ForeignKeyMeta): Assignment[] {
 }
 
 function keyOfRow(owner: string, { columns, target, references }: ForeignKeyMeta, value: unknown): Assignment[] {
-  const meta = typeof value === "object" ? (value!.constructor as Partial<ModelConstructor>).meta : undefined;
+  const meta =
+    typeof value === "object" ? (value!.constructor as Partial<ModelConstructor> | undefined)?.meta : undefined;
   if (meta?.sqlName !== target.sqlName) throw new FieldError(`${owner} takes an instance of ${target.name}`);
   return columns.map((column, at): Assignment => {
     const { attribute, name } = references[at]!;

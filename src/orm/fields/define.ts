@@ -62,6 +62,8 @@ export function toOneOver<F>(target: () => unknown, fields: unknown, options: un
     throw new ValueError(`${owner} has ${names.length} fields but refers to ${given.references.length}`);
   if (given.setNull !== undefined && given.onDelete !== "set null")
     throw new ValueError(`${owner}: 'setNull' needs onDelete: "set null"`);
+  if (given.setNull !== undefined && (given.setNull.length === 0 || new Set(given.setNull).size < given.setNull.length))
+    throw new ValueError(`${owner}: 'setNull' takes one field or more, each once`);
   return define({ form: "composite", target, fields: names, options: given });
 }
 

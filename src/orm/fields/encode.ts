@@ -51,8 +51,17 @@ const decimalText = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?$|^NaN$/;
 export function decimal(value: unknown): string {
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  if (typeof value === "string" && decimalText.test(value)) return value;
+  if (typeof value === "string" && decimalText.test(value)) return checkExponent(value);
   throw wrongType("a decimal number as a string, or a number", value);
+}
+
+/** PostgreSQL keeps up to 131072 digits before the point and 16383 after it. */
+function checkExponent(text: string): string {
+  const at = text.search(/[eE]/);
+  if (at === -1) return text;
+  const exponent = Number(text.slice(at + 1));
+  if (exponent + at > 131_072 || exponent - at < -16_383) throw new ParameterRangeError("expected a smaller exponent");
+  return text;
 }
 
 export function boolean(value: unknown): boolean {

@@ -57,7 +57,8 @@ export function filterFrom(query: Query, input: ClientParameters, allowed: reado
   if (children.length === 0) return query;
   const filtered = filter(query, { type: "and", children });
   refusing(() => checkLast(filtered));
-  return children.some(isPattern) ? { ...filtered, clientPattern: true } : filtered;
+  const patterns = query.client === "patterns" || children.some(isPattern);
+  return { ...filtered, client: patterns ? "patterns" : "values" };
 }
 
 export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {

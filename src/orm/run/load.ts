@@ -5,6 +5,7 @@ import { strictByDefault } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
+import { keyText } from "../key-values.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
@@ -82,7 +83,8 @@ export async function loadRelation(
   const keys = columns.length === 1 ? singleKeys(instances, columns[0]!) : compositeKeys(instances, columns);
   const found = keys.length === 0 ? new Map<string, object[]>() : await fetchRelated(relation, query, keys);
   for (const instance of instances) {
-    const rows = found.get(textOf(instance, columns)) ?? [];
+    const text = textOf(instance, columns);
+    const rows = (text === null ? undefined : found.get(text)) ?? [];
     setRelated(instance, name, relation.single ? (rows[0] ?? null) : rows, shown);
   }
 }
@@ -100,8 +102,9 @@ function singleKeys(instances: readonly object[], column: ColumnMeta): readonly 
 function compositeKeys(instances: readonly object[], columns: readonly ColumnMeta[]): readonly (readonly unknown[])[] {
   const keys = new Map<string, readonly unknown[]>();
   for (const instance of instances) {
+    const text = textOf(instance, columns);
     const key = columns.map((column) => (instance as Values)[column.attribute]);
-    if (!key.some((value) => value === null || value === undefined)) keys.set(textOf(instance, columns), key);
+    if (text !== null) keys.set(text, key);
   }
   return [...keys.values()];
 }
@@ -114,7 +117,8 @@ async function fetchRelated(
 ): Promise<Map<string, object[]>> {
   const { targetColumns: columns, targetColumn: column } = relation;
   const grouped = new Map<string, object[]>();
-  const add = (text: string, row: object): void => {
+  const add = (text: string | null, row: object): void => {
+    if (text === null) return;
     const rows = grouped.get(text);
     if (rows) rows.push(row);
     else grouped.set(text, [row]);
@@ -126,7 +130,7 @@ async function fetchRelated(
     return grouped;
   }
   const pairs = await fetchPairs(relation, query, keys);
-  const owners = new Map<string, string[]>();
+  const owners = new Map<string | null, (string | null)[]>();
   for (const [owner, target] of pairs) {
     const text = keyText(target);
     const list = owners.get(text);
@@ -168,15 +172,11 @@ async function fetchPairs(
   return rows.map(([owner, other]) => [decode(sourceColumn, owner), decode(targetColumn, other)]);
 }
 
-/** The text of an instance's key in the columns of a relation. */
-function textOf(instance: object, columns: readonly ColumnMeta[]): string {
+/** The text of an instance's key in the columns of a relation; null if a null is in it: it leads to no row. */
+function textOf(instance: object, columns: readonly ColumnMeta[]): string | null {
   if (columns.length === 1) return keyText((instance as Values)[columns[0]!.attribute]);
-  return JSON.stringify(columns.map((column) => keyText((instance as Values)[column.attribute])));
-}
-
-/** The text of a key, to compare keys of any type: dates and bytes are not equal by identity. */
-function keyText(key: unknown): string {
-  return key instanceof Date ? key.toISOString() : String(key);
+  const texts = columns.map((column) => keyText((instance as Values)[column.attribute]));
+  return texts.includes(null) ? null : JSON.stringify(texts);
 }
 
 /** Loads a relation for an instance and all its siblings that do not have it. */

@@ -11,6 +11,7 @@ import {
 } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
+import { isSameKey } from "../key-values.js";
 import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
@@ -120,8 +121,8 @@ function forgetRelation(instance: object, relation: RelationMeta): void {
 
 /** True if an instance refers to a row. */
 export function belongs(instance: object, row: object, { sourceColumns, targetColumns }: RelationMeta): boolean {
-  return sourceColumns.every(
-    (column, at) => (instance as Values)[column.attribute] === (row as Values)[targetColumns[at]!.attribute],
+  return sourceColumns.every(({ attribute }, at) =>
+    isSameKey((instance as Values)[attribute], (row as Values)[targetColumns[at]!.attribute]),
   );
 }
 

@@ -10,7 +10,7 @@ import { missingTable } from "./missing-table.js";
 export function send<T>(query: Query, call: (connection: Queries) => Promise<T>): Promise<T> {
   const connection = lockable(query, placed(query, connectionFor(query.db)));
   const sent = callersAreWatched() ? watchedCall(cureOf(query), () => call(connection)) : call(connection);
-  return sent.catch(query.clientPattern ? refusePattern : missingTable);
+  return sent.catch(query.client === null ? missingTable : (error) => refuseValue(error, query));
 }
 
 /** The servers that a query was given with `using("primary")`. Inside a transaction, that of the transaction. */
@@ -34,11 +34,14 @@ export function lockable(query: Query, connection: Queries): Queries {
   return connection;
 }
 
+/** Dates, times, time zones and intervals that PostgreSQL cannot read, or that are not in its calendar. */
+const invalidTimes = ["22007", "22008", "22009", "22015"];
 const invalidRegularExpression = "2201B";
 
-/** An invalid regular expression that came through `filterFrom` is an error of the client. */
-function refusePattern(error: unknown): never {
-  if (error instanceof DataError && error.sqlstate === invalidRegularExpression)
-    throw httpError("BAD_REQUEST", error.message, { cause: error });
+/** A value or a regular expression that came through `filterFrom` and is not valid is an error of the client. */
+function refuseValue(error: unknown, { client }: Query): never {
+  const sqlstate = error instanceof DataError ? (error.sqlstate ?? "") : "";
+  if (invalidTimes.includes(sqlstate) || (client === "patterns" && sqlstate === invalidRegularExpression))
+    throw httpError("BAD_REQUEST", (error as DataError).message, { cause: error });
   missingTable(error);
 }

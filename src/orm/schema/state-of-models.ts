@@ -63,10 +63,7 @@ function tableOf(meta: ModelMeta): TableState {
     columns: Object.fromEntries(meta.columns.map((column) => [column.column, columnOf(column)])),
     primaryKey: meta.primaryKey.map((column) => column.column),
     unique: Object.fromEntries(uniquesOf(meta, name)),
-    foreignKeys: Object.fromEntries([
-      ...meta.columns.flatMap((column) => foreignKeyOf(name, column)),
-      ...meta.foreignKeys.filter((key) => key.constraint).map((key) => compositeKeyOf(name, key)),
-    ]),
+    foreignKeys: foreignKeysOf(meta, name),
     checks: Object.fromEntries(meta.checks.map((check) => [check.name, check.sql])),
     indexes: Object.fromEntries(indexesOf(meta, name)),
     ...(meta.comment === undefined ? {} : { comment: meta.comment }),
@@ -102,6 +99,19 @@ function uniquesOf(meta: ModelMeta, table: string): [string, UniqueState][] {
     ...meta.uniques.map(({ name, ...unique }): [string, UniqueState] => [name, unique]),
   ];
   return all.filter(([, { columns }]) => JSON.stringify(columns) !== key);
+}
+
+function foreignKeysOf(meta: ModelMeta, table: string): Record<string, ForeignKeyState> {
+  const keys = new Map(meta.columns.flatMap((column) => foreignKeyOf(table, column)));
+  for (const key of meta.foreignKeys.filter((each) => each.constraint)) {
+    const [name, state] = compositeKeyOf(table, key);
+    if (keys.has(name))
+      throw new ValueError(
+        `${meta.table}.${key.name}: another foreign key has the constraint ${name}: add constraint: false to one of them`,
+      );
+    keys.set(name, state);
+  }
+  return Object.fromEntries(keys);
 }
 
 function foreignKeyOf(table: string, { column, reference }: ColumnMeta): [string, ForeignKeyState][] {
