@@ -27,6 +27,10 @@ interface Line {
   now: Era;
 }
 
+/** Work waits for the tick that ends its era, and later for the one that finds it: each may be late by a whole tick. */
+const ticks = 64;
+const longestTick = 500;
+
 /**
  * Deadlines of work that mostly ends long before: a line for each duration, in the order of their ends, and one timer for
  * the line. A timer for each command would cost ten times as much as the rest of the bus, a `Set` as much as a promise.
@@ -62,7 +66,7 @@ export class Deadlines {
   }
 
   #arm(line: Line, milliseconds: number): void {
-    setTimeout(() => this.#tick(line, milliseconds), Math.min(milliseconds / 32, 1000)).unref();
+    setTimeout(() => this.#tick(line, milliseconds), Math.min(milliseconds / ticks, longestTick)).unref();
   }
 
   #tick(line: Line, milliseconds: number): void {

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Transaction } from "../../engines/db/database.js";
+import { DatabaseError } from "../../engines/db/errors.js";
 import { boundedTransaction } from "./bounded-transaction.js";
 
 /** The tables of one feature: a script for each version of them, applied in order. */
@@ -9,13 +11,34 @@ export interface TableSet {
 }
 
 /**
+ * Milliseconds that a change of tables waits for transactions that use them, and the times it is tried. All statements of
+ * other processes wait behind it meanwhile, the renewals of their leases too: between two tries they get through.
+ */
+const patience = 500;
+const mostTries = 120;
+const lockNotAvailable = "55P03";
+
+/**
  * Creates the tables of a feature, or brings them up to date. Safe when many processes start at the same time: an
  * advisory lock lets one of them work, and the version row tells the others that there is nothing left to do.
  */
 export async function installTables(db: Database, schema: string, set: TableSet): Promise<void> {
   const wanted = set.versions.length;
   if ((await installedVersion(db, schema, set)) === wanted) return;
-  await boundedTransaction(db, async (tx) => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await install(db, schema, set);
+    } catch (error) {
+      const inUse = error instanceof DatabaseError && error.sqlstate === lockNotAvailable;
+      if (!inUse || tries === mostTries) throw error;
+    }
+    await delay(patience);
+  }
+}
+
+function install(db: Database, schema: string, set: TableSet): Promise<void> {
+  const wanted = set.versions.length;
+  return boundedTransaction(db, async (tx) => {
     await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`stoa tables ${schema}`]);
     const known = await tx.fetchval("select to_regnamespace($1) is not null", [schema]);
     // Roles without the right to create schemas can still use one that was made for them.
@@ -24,6 +47,7 @@ export async function installTables(db: Database, schema: string, set: TableSet)
       component text primary key, version int not null, installed_at timestamptz not null default now())`);
     const found = (await installedVersion(tx, schema, set)) ?? 0;
     if (found > wanted) throw newer(schema, set, found);
+    if (found > 0) await tx.execute(`set local lock_timeout = ${patience}`);
     for (const script of set.versions.slice(found)) await tx.script(script(schema));
     await tx.execute(
       `insert into "${schema}".versions (component, version) values ($1, $2)

@@ -142,6 +142,12 @@ it("A channel of another inside has no writer", () => {
   for (const other of others) expect(PublishWriter.of(other as unknown as ConfirmChannel)).toBeNull();
 });
 
+it("A channel that is closed has no writer, also if another channel has its number by now", () => {
+  const { channel } = opened();
+  channel.connection.channels[3]!.channel = { ...channel };
+  expect(PublishWriter.of(channel as unknown as ConfirmChannel)).toBeNull();
+});
+
 /** A writer on a channel of the same inside as amqplib's. */
 function opened({ frameMax = 131_072 } = {}) {
   const written: Buffer[] = [];
@@ -151,7 +157,7 @@ function opened({ frameMax = 131_072 } = {}) {
     sendMessage: () => {},
     frameMax,
     sentSinceLastCheck: false,
-    channels: [null, null, null, { buffer }],
+    channels: [null, null, null, { channel: null as unknown, buffer }],
   };
   const channel = {
     ch: 3,
@@ -159,6 +165,7 @@ function opened({ frameMax = 131_072 } = {}) {
     connection,
     pushConfirmCallback: (confirmed: unknown) => void waiting.push(confirmed),
   };
+  connection.channels[3]!.channel = channel;
   const close = (which: "channel" | "connection") => {
     (which === "channel" ? channel : connection).sendMessage = () => {
       throw new Error("closed");

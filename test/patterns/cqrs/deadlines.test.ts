@@ -30,6 +30,24 @@ describe("the deadlines of commands", () => {
     expect(expired).toEqual(["short", "a", "b"]);
   });
 
+  it.each([100, 1000, 30_000, 45_000, 120_000])(
+    "Work with a time of %d ms is late by a thirty-second of it and by a second at most",
+    (milliseconds) => {
+      const deadlines = new Deadlines();
+      const late: number[] = [];
+      // Some of them begin just after a tick, others just before.
+      for (let begun = 0; begun < 50; begun++) {
+        const due = performance.now() + milliseconds;
+        deadlines.add({ expire: () => void late.push(performance.now() - due) }, milliseconds);
+        vi.advanceTimersByTime(Math.ceil(milliseconds / 97));
+      }
+      vi.advanceTimersByTime(milliseconds * 2);
+      expect(late).toHaveLength(50);
+      expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...late)).toBeLessThanOrEqual(Math.min(milliseconds / 32, 1000));
+    },
+  );
+
   it("Work that is removed does not expire, a second removal does nothing, and no timer is left", () => {
     const deadlines = new Deadlines();
     const all = ["a", "b", "c"].map((name) => deadlines.add(work(name), 64));

@@ -11,7 +11,10 @@ interface Inside {
     readonly sendMessage: unknown;
     readonly frameMax: number;
     sentSinceLastCheck: boolean;
-    readonly channels: readonly ({ readonly buffer: { write(bytes: Buffer): unknown } } | null)[];
+    readonly channels: readonly ({
+      readonly channel: unknown;
+      readonly buffer: { write(bytes: Buffer): unknown };
+    } | null)[];
   };
 }
 
@@ -34,7 +37,7 @@ export class PublishWriter {
   #end = 0;
   #soon = false;
 
-  /** The writer of a channel; null if the inside of amqplib is another one than known here. */
+  /** The writer of a channel; null if it is closed, or the inside of amqplib is another one than known here. */
   static of(channel: ConfirmChannel): PublishWriter | null {
     return hasInside(channel) ? new PublishWriter(channel) : null;
   }
@@ -88,6 +91,8 @@ function hasInside(channel: object): channel is Inside {
   return (
     typeof ch === "number" &&
     typeof connection?.frameMax === "number" &&
+    // Another channel may have the number of one that is closed.
+    connection.channels?.[ch]?.channel === channel &&
     typeof connection.channels?.[ch]?.buffer?.write === "function" &&
     [sendMessage, pushConfirmCallback, connection.sendMessage].every((member) => typeof member === "function")
   );

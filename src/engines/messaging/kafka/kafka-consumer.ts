@@ -90,7 +90,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#ended = true;
     this.#dropStream();
     // The library leaves no group while a stream is about to close: it would stay a member for ever, with its partitions.
-    await Promise.all(this.#closing);
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
     await this.#consumer.close(true).catch(() => {});
   }
 
@@ -141,6 +141,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     const ready = new Promise<void>((resolve, reject) => {
       fail = reject;
       stream.on("offsets", () => resolve());
+      // One that is closed before it knows its offsets never tells: those who wait for the partitions must not wait for ever.
+      stream.on("close", () => reject(lost()));
     });
     stream.on("error", (error: unknown) => fail(error));
     this.#stream = stream;

@@ -1,0 +1,31 @@
+import { describe, expect, it, vi } from "vitest";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { jobTables } from "../../../src/patterns/jobs/tables.js";
+import { installTables } from "../../../src/patterns/storage/tables.js";
+import { makeDatabase } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+
+const server = service("postgres");
+const patient = { timeout: 30_000, interval: 10 };
+
+describe.skipIf(!server)("a new version of tables that others use", { timeout: 120_000 }, () => {
+  it("Others use the tables while their next version waits for a long transaction, and it is installed after that", async () => {
+    const { url, drop } = await makeDatabase(server!);
+    const db = await openDatabase(url);
+    await installTables(db, "stoa", { ...jobTables, versions: jobTables.versions.slice(0, 1) });
+    let installing: Promise<void> | null = null;
+    await db.transaction(async (tx) => {
+      await tx.execute(`insert into stoa.jobs (name, value) values ('old', '1')`);
+      installing = installTables(db, "stoa", jobTables);
+      const waits = `select count(*)::int from pg_locks where not granted and mode = 'AccessExclusiveLock'
+        and database = (select oid from pg_database where datname = current_database())`;
+      await vi.waitFor(async () => expect(await db.fetchval(waits)).toBe(1), patient);
+      // Stands behind the change until its patience is over.
+      expect(await db.fetchval("select count(*)::int from stoa.jobs", [], { timeout: 30_000 })).toBe(0);
+    });
+    await installing;
+    expect(await db.fetchval("select count(*)::int from stoa.jobs where trace is null")).toBe(1);
+    await db.close();
+    await drop();
+  });
+});
