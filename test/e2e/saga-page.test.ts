@@ -86,7 +86,8 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       void dialog.dismiss();
     });
     await page.goto(`${server.url}${path}`);
-    await page.waitForFunction("document.getElementById('state').textContent.startsWith('as of')");
+    // The policy of the page forbids what `waitForFunction` does.
+    await expect.poll(() => page.locator("#state").textContent(), patient).toMatch(/^as of/);
     return page;
   }
 
@@ -98,7 +99,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     const page = await visit("/_sagas");
     expect(await page.locator("#rows tr").count()).toBe(4);
     await page.click('[data-status="parked"]');
-    await page.waitForFunction("document.querySelectorAll('#rows tr').length === 1");
+    await expect.poll(() => page.locator("#rows tr").count(), patient).toBe(1);
     await picture(page, "list");
     await page.click("#rows a");
     await page.waitForSelector(".flow .unit");
