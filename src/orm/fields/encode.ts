@@ -60,7 +60,11 @@ function checkExponent(text: string): string {
   const at = text.search(/[eE]/);
   if (at === -1) return text;
   const exponent = Number(text.slice(at + 1));
-  if (exponent + at > 131_072 || exponent - at < -16_383) throw new ParameterRangeError("expected a smaller exponent");
+  const point = text.indexOf(".");
+  const sign = text[0] === "-" || text[0] === "+" ? 1 : 0;
+  const before = (point === -1 ? at : point) - sign + exponent;
+  const after = (point === -1 ? 0 : at - point - 1) - exponent;
+  if (before > 131_072 || after > 16_383) throw new ParameterRangeError("expected a smaller exponent");
   return text;
 }
 
