@@ -9,7 +9,18 @@ import { root } from "../process.mjs";
  */
 export async function compile(file, folder) {
   const outdir = join(folder, "programs");
-  await build({
+  await build(bundleOf(file, outdir));
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  return join(outdir, `${parse(file).name}.mjs`);
+}
+
+/**
+ * Options of esbuild for a program and its sources. Packages are not part of it.
+ *
+ * @returns {import("esbuild").BuildOptions}
+ */
+export function bundleOf(file, outdir) {
+  return {
     entryPoints: [file],
     outdir,
     outExtension: { ".js": ".mjs" },
@@ -19,7 +30,5 @@ export async function compile(file, folder) {
     platform: "node",
     packages: "external",
     logLevel: "error",
-  });
-  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  return join(outdir, `${parse(file).name}.mjs`);
+  };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { bundleOf } from "../../scripts/chaos/compile.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const programs = new Map<string, string>();
@@ -17,18 +18,7 @@ export function compiled(file: string): string {
   const known = programs.get(file);
   if (known !== undefined) return known;
   const outdir = join(temporaryFolder(), String(programs.size));
-  buildSync({
-    entryPoints: [file],
-    outdir,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-    tsconfig: join(root, "tsconfig.json"),
-    logLevel: "error",
-  });
+  buildSync({ ...bundleOf(file, outdir), tsconfig: join(root, "tsconfig.json") });
   const path = join(outdir, `${parse(file).name}.mjs`);
   programs.set(file, path);
   return path;
