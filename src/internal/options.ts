@@ -51,7 +51,8 @@ export function readOptions<T extends object>(owner: string, given: unknown, che
   for (const [key, value] of Object.entries(given)) {
     const name = camelCase(key);
     if (!Object.hasOwn(checks, name)) {
-      throw new ValueError(`unknown option '${key}' in ${owner}${didYouMean(key, spelledLike(key, checks))}`);
+      const known = spelledLike(key, checks);
+      throw new ValueError(`unknown option '${key}' in ${owner}${didYouMean(key, known) || listed(known)}`);
     }
     const check = checks[name as keyof T];
     if (value === undefined || (value === null && check(null) !== undefined)) continue;
@@ -131,6 +132,11 @@ function rangeOf(min: number, max: number): string {
   if (low && high) return ` from ${min} to ${max}`;
   if (low) return ` of at least ${min}`;
   return high ? ` of at most ${max}` : "";
+}
+
+/** The names, if there are few. */
+function listed(names: readonly string[]): string {
+  return names.length === 0 || names.length > 12 ? "" : `; its options are ${names.join(", ")}`;
 }
 
 /** The known names, in the spelling the caller used. */

@@ -18,8 +18,16 @@ export function closest(
 
 /** `"; did you mean 'x'?"`, or nothing. */
 export function didYouMean(given: string, candidates: Iterable<string>): string {
-  const candidate = closest(given, candidates);
+  const known = [...candidates];
+  const candidate = closest(given, known) ?? contained(given, known);
   return candidate === undefined ? "" : `; did you mean '${candidate}'?`;
+}
+
+/** The longest candidate that is a part of `given`, such as `origins` in `allowOrigins`. */
+function contained(given: string, candidates: readonly string[]): string | undefined {
+  const text = given.toLowerCase();
+  const parts = candidates.filter((name) => name.length >= 4 && text.includes(name.toLowerCase()));
+  return parts.sort((a, b) => b.length - a.length)[0];
 }
 
 function editDistance(a: string, b: string): number {

@@ -13,6 +13,8 @@ export type Segment =
   | { readonly kind: "wildcard"; readonly name: string };
 
 const parameter = /^\{([A-Za-z_$][\w$-]*)(:\*)?\}$/;
+/** A parameter with a type or an expression, as other frameworks have it. */
+const typedParameter = /^\{([A-Za-z_$][\w$-]*):[^{}]*\}$/;
 const reserved = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Takes a pattern apart; `{id}` is one segment, `{rest:*}` everything that is left. */
@@ -49,9 +51,12 @@ function parseSegment(part: string, whole: string): Segment {
   }
   const match = parameter.exec(part);
   if (!match) {
-    throw new ValueError(
-      `'${part}' in the path '${whole}' is not a parameter: write a whole segment as {name}, or {name:*} for the rest`,
-    );
+    const [, typed] = typedParameter.exec(part) ?? [];
+    const cure =
+      typed === undefined
+        ? "write a whole segment as {name}, or {name:*} for the rest"
+        : `write {${typed}}, and check its type with a schema in the option 'params' of the route`;
+    throw new ValueError(`'${part}' in the path '${whole}' is not a parameter: ${cure}`);
   }
   const name = match[1]!;
   if (reserved.has(name)) throw new ValueError(`'${name}' in the path '${whole}' cannot be the name of a parameter`);

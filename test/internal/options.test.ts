@@ -20,7 +20,10 @@ describe("options", () => {
       "unknown option 'max_request' in RateLimitConfig; did you mean 'max_requests'?",
     );
     expect(() => read({ maxRequest: 5 })).toThrow("did you mean 'maxRequests'?");
-    expect(() => read({ colour: 5 })).toThrow(/^unknown option 'colour' in RateLimitConfig$/);
+    expect(() => read({ allowedMaxRequests: 5 })).toThrow("did you mean 'maxRequests'?");
+    expect(() => read({ colour: 5 })).toThrow(
+      /^unknown option 'colour' in RateLimitConfig; its options are maxRequests, windowSecs, name$/,
+    );
   });
 
   it("Options of a wrong type or value are refused, with the given and the allowed values", () => {

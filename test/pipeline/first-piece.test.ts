@@ -41,6 +41,10 @@ function failing() {
     await new Promise((resolve) => setTimeout(resolve, 20));
     throw new RangeError("half way");
   });
+  app.get("/cut-at-once", async function* () {
+    yield "one";
+    throw new RangeError("half way");
+  });
   app.get("/object", async function* () {
     yield { id: 1 };
   } as never);
@@ -95,17 +99,20 @@ describe.each(["net", "node"] as const)("Streams on the %s transport", (transpor
     expect([response.status, await response.json()]).toEqual([503, { error: "try again" }]);
   });
 
-  it("A stream that breaks later is cut off, logged with method and path, and counted as aborted", async () => {
-    const { lines, get } = await start();
-    const response = await get("/cut");
-    expect(response.status).toBe(200);
-    await expect(response.text()).rejects.toThrow();
-    await vi.waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines[0]!.message).toBe("GET /cut was cut off: its body failed");
-    expect(lines[0]!.error).toBeInstanceOf(RangeError);
-    const metrics = await (await get("/metrics")).text();
-    expect(metrics).toContain('framework_http_responses_aborted_total{method="GET",path="/cut"} 1');
-  });
+  it.each(["/cut", "/cut-at-once"])(
+    "A stream that breaks after a piece is cut off, logged with method and path, and counted as aborted: %s",
+    async (path) => {
+      const { lines, get } = await start();
+      const response = await get(path);
+      expect(response.status).toBe(200);
+      await expect(response.text()).rejects.toThrow();
+      await vi.waitFor(() => expect(lines).toHaveLength(1));
+      expect(lines[0]!.message).toBe(`GET ${path} was cut off: its body failed`);
+      expect(lines[0]!.error).toBeInstanceOf(RangeError);
+      const metrics = await (await get("/metrics")).text();
+      expect(metrics).toContain(`framework_http_responses_aborted_total{method="GET",path="${path}"} 1`);
+    },
+  );
 
   it("A stream that yields something else than text or bytes is an error of the program", async () => {
     const { get } = await start();

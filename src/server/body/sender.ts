@@ -89,6 +89,7 @@ export class StreamSender implements BodySender {
   #gathered: string;
   #flushIsDue = false;
   #begun: boolean;
+  #hasPiece = false;
   /** Bytes that Content-Length still promises. */
   #left: number;
   #behind = false;
@@ -114,6 +115,8 @@ export class StreamSender implements BodySender {
       },
       (error: unknown) => {
         if (this.#cancelled) return;
+        // A response that has a piece is cut off, however soon it fails: it was logged with its status.
+        if (this.#hasPiece) this.flush();
         this.#cancelled = true;
         stopIterator(this.#iterator);
         this.#host.bodyFailed(error, this.#begun);
@@ -153,6 +156,7 @@ export class StreamSender implements BodySender {
       if (done) break;
       checkPiece(value);
       if (value.length === 0) continue;
+      this.#hasPiece = true;
       if (value.length > sliceSize) await this.#sendSlices(value);
       else this.#sendPiece(value);
       if (this.#behind) await this.#room();

@@ -181,7 +181,8 @@ export class NodeExchange implements BodyHost, SenderHost {
   bodyFailed(error: unknown): void {
     this.#sender = null;
     reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
-    this.message.socket.destroy();
+    // Node.js keeps what was written in this turn until its end.
+    setImmediate(() => this.message.socket.destroy());
   }
 
   respond(response: Response): void {
