@@ -161,7 +161,7 @@ export class Messaging {
       inbox,
       logger,
       tracer: () => this.tracer,
-      onAttempt: (seconds, ok) => this.meter?.attempted(name, settings.group, seconds, ok),
+      onAttempt: (start, ok) => this.meter?.attempted(name, settings.group, (performance.now() - start) / 1000, ok),
       onResult: (result) => this.meter?.ended(name, settings.group, result),
       onClosed: (closed) => this.#consumers.delete(closed),
     });

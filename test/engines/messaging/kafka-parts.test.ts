@@ -1,11 +1,10 @@
-import type { Delivery } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { assignPartitions } from "../../../src/engines/messaging/kafka/assigner.js";
 import { Commits } from "../../../src/engines/messaging/kafka/commits.js";
 import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
 import fc from "../../support/properties.js";
 
-const delivery = () => ({}) as Delivery;
+const entry = (offset: bigint) => ({ offset, over: false });
 
 describe("a partition", () => {
   it("A partition moves the offset only as far as all messages before it are done, in whatever order they end", () => {
@@ -16,21 +15,25 @@ describe("a partition", () => {
         (given, picks) => {
           const offsets = given.toSorted((a, b) => Number(a - b));
           const partition = new Partition(0n);
-          for (const offset of offsets) partition.add(offset, delivery());
-          const open = [...offsets];
+          const open = offsets.map(entry);
+          for (const each of open) partition.add(each);
           let committed = -1n;
           while (open.length > 0) {
-            const [offset] = open.splice(picks.next().value! % open.length, 1);
-            expect(partition.done(offset!)).toBe(true);
-            const first = open[0] ?? 201n;
+            const [ended] = open.splice(picks.next().value! % open.length, 1);
+            const before = partition.size;
+            const fewer = partition.done(ended!);
+            expect(partition.size).toBe(before - fewer);
+            const first = open[0]?.offset ?? 201n;
             expect(partition.size).toBe(offsets.filter((each) => each >= first).length);
+            // A second result changes nothing.
+            expect(partition.done(ended!)).toBe(0);
             const next = partition.takeCommittable();
             if (next !== null) {
               expect(next).toBeGreaterThan(committed);
               committed = next;
             }
             // Nothing that is not done lies before the offset.
-            expect(open.every((waiting) => waiting >= committed)).toBe(true);
+            expect(open.every(({ offset }) => offset >= committed)).toBe(true);
           }
           if (offsets.length > 0) expect(committed).toBe(offsets.at(-1)! + 1n);
         },
@@ -41,39 +44,43 @@ describe("a partition", () => {
   it("A partition takes neither a message that it has nor one before its start as new", () => {
     const partition = new Partition(5n);
     expect(partition.isNew(4n)).toBe(false);
-    partition.add(5n, delivery());
+    partition.add(entry(5n));
     expect(partition.isNew(5n)).toBe(false);
     expect(partition.isNew(6n)).toBe(true);
   });
 
   it("A partition that is told to start at a later offset gives up the messages before it", () => {
     const partition = new Partition(0n);
-    const [first, second] = [delivery(), delivery()];
-    partition.add(0n, first);
-    partition.add(1n, second);
+    const [first, second] = [entry(0n), entry(1n)];
+    partition.add(first);
+    partition.add(second);
     expect(partition.startAt(1n)).toEqual([first]);
-    expect(partition.done(0n)).toBe(false);
-    expect(partition.deliveries).toEqual([second]);
+    expect(first.over).toBe(true);
+    expect(partition.done(first)).toBe(0);
+    expect(partition.takeCommittable()).toBe(null);
+    expect(partition.open).toEqual([second]);
   });
 
   it("A message of a partition that is delivered again is under way with its last delivery", () => {
     const partition = new Partition(0n);
-    const [first, second] = [delivery(), delivery()];
-    partition.add(0n, first);
-    partition.redeliver(0n, second);
+    const [first, second] = [entry(0n), entry(0n)];
+    partition.add(first);
+    partition.replace(first, second);
+    expect(first.over).toBe(true);
     // One that is not under way stays unknown.
-    partition.redeliver(1n, first);
-    expect(partition.deliveries).toHaveLength(1);
-    expect(partition.deliveries[0]).toBe(second);
+    partition.replace(entry(1n), first);
+    expect(partition.open).toHaveLength(1);
+    expect(partition.open[0]).toBe(second);
   });
 
   it("A partition that starts at a message that is done moves the offset over it with the next one", () => {
     const partition = new Partition(0n);
-    for (const offset of [0n, 1n, 2n]) partition.add(offset, delivery());
-    partition.done(1n);
+    const entries = [0n, 1n, 2n].map(entry);
+    for (const each of entries) partition.add(each);
+    partition.done(entries[1]!);
     partition.startAt(1n);
     expect(partition.takeCommittable()).toBe(null);
-    partition.done(2n);
+    partition.done(entries[2]!);
     expect(partition.takeCommittable()).toBe(3n);
     expect(partition.size).toBe(0);
   });

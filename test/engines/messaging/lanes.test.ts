@@ -1,12 +1,17 @@
 import { expect, it } from "vitest";
-import { Lanes, type Task } from "../../../src/engines/messaging/consume/lanes.js";
+import { Lanes } from "../../../src/engines/messaging/consume/lanes.js";
 import fc from "../../support/properties.js";
 import { gate } from "./harness.js";
 
-const task =
-  (work: () => Promise<void>): Task =>
-  (end) =>
-    void work().finally(end);
+interface Task {
+  readonly key: string | null;
+  work(): Promise<void>;
+}
+
+const started = (limit: number) => {
+  const lanes = new Lanes<Task>(limit, ({ key, work }) => void work().finally(() => lanes.end(key)));
+  return { lanes, add: (key: string | null, work: Task["work"]) => lanes.add(key, { key, work }) };
+};
 
 const tasks = fc.array(
   fc.record({ key: fc.constantFrom("a", "b", "c", null), turns: fc.nat(3), outside: fc.boolean() }),
@@ -16,12 +21,12 @@ const tasks = fc.array(
 it("Tasks of one key never overlap and keep their order, and no more run at a time than the limit", async () => {
   await fc.assert(
     fc.asyncProperty(tasks, fc.integer({ min: 1, max: 5 }), async (list, limit) => {
-      const lanes = new Lanes(limit);
+      const { lanes, add } = started(limit);
       const order = new Map<string, number[]>();
       const busy = new Set<string>();
       let inside = 0;
       list.forEach(({ key, turns, outside }, index) => {
-        const run = task(async () => {
+        const run = async () => {
           if (key !== null) {
             expect(busy.has(key)).toBe(false);
             busy.add(key);
@@ -38,8 +43,8 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
           }
           inside--;
           if (key !== null) busy.delete(key);
-        });
-        lanes.add(key, run);
+        };
+        add(key, run);
       });
       await lanes.idle();
       expect(lanes.running).toBe(0);
@@ -50,25 +55,20 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
 });
 
 it("A task that waits outside leaves its room to tasks of other keys, but not to those of its own key", async () => {
-  const lanes = new Lanes(1);
+  const { lanes, add } = started(1);
   const log: string[] = [];
   const pause = gate();
-  const first = task(async () => {
+  add("a", async () => {
     log.push("a1 begins");
     await lanes.outside(() => pause.opened);
     log.push("a1 ends");
   });
-  lanes.add("a", first);
-  lanes.add(
-    "a",
-    task(async () => void log.push("a2")),
-  );
+  add("a", async () => void log.push("a2"));
   const other = gate();
-  const third = task(async () => {
+  add("b", async () => {
     log.push("b1");
     other.open();
   });
-  lanes.add("b", third);
   await other.opened;
   expect(log).toEqual(["a1 begins", "b1"]);
   pause.open();

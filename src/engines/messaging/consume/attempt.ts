@@ -1,7 +1,7 @@
 import { MessagingError } from "../errors.js";
 import { type Decision, decisionOf, type Message } from "../message.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
-import type { Deadline, Deadlines } from "./deadlines.js";
+import { type Deadlines, TimedCall } from "./deadlines.js";
 import { RefusedError } from "./handler.js";
 
 /**
@@ -77,77 +77,27 @@ function milliseconds(seconds: number | null): number | null {
 
 /** The result of a handler; rejects and aborts when the time is up. */
 export function inTime(running: unknown, deadlines: Deadlines, abort: (reason: unknown) => void): unknown {
-  return running instanceof Promise && deadlines.timeout > 0 ? within(deadlines, running, abort) : running;
-}
-
-function within(deadlines: Deadlines, running: Promise<unknown>, abort: (reason: unknown) => void): Promise<unknown> {
+  if (!(running instanceof Promise) || deadlines.timeout === 0) return running;
   return new Promise((resolve, reject) => {
-    const deadline = deadlines.add(() => {
+    const call = new LateCall(() => {
       const error = tookTooLong(deadlines);
       abort(error);
       reject(error);
     });
-    running.then(
-      (value) => {
-        deadlines.remove(deadline);
-        resolve(value);
-      },
-      (error: unknown) => {
-        deadlines.remove(deadline);
-        reject(error);
-      },
-    );
+    deadlines.add(call, performance.now());
+    running.then(resolve, reject).finally(() => deadlines.remove(call));
   });
 }
 
-/**
- * The outcome of a handler by its value or its error, or by that of the time that is up. As `inTime` with an async function
- * around it, with half of the promises: it runs for each message.
- */
-export function outcomeInTime(
-  run: () => unknown,
-  deadlines: Deadlines,
-  abort: (reason: unknown) => void,
-  ended: (failure: { readonly error: unknown } | null, value: unknown) => Outcome,
-): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    let deadline: Deadline | null = null;
-    let over = false;
-    const end = (failure: { readonly error: unknown } | null, value: unknown) => {
-      if (over) return;
-      over = true;
-      if (deadline !== null) deadlines.remove(deadline);
-      try {
-        resolve(ended(failure, value));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    const failed = (error: unknown) => end({ error }, undefined);
-    try {
-      const running = run();
-      if (running instanceof Promise && deadlines.timeout > 0) {
-        deadline = deadlines.add(() => {
-          const error = tookTooLong(deadlines);
-          abort(error);
-          failed(error);
-        });
-      }
-      const done = (value: unknown) => end(null, value);
-      if (running instanceof Promise) running.then(done, failed);
-      else if (isThenable(running)) Promise.resolve(running).then(done, failed);
-      else end(null, running);
-    } catch (error) {
-      failed(error);
-    }
-  });
+class LateCall extends TimedCall {
+  readonly late: () => void;
+
+  constructor(late: () => void) {
+    super();
+    this.late = late;
+  }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  const { then } = Object(value) as { then?: unknown };
-  return typeof then === "function";
-}
-
-function tookTooLong({ timeout }: Deadlines): MessagingError {
+export function tookTooLong({ timeout }: Deadlines): MessagingError {
   return new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
 }

@@ -148,7 +148,7 @@ async function call(
       unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
       unit.shared = units.length > 1 && failure !== null && decisionOf(unit.message!) === null;
     }
-    place.attempted((performance.now() - start) / 1000, failure === null);
+    place.attempted(start, failure === null);
   });
 }
 

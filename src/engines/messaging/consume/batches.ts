@@ -1,7 +1,7 @@
 import type { Again } from "./conclude.js";
 import type { Held } from "./held.js";
 import type { WorkResult } from "./place.js";
-import type { Flow } from "./singles.js";
+import type { Ended, Flow } from "./singles.js";
 import { sleep } from "./sleep.js";
 
 /** A delivery in a batch, with the attempts that were made. */
@@ -13,7 +13,6 @@ export interface Batched {
 interface Entry extends Batched {
   /** The place in the order of deliveries. */
   readonly number: number;
-  readonly ended: (result: WorkResult) => void;
   /** True if the next attempt is for this message alone. */
   alone: boolean;
 }
@@ -29,6 +28,7 @@ interface BatchesParts {
   attemptsOf(held: Held): number;
   /** Handles a batch. The results are in its order. Must not reject. */
   work(batch: readonly Batched[]): Promise<readonly (WorkResult | Again)[]>;
+  readonly ended: Ended;
 }
 
 /**
@@ -60,9 +60,9 @@ export class Batches implements Flow {
     return this.#running;
   }
 
-  add(held: Held, ended: (result: WorkResult) => void): void {
+  add(held: Held): void {
     this.#entries++;
-    this.#queue.push({ held, ended, attempts: this.#parts.attemptsOf(held), number: this.#number++, alone: false });
+    this.#queue.push({ held, attempts: this.#parts.attemptsOf(held), number: this.#number++, alone: false });
     this.#next();
   }
 
@@ -177,7 +177,7 @@ export class Batches implements Flow {
   }
 
   #end(entry: Entry, result: WorkResult): void {
-    entry.ended(result);
+    this.#parts.ended(entry.held, result);
     if (--this.#entries === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 

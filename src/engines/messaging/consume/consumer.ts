@@ -14,7 +14,7 @@ import type { Inbox, InboxOutcome } from "./inbox.js";
 import type { ConsumerSettings } from "./options.js";
 import type { WorkPlace, WorkResult } from "./place.js";
 import type { ProcessedStore } from "./processed.js";
-import { type Flow, Singles } from "./singles.js";
+import { type Ended, type Flow, Singles } from "./singles.js";
 import { sleep } from "./sleep.js";
 import { handleBehindInbox, work } from "./work.js";
 
@@ -57,7 +57,7 @@ export interface ConsumerParts {
   readonly inbox: Inbox | null;
   readonly logger: Logger;
   readonly tracer: () => Tracer | null;
-  readonly onAttempt: (seconds: number, ok: boolean) => void;
+  readonly onAttempt: (start: number, ok: boolean) => void;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;
 }
@@ -100,7 +100,8 @@ export class Consumer implements Subscription {
     const outside = <T>(wait: () => Promise<T>) => this.#flow.outside(wait);
     const shared = { topic, settings, broker, publisher, store, inbox, logger };
     const deadlines = new Deadlines(settings.timeout);
-    this.#place = { ...shared, deadlines, stopping, tracer, outside, attempted: onAttempt };
+    const fault = (held: Held, error: unknown) => this.#fault(held, error);
+    this.#place = { ...shared, deadlines, stopping, tracer, outside, attempted: onAttempt, fault };
     this.#flow = this.#makeFlow();
   }
 
@@ -195,25 +196,27 @@ export class Consumer implements Subscription {
     }
     const held = new Held(delivery, opening);
     this.#held.set(delivery, held);
-    this.#flow.add(held, (result) => {
-      this.#held.delete(delivery);
-      this.#results[result]++;
-      this.#parts.onResult(result);
-    });
+    this.#flow.add(held);
+  }
+
+  #ended(held: Held, result: WorkResult): void {
+    this.#held.delete(held.delivery);
+    this.#results[result]++;
+    this.#parts.onResult(result);
   }
 
   #makeFlow(): Flow {
     const { run, settings } = this.#parts;
+    const ended: Ended = (held, result) => this.#ended(held, result);
     if (typeof run === "function") {
-      return new Singles(settings.concurrency, (held, ended) => {
-        void work(held, this.#place, run).then(ended, async (error) => ended(await this.#fault(held, error)));
-      });
+      return new Singles(settings.concurrency, (held, end) => work(held, this.#place, run, end), ended);
     }
     return new Batches({
       ...(settings.batch ?? { size: 1, wait: 0 }),
       concurrency: settings.concurrency,
       strict: settings.transactional,
       stopping: this.#stopping.signal,
+      ended,
       attemptsOf: (held) => countIn(held.delivery.record.headers, own.attempt),
       work: (batch) =>
         workBatch(batch, this.#place, run).catch((error) =>

@@ -1,22 +1,31 @@
-/** A task calls `end` once, when it has ended. */
-export type Task = (end: () => void) => void;
+/** Waits for room. */
+class Waiting {
+  readonly begin: () => void;
+
+  constructor(begin: () => void) {
+    this.begin = begin;
+  }
+}
 
 /**
  * Runs tasks, at most so many at a time. Tasks of one key run one after the other, in the order in which they were added;
  * tasks without a key run as soon as there is room.
  */
-export class Lanes {
+export class Lanes<Task extends object> {
   readonly #limit: number;
+  readonly #run: (task: Task) => void;
   /** Started as soon as there is room. */
-  readonly #ready: (() => void)[] = [];
+  readonly #ready: (Task | Waiting)[] = [];
   /** The keys in use, each with the tasks that wait for the one that runs. */
   readonly #lanes = new Map<string, Task[] | null>();
   readonly #idle: (() => void)[] = [];
   #running = 0;
   #tasks = 0;
 
-  constructor(limit: number) {
+  /** @param run starts a task; `end` must be called once when it has ended, and not before `run` has returned */
+  constructor(limit: number, run: (task: Task) => void) {
     this.#limit = limit;
+    this.#run = run;
   }
 
   /** Tasks that run now. */
@@ -35,10 +44,14 @@ export class Lanes {
       }
       this.#lanes.set(key, null);
     }
-    if (this.#running < this.#limit) {
-      this.#running++;
-      this.#run(key, task);
-    } else this.#ready.push(() => this.#run(key, task));
+    this.#enter(task);
+  }
+
+  /** A task of this key has ended. */
+  end(key: string | null): void {
+    this.#leave();
+    if (key !== null) this.#next(key);
+    if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Called by a task: waits without taking up room. Other tasks of its key still wait for it. */
@@ -47,7 +60,7 @@ export class Lanes {
     try {
       return await wait();
     } finally {
-      await new Promise<void>((resolve) => this.#enter(resolve));
+      await new Promise<void>((resolve) => this.#enter(new Waiting(resolve)));
     }
   }
 
@@ -57,27 +70,19 @@ export class Lanes {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #run(key: string | null, task: Task): void {
-    task(() => {
-      this.#leave();
-      if (key !== null) this.#next(key);
-      if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    });
-  }
-
   #next(key: string): void {
     const task = this.#lanes.get(key)?.shift();
     if (task === undefined) this.#lanes.delete(key);
-    else this.#enter(() => this.#run(key, task));
+    else this.#enter(task);
   }
 
-  #enter(begin: () => void): void {
+  #enter(task: Task | Waiting): void {
     if (this.#running >= this.#limit) {
-      this.#ready.push(begin);
+      this.#ready.push(task);
       return;
     }
     this.#running++;
-    begin();
+    this.#begin(task);
   }
 
   #leave(): void {
@@ -85,6 +90,11 @@ export class Lanes {
     const next = this.#ready.shift();
     if (next === undefined) return;
     this.#running++;
-    next();
+    this.#begin(next);
+  }
+
+  #begin(task: Task | Waiting): void {
+    if (task instanceof Waiting) task.begin();
+    else this.#run(task);
   }
 }

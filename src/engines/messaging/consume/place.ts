@@ -3,6 +3,7 @@ import type { Tracer } from "../../../internal/tracer.js";
 import type { Broker } from "../broker.js";
 import type { Publisher } from "../publish/publisher.js";
 import type { Deadlines } from "./deadlines.js";
+import type { Held } from "./held.js";
 import type { Inbox } from "./inbox.js";
 import type { ConsumerSettings } from "./options.js";
 import type { ProcessedStore } from "./processed.js";
@@ -26,6 +27,8 @@ export interface WorkPlace {
   readonly tracer: () => Tracer | null;
   /** Waits without taking up the room of a handler. */
   readonly outside: <T>(wait: () => Promise<T>) => Promise<T>;
-  /** Called after each attempt, with its time in seconds. */
-  readonly attempted: (seconds: number, ok: boolean) => void;
+  /** Called after each attempt, with the time on the monotonic clock at which it began. */
+  readonly attempted: (start: number, ok: boolean) => void;
+  /** Called if the work on a delivery itself fails: the broker gets the message back. */
+  readonly fault: (held: Held, error: unknown) => Promise<WorkResult>;
 }

@@ -1,33 +1,73 @@
 import type { Transaction } from "../../db/database.js";
 import { countIn, own } from "../headers.js";
 import { Message } from "../message.js";
-import { inTraceOf } from "../trace.js";
-import { type Outcome, outcomeInTime, outcomeOf } from "./attempt.js";
+import type { Outcome } from "./attempt.js";
 import { claimId } from "./claim.js";
-import { conclude, giveBack, type Once, undeliverable } from "./conclude.js";
+import { type Again, conclude, giveBack, type Once, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
+import { type CallEnds, callHandler } from "./handler-call.js";
 import type { Held } from "./held.js";
 import type { InboxOutcome } from "./inbox.js";
 import type { WorkPlace, WorkResult } from "./place.js";
 import { receive } from "./receive.js";
+import type { Ended } from "./singles.js";
 import { sleep } from "./sleep.js";
 
-/** Handles one delivery to its end: all attempts that are made here, and the settlement. Never rejects. */
-export async function work(held: Held, place: WorkPlace, run: HandlerRun): Promise<WorkResult> {
+type End = WorkResult | Again;
+
+/**
+ * Handles one delivery to its end: all attempts that are made here, and the settlement. Calls `ended` once, in a later turn.
+ * Never throws.
+ */
+export function work(held: Held, place: WorkPlace, run: HandlerRun, ended: Ended): void {
   const before = countIn(held.delivery.record.headers, own.attempt);
+  const settle = (end: End | Promise<End> | null): void => {
+    if (typeof end === "string") ended(held, end);
+    else whole(attempts(held, place, run, before, end));
+  };
+  const whole = (result: Promise<WorkResult>): void =>
+    void result.catch((error: unknown) => place.fault(held, error)).then((known) => ended(held, known));
   const dead = undeliverable(held, place, before);
-  if (dead !== null) return dead;
-  for (let attempts = before; ; ) {
-    if (held.lost) return "lost";
-    if (place.stopping.aborted) return giveBack(held, place, attempts, before);
-    const concluded = conclude(held, place, await once(held, place, run, attempts + 1), attempts);
-    // Most brokers take an acknowledgement at once.
-    const end = concluded instanceof Promise ? await concluded : concluded;
+  if (dead !== null) whole(dead);
+  else if (held.lost || place.stopping.aborted || place.store !== null || place.inbox !== null) settle(null);
+  else {
+    // Most messages end with their first attempt, and most brokers take an acknowledgement at once: without a promise then.
+    const fault = (error: unknown) => whole(place.fault(held, error));
+    const done = (outcome: Outcome) => {
+      let end: End | Promise<End>;
+      try {
+        end = conclude(held, place, outcome, before);
+      } catch (error) {
+        fault(error);
+        return;
+      }
+      settle(end);
+    };
+    handleThen(held, place, run, before + 1, undefined, { done, fault });
+  }
+}
+
+/** The attempts that follow after the end of the first one; with null also that one. */
+async function attempts(
+  held: Held,
+  place: WorkPlace,
+  run: HandlerRun,
+  before: number,
+  first: Again | Promise<End> | null,
+): Promise<WorkResult> {
+  let made = before;
+  for (let end: End | null = await first; ; ) {
     if (typeof end === "string") return end;
-    attempts = end.attempts;
-    // The signal of an attempt whose time was up must not end the pause.
-    held.renew();
-    await place.outside(() => sleep(end.pause, place.stopping, held.signal));
+    if (end !== null) {
+      const { pause } = end;
+      made = end.attempts;
+      // The signal of an attempt whose time was up must not end the pause.
+      held.renew();
+      await place.outside(() => sleep(pause, place.stopping, held.signal));
+    }
+    if (held.lost) return "lost";
+    if (place.stopping.aborted) return giveBack(held, place, made, before);
+    end = await conclude(held, place, await once(held, place, run, made + 1), made);
   }
 }
 
@@ -57,30 +97,29 @@ export function handleBehindInbox(
   return inbox.handle(claim, (tx) => handle(held, place, run, number, tx));
 }
 
-/** Checks the value and runs the handler, once. */
 function handle(held: Held, place: WorkPlace, run: HandlerRun, number: number, tx?: Transaction): Promise<Outcome> {
-  const received = receive(held, place, number, tx);
-  // Without a schema nothing has to be waited for.
-  if (received instanceof Message) return attempt(received, held, place, run);
-  return received.then((message) => (message instanceof Message ? attempt(message, held, place, run) : message));
+  return new Promise((done, fault) => handleThen(held, place, run, number, tx, { done, fault }));
 }
 
-/** Runs the handler once, within its time and in the trace of its message. */
-function attempt(message: Message, held: Held, place: WorkPlace, run: HandlerRun): Promise<Outcome> {
-  const { record } = held.delivery;
-  const start = performance.now();
-  return inTraceOf([record], place, record.id, (span) => {
-    const ended = (failure: { readonly error: unknown } | null, value: unknown): Outcome => {
-      const outcome = outcomeOf(message, failure, value);
-      span?.end("error" in outcome ? outcome.error : null);
-      place.attempted((performance.now() - start) / 1000, outcome.kind === "done");
-      return outcome;
-    };
-    return outcomeInTime(
-      () => run(message),
-      place.deadlines,
-      (reason) => held.abort(reason),
-      ended,
-    );
-  });
+/** Checks the value and runs the handler, once. */
+function handleThen(
+  held: Held,
+  place: WorkPlace,
+  run: HandlerRun,
+  number: number,
+  tx: Transaction | undefined,
+  ends: CallEnds,
+): void {
+  const call = (message: Message | Outcome): void => {
+    if (message instanceof Message) callHandler(message, held, place, run, ends);
+    else ends.done(message);
+  };
+  try {
+    const received = receive(held, place, number, tx);
+    // Without a schema nothing has to be waited for.
+    if (received instanceof Message) call(received);
+    else received.then(call).catch(ends.fault);
+  } catch (error) {
+    ends.fault(error);
+  }
 }

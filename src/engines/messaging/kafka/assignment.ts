@@ -1,15 +1,15 @@
-import type { Delivery } from "../broker.js";
 import type { KafkaDelivery } from "./kafka-delivery.js";
 import { lost } from "./membership.js";
 import { Partition } from "./partition.js";
 
 /** The partitions of a consumer, with the deliveries that are under way in each. */
 export class Assignment {
-  readonly #partitions = new Map<number, Partition>();
-  readonly #lost: (delivery: Delivery) => void;
+  readonly #partitions = new Map<number, Partition<KafkaDelivery>>();
+  readonly #lost: (delivery: KafkaDelivery) => void;
   #unsettled = 0;
+  #size = 0;
 
-  constructor(lost: (delivery: Delivery) => void) {
+  constructor(lost: (delivery: KafkaDelivery) => void) {
     this.#lost = lost;
   }
 
@@ -24,16 +24,14 @@ export class Assignment {
 
   /** Deliveries that are not committed: those without a result, and those that wait for one before them. */
   get size(): number {
-    let sum = 0;
-    for (const partition of this.#partitions.values()) sum += partition.size;
-    return sum;
+    return this.#size;
   }
 
   /** Takes over the partitions that are ours now, each at the offset of the group, and gives up the others. */
   assign(numbers: ReadonlySet<number>, startOf: (number: number) => bigint): void {
     for (const [number, partition] of this.#partitions) {
       if (numbers.has(number)) continue;
-      for (const delivery of partition.deliveries) this.#lose(delivery);
+      for (const delivery of partition.open) this.#lose(delivery);
       this.#partitions.delete(number);
     }
     for (const number of numbers) {
@@ -42,6 +40,8 @@ export class Assignment {
       if (partition === undefined) this.#partitions.set(number, new Partition(start));
       else for (const delivery of partition.startAt(start)) this.#lose(delivery);
     }
+    this.#size = 0;
+    for (const partition of this.#partitions.values()) this.#size += partition.size;
   }
 
   /** Gives up all partitions; returns their numbers. */
@@ -52,26 +52,45 @@ export class Assignment {
   }
 
   /** The partition of a message that has not been delivered yet; null for one that was, or is not ours. */
-  expecting(number: number, offset: bigint): Partition | null {
+  expecting(number: number, offset: bigint): Partition<KafkaDelivery> | null {
     const partition = this.#partitions.get(number);
     return partition?.isNew(offset) ? partition : null;
   }
 
-  /** True if the delivery of this offset has no result yet, in the partition as it was then. */
-  isOpen(partition: Partition, number: number, offset: bigint): boolean {
-    return this.#partitions.get(number) === partition && partition.has(offset);
+  /** Begins a delivery. */
+  add(delivery: KafkaDelivery): void {
+    delivery.partition.add(delivery);
+    this.#size++;
+    this.#unsettled++;
   }
 
-  /** Counts a result; with -1 a delivery that has none yet. */
-  settled(count = 1): void {
-    this.#unsettled -= count;
+  /** Delivers a message again that was given back. */
+  addAgain(delivery: KafkaDelivery, before: KafkaDelivery): void {
+    delivery.partition.replace(before, delivery);
+    this.#unsettled++;
+  }
+
+  /** True if the delivery has no result yet, in the partition as it was then. */
+  isOpen(delivery: KafkaDelivery): boolean {
+    return !delivery.over && this.#partitions.get(delivery.number) === delivery.partition;
+  }
+
+  /** Counts the result of a delivery. */
+  settled(): void {
+    this.#unsettled--;
+  }
+
+  /** The message of the delivery is done. */
+  done(delivery: KafkaDelivery): void {
+    this.#size -= delivery.partition.done(delivery);
   }
 
   /** The last offset of these deliveries in each partition. Throws LOST if one of them is not ours any more. */
   lastOf(deliveries: readonly KafkaDelivery[]): Map<number, bigint> {
     const last = new Map<number, bigint>();
-    for (const { number, offset } of deliveries) {
-      if (!this.#partitions.get(number)?.has(offset)) throw lost();
+    for (const delivery of deliveries) {
+      const { number, offset } = delivery;
+      if (!this.isOpen(delivery)) throw lost();
       if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
     }
     return last;
@@ -79,21 +98,21 @@ export class Assignment {
 
   /** False if a message before the last of these was given up without a result: the offset of the group would pass over it. */
   isGapless(deliveries: readonly KafkaDelivery[]): boolean {
-    const chosen = new Map<number, Set<bigint>>();
-    for (const { number, offset } of deliveries) {
-      const offsets = chosen.get(number);
-      if (offsets === undefined) chosen.set(number, new Set([offset]));
-      else offsets.add(offset);
+    const chosen = new Map<Partition, Set<KafkaDelivery>>();
+    for (const delivery of deliveries) {
+      const others = chosen.get(delivery.partition);
+      if (others === undefined) chosen.set(delivery.partition, new Set([delivery]));
+      else others.add(delivery);
     }
-    return [...chosen].every(([number, offsets]) => this.#partitions.get(number)!.isGapless(offsets));
+    return [...chosen].every(([partition, entries]) => partition.isGapless(entries));
   }
 
   /** These deliveries are done, and their offsets committed. */
   committed(deliveries: readonly KafkaDelivery[]): void {
-    for (const { number, offset } of deliveries) {
-      const partition = this.#partitions.get(number);
-      if (!partition?.done(offset)) continue;
-      partition.takeCommittable();
+    for (const delivery of deliveries) {
+      if (!this.isOpen(delivery)) continue;
+      this.done(delivery);
+      delivery.partition.takeCommittable();
       this.#unsettled--;
     }
   }
@@ -117,7 +136,7 @@ export class Assignment {
     return this.#partitions.get(number)?.size === 0;
   }
 
-  #lose(delivery: Delivery): void {
+  #lose(delivery: KafkaDelivery): void {
     this.#unsettled--;
     this.#lost(delivery);
   }

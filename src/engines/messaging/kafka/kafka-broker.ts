@@ -28,7 +28,6 @@ export class KafkaBroker implements Broker {
   readonly #clients: KafkaClients;
   readonly #config: LogBrokerConfig;
   readonly #transactions: KafkaTransactions;
-  /** The consumers of deliveries that are under way. */
   /** The requests that are under way, by topic. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #producer: KafkaProducer | null = null;

@@ -201,8 +201,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     const partition = this.#assignment.expecting(number, offset);
     if (partition === null) return;
     const delivery = new KafkaDelivery(recordOf(message), this, partition, number, offset);
-    partition.add(offset, delivery);
-    this.#assignment.settled(-1);
+    this.#assignment.add(delivery);
     this.#sink.deliver(delivery);
     this.#flow();
   }
@@ -219,27 +218,26 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#settle(delivery);
     // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
     if (this.#stopped) return;
-    this.#assignment.settled(-1);
     const { record, partition, number, offset } = delivery;
     const next = new KafkaDelivery(record, this, partition, number, offset);
-    partition.redeliver(offset, next);
+    this.#assignment.addAgain(next, delivery);
     setImmediate(() => {
       // The partition may belong to another consumer by now, which gets the message then.
-      if (this.#assignment.isOpen(partition, number, offset) && !this.#ended) this.#sink.deliver(next);
+      if (this.#assignment.isOpen(next) && !this.#ended) this.#sink.deliver(next);
     });
   }
 
   #done(delivery: KafkaDelivery): void {
     this.#settle(delivery);
-    delivery.partition.done(delivery.offset);
+    this.#assignment.done(delivery);
     this.#commitSoon();
     this.#flow();
   }
 
   /** Counts the result of a delivery. Throws LOST if it belongs to another consumer by now. */
-  #settle({ partition, number, offset }: KafkaDelivery): void {
-    const known = !this.#ended && this.#assignment.isOpen(partition, number, offset);
-    if (known && this.#membership.owns(number)) {
+  #settle(delivery: KafkaDelivery): void {
+    const known = !this.#ended && this.#assignment.isOpen(delivery);
+    if (known && this.#membership.owns(delivery.number)) {
       this.#assignment.settled();
       return;
     }

@@ -1,6 +1,6 @@
 import type { Delivery, IncomingRecord } from "../broker.js";
 import type { KafkaTransaction } from "./library.js";
-import type { Partition } from "./partition.js";
+import type { Partition, PartitionEntry } from "./partition.js";
 
 /** The consumer of a delivery. */
 export interface DeliveryOwner {
@@ -15,16 +15,24 @@ export interface DeliveryOwner {
 }
 
 /** A message of a partition. It knows its place itself: a weak map of the deliveries would cost the garbage collector too much. */
-export class KafkaDelivery implements Delivery {
+export class KafkaDelivery implements Delivery, PartitionEntry {
   readonly record: IncomingRecord;
   readonly earlier = 0;
   readonly owner: DeliveryOwner;
   /** The partition as it was at the delivery. */
-  readonly partition: Partition;
+  readonly partition: Partition<KafkaDelivery>;
   readonly number: number;
   readonly offset: bigint;
+  /** True if the delivery has its result, or is not ours any more. Set by the partition. */
+  over = false;
 
-  constructor(record: IncomingRecord, owner: DeliveryOwner, partition: Partition, number: number, offset: bigint) {
+  constructor(
+    record: IncomingRecord,
+    owner: DeliveryOwner,
+    partition: Partition<KafkaDelivery>,
+    number: number,
+    offset: bigint,
+  ) {
     this.record = record;
     this.owner = owner;
     this.partition = partition;

@@ -6,6 +6,9 @@ export class Membership {
   readonly #consumer: KafkaClientConsumer;
   readonly #topic: string;
   readonly #sessionTimeout: number;
+  /** The last share of the group, with the partitions of the topic in it. */
+  #assignments: KafkaClientConsumer["assignments"] = null;
+  #partitions: readonly number[] = [];
 
   constructor(consumer: KafkaClientConsumer, topic: string, sessionTimeout: number) {
     this.#consumer = consumer;
@@ -48,8 +51,13 @@ export class Membership {
   }
 
   #isAssigned(partition: number): boolean {
-    const share = this.#consumer.assignments?.find(({ topic }) => topic === this.#topic);
-    return share?.partitions.includes(partition) ?? false;
+    const { assignments } = this.#consumer;
+    // The library makes a new list for each share.
+    if (assignments !== this.#assignments) {
+      this.#assignments = assignments;
+      this.#partitions = assignments?.find(({ topic }) => topic === this.#topic)?.partitions ?? [];
+    }
+    return this.#partitions.includes(partition);
   }
 
   #checkAlive(): void {

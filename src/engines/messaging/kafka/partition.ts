@@ -1,29 +1,29 @@
-import type { Delivery } from "../broker.js";
-
-interface Entry {
+/** A delivery of a partition. */
+export interface PartitionEntry {
   readonly offset: bigint;
-  delivery: Delivery;
-  done: boolean;
+  /** True if it has its result, or is not under way here any more. */
+  over: boolean;
 }
 
-/** Entries that are done are removed when there are so many. */
-const mostDone = 32;
+/** Entries that are over are removed when there are so many. */
+const mostOver = 32;
 
 /**
  * The deliveries of one partition. Messages may be done in any order; the group's offset moves only as far as all messages
  * before it are done.
  */
-export class Partition {
-  /** In the order of their offsets. Those at the beginning that are done are removed, several at a time. */
+export class Partition<Entry extends PartitionEntry = PartitionEntry> {
+  /** In the order of their offsets. Those at the beginning that are over are removed, several at a time. */
   #entries: Entry[] = [];
-  /** The number of entries at the beginning that are done. */
+  /** The number of entries at the beginning that are over. */
   #head = 0;
-  /** The first offset that has not been delivered. */
-  #position: bigint;
-  #committable: bigint | null = null;
+  /** The last offset that was delivered; before the first one, the offset before the start. */
+  #last: bigint;
+  /** The last offset up to which all is done, if the group's offset has not moved there yet. */
+  #doneUpTo: bigint | null = null;
 
   constructor(start: bigint) {
-    this.#position = start;
+    this.#last = start - 1n;
   }
 
   get size(): number {
@@ -32,94 +32,78 @@ export class Partition {
 
   /** False for a message that was delivered already: a partition that is read again begins at the group's offset. */
   isNew(offset: bigint): boolean {
-    return offset >= this.#position;
+    return offset > this.#last;
   }
 
-  add(offset: bigint, delivery: Delivery): void {
-    this.#entries.push({ offset, delivery, done: false });
-    this.#position = offset + 1n;
+  add(entry: Entry): void {
+    this.#entries.push(entry);
+    this.#last = entry.offset;
   }
 
-  /** A message that was given back is delivered again: from now on this delivery is the one under way. */
-  redeliver(offset: bigint, delivery: Delivery): void {
-    const entry = this.#find(offset);
-    if (entry !== undefined) entry.delivery = delivery;
-  }
-
-  has(offset: bigint): boolean {
-    return this.#find(offset)?.done === false;
+  /** A message that was given back is delivered again: from now on this entry is the one under way. */
+  replace(entry: Entry, next: Entry): void {
+    const place = this.#entries.indexOf(entry, this.#head);
+    if (place === -1) return;
+    this.#entries[place] = next;
+    entry.over = true;
   }
 
   /** False if a message before the last of these is neither done nor one of them: the group's offset would pass over it. */
-  isGapless(offsets: ReadonlySet<bigint>): boolean {
-    let left = offsets.size;
-    for (const { offset, done } of this.#entries) {
+  isGapless(entries: ReadonlySet<Entry>): boolean {
+    let left = entries.size;
+    for (const entry of this.#entries) {
       if (left === 0) return true;
-      if (offsets.has(offset)) left--;
-      else if (!done) return false;
+      if (entries.has(entry)) left--;
+      else if (!entry.over) return false;
     }
     return true;
   }
 
-  /** False if the message is not under way here, or not any more. */
-  done(offset: bigint): boolean {
-    const entry = this.#find(offset);
-    if (entry === undefined || entry.done) return false;
-    entry.done = true;
-    if (this.#entries[this.#head]!.done) this.#advance();
-    return true;
+  /** Returns by how many entries the partition is smaller now. */
+  done(entry: Entry): number {
+    if (entry.over) return 0;
+    entry.over = true;
+    return this.#entries[this.#head]?.over ? this.#advance() : 0;
   }
 
   /** The offset to commit; null if it has not moved since the last call. */
   takeCommittable(): bigint | null {
-    const offset = this.#committable;
-    this.#committable = null;
-    return offset;
+    const offset = this.#doneUpTo;
+    this.#doneUpTo = null;
+    return offset === null ? null : offset + 1n;
   }
 
   /** The offset could not be committed: it is due again, unless a later one is. */
   restore(offset: bigint): void {
-    this.#committable ??= offset;
+    this.#doneUpTo ??= offset - 1n;
   }
 
   /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
-  startAt(start: bigint): Delivery[] {
-    const passed = this.#entries.filter(({ offset, done }) => offset < start && !done);
+  startAt(start: bigint): Entry[] {
+    const passed = this.#entries.filter(({ offset, over }) => offset < start && !over);
     this.#entries = this.#entries.filter(({ offset }, place) => place >= this.#head && offset >= start);
     this.#head = 0;
-    if (start > this.#position) this.#position = start;
+    if (start > this.#last) this.#last = start - 1n;
     // The offset of a group never goes back.
-    if (this.#committable !== null && this.#committable <= start) this.#committable = null;
-    return passed.map(({ delivery }) => delivery);
+    if (this.#doneUpTo !== null && this.#doneUpTo < start) this.#doneUpTo = null;
+    for (const entry of passed) entry.over = true;
+    return passed;
   }
 
-  /** All deliveries that are under way. */
-  get deliveries(): Delivery[] {
-    return this.#entries.filter(({ done }) => !done).map(({ delivery }) => delivery);
+  /** All entries that are under way. */
+  get open(): Entry[] {
+    return this.#entries.filter(({ over }) => !over);
   }
 
-  #advance(): void {
-    while (this.#entries[this.#head]?.done) this.#head++;
-    this.#committable = this.#entries[this.#head - 1]!.offset + 1n;
+  #advance(): number {
+    const before = this.#head;
+    while (this.#entries[this.#head]?.over) this.#head++;
+    const count = this.#head - before;
+    this.#doneUpTo = this.#entries[this.#head - 1]!.offset;
     if (this.#head === this.#entries.length) this.#entries = [];
-    else if (this.#head < mostDone) return;
+    else if (this.#head < mostOver) return count;
     else this.#entries.splice(0, this.#head);
     this.#head = 0;
-  }
-
-  /** By halves: one message that is slow lets many entries pile up behind it. */
-  #find(offset: bigint): Entry | undefined {
-    let low = this.#head;
-    // Most are done in their order.
-    if (this.#entries[low]?.offset === offset) return this.#entries[low];
-    let high = this.#entries.length - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const entry = this.#entries[middle]!;
-      if (entry.offset === offset) return entry;
-      if (entry.offset < offset) low = middle + 1;
-      else high = middle - 1;
-    }
-    return undefined;
+    return count;
   }
 }

@@ -1,0 +1,63 @@
+import { type ConsumeRequest, type Delivery, type DeliverySink, MemoryBroker } from "stoa/messaging";
+import { expect, it } from "vitest";
+import { clients, gate, uniqueTopic, until } from "./harness.js";
+
+/** A broker that takes acknowledgements at once, as RabbitMQ and Kafka do. */
+class PromptBroker extends MemoryBroker {
+  override consume(request: ConsumeRequest, sink: DeliverySink) {
+    const prompt = (delivery: Delivery): Delivery => ({ ...delivery, ack: () => void delivery.ack() });
+    return super.consume(request, { ...sink, deliver: (delivery) => sink.deliver(prompt(delivery)) });
+  }
+}
+
+const open = clients({ connect: () => new PromptBroker() });
+
+it("A handler that returns a thenable other than a promise has the same limit of time", async () => {
+  const client = await open();
+  const name = uniqueTopic();
+  // biome-ignore lint/suspicious/noThenProperty: the thenable is what is tested
+  const never = { then() {} };
+  await client.subscribe(name, { timeout: 0.05, retry: { attempts: 1 } }, () => never);
+  await client.publish(name, 1);
+  await until(async () => (await client.deadLetters.list(name)).length === 1);
+  const [letter] = await client.deadLetters.list(name);
+  expect(letter!.error).toBe("MessagingError: the handler took longer than 0.05 s");
+});
+
+it("Thousands of waiting messages whose handler returns at once are all handled, without a call within a call", async () => {
+  const client = await open();
+  const name = uniqueTopic();
+  const count = 5000;
+  const waiting = gate();
+  // The others wait behind the first message, and end at once after it.
+  const options = { concurrency: 1, prefetch: count };
+  const consumer = await client.subscribe(name, options, ({ value }) => (value === 0 ? waiting.opened : null));
+  await client.publishBatch(
+    name,
+    Array.from({ length: count }, (_, value) => ({ value })),
+  );
+  await until(() => consumer.stats().held === count);
+  waiting.open();
+  await until(() => consumer.stats().results.done === count);
+  expect(consumer.stats()).toMatchObject({ running: 0, held: 0 });
+});
+
+it("An error of the program's own log leaves a message to the broker, which delivers it again", async () => {
+  const line = () => {};
+  let broken = true;
+  const fails = () => {
+    if (broken) throw new Error("the log is broken");
+  };
+  const logger = { debug: line, info: line, warn: fails, error: line, child: () => logger };
+  const client = await open({ logger });
+  const name = uniqueTopic();
+  let calls = 0;
+  // A failed attempt is logged before its retry: that is where the log breaks.
+  const consumer = await client.subscribe(name, {}, () => {
+    if (++calls > 1) broken = false;
+    if (broken) throw new Error("no");
+  });
+  await client.publish(name, 1);
+  await until(() => consumer.stats().results.done === 1);
+  expect(consumer.stats().results).toMatchObject({ released: 1, done: 1 });
+});
