@@ -18,7 +18,7 @@ import {
   readJob,
   readJobsOptions,
 } from "./options.js";
-import type { JobCounts, JobInfo, JobStatus } from "./storage.js";
+import type { JobCounts, JobInfo, JobStatus } from "./records.js";
 
 /** A kind of job. */
 export interface Job<Input> {
@@ -107,7 +107,7 @@ export const jobsFeature = feature<JobsFeature>({
       },
       retry: (id) => jobsOf(host).retry(id),
       cancel: (id) => jobsOf(host).cancel(id),
-      counts: () => jobsOf(host).storage.counts(),
+      counts: () => jobsOf(host).records.counts(),
     }),
   },
   async prepare(host) {

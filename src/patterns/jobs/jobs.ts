@@ -16,8 +16,9 @@ import { errorText, jsonText } from "../storage/texts.js";
 import { backoff, Wake } from "../storage/wake.js";
 import { NextDue } from "./next-due.js";
 import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
+import { type JobInfo, JobRecords, type JobStatus } from "./records.js";
 import { JobSchedules } from "./schedules.js";
-import { type JobInfo, type JobRow, type JobStatus, JobStorage, type NewJob } from "./storage.js";
+import { type JobRow, JobStorage, type NewJob } from "./storage.js";
 import { jobTables } from "./tables.js";
 
 const drainGrace = 10_000;
@@ -28,6 +29,7 @@ const noOptions: Partial<EnqueueOptions> = {};
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
   readonly storage: JobStorage;
+  readonly records: JobRecords;
   readonly #schedules: JobSchedules;
   readonly #doorbell: Doorbell;
   readonly #workers: LeasedWorker<JobRow>[] = [];
@@ -44,6 +46,7 @@ export class Jobs {
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs, () => this.#doorbell.ring());
+    this.records = new JobRecords(db, this.storage.table);
     this.#schedules = new JobSchedules(db, settings.schema);
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
@@ -104,23 +107,23 @@ export class Jobs {
   }
 
   get(id: string): Promise<JobInfo | null> {
-    return isId(id) ? this.storage.get(id) : Promise.resolve(null);
+    return isId(id) ? this.records.get(id) : Promise.resolve(null);
   }
 
   async list(name: string | null, status: JobStatus | null, limit: number, before: string | null): Promise<JobInfo[]> {
     if (before !== null && !isId(before))
       throw new ValueError(`option 'before' is the id of a job, not ${show(before)}`);
-    return this.storage.list(name, status, limit, before);
+    return this.records.list(name, status, limit, before);
   }
 
   async retry(id: string): Promise<boolean> {
-    const done = isId(id) && (await this.storage.retry(id));
+    const done = isId(id) && (await this.records.retry(id));
     if (done) this.#doorbell.ring();
     return done;
   }
 
   async cancel(id: string): Promise<boolean> {
-    return isId(id) && this.storage.cancel(id);
+    return isId(id) && this.records.cancel(id);
   }
 
   async drain(): Promise<void> {

@@ -7,7 +7,7 @@ import { addAdmin } from "../admin/add-admin.js";
 import { type AdminSettings, readAdminOptions } from "../admin/options.js";
 import type { Jobs } from "./jobs.js";
 import type { JobsSettings } from "./options.js";
-import type { JobStatus } from "./storage.js";
+import type { JobStatus } from "./records.js";
 
 const statuses: readonly string[] = ["waiting", "done", "failed", "cancelled"] satisfies readonly JobStatus[];
 
@@ -19,14 +19,14 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     host,
     "jobs",
     async () => {
-      const { oldestDueSeconds } = await jobsOf().storage.counts();
+      const { oldestDueSeconds } = await jobsOf().records.counts();
       if (oldestDueSeconds * 1000 <= settings.leaseMs * 10) return "UP";
       return { status: "DEGRADED", message: `the oldest job that is due has waited ${Math.round(oldestDueSeconds)} s` };
     },
     { critical: false },
   );
   livePanels(host).add("jobs", async () => {
-    const { waiting, running, failed, oldestDueSeconds } = await jobsOf().storage.counts();
+    const { waiting, running, failed, oldestDueSeconds } = await jobsOf().records.counts();
     const latest = await jobsOf().list(null, null, 10, null);
     return {
       title: "Jobs",
@@ -55,14 +55,14 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     labels: ["status"],
     merge: "max",
     async collect(gauge) {
-      const counts = await jobsOf().storage.counts();
+      const counts = await jobsOf().records.counts();
       for (const status of ["waiting", "running", "failed"] as const) gauge.set({ status }, counts[status]);
     },
   });
   meter.metrics.gauge(meter.named("jobs_oldest_due_seconds"), {
     help: "Time that the oldest job which is due has waited for a worker.",
     merge: "max",
-    collect: async () => (await jobsOf().storage.counts()).oldestDueSeconds,
+    collect: async () => (await jobsOf().records.counts()).oldestDueSeconds,
   });
 }
 

@@ -37,7 +37,7 @@ create table "${schema}".job_schedules (
 `,
     (schema) => `
 -- The headers of the trace that has added the job.
-alter table "${schema}".jobs add column trace jsonb;
+alter table "${schema}".jobs add column if not exists trace jsonb;
 `,
   ],
 };

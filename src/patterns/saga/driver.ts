@@ -1,33 +1,37 @@
 import type { WorkSignals } from "../storage/leased-worker.js";
 import type { SagaDefinition } from "./definition.js";
 import { type DriverParts, Execution } from "./execution.js";
-import type { SagaRow } from "./row.js";
+import { isFinished, type SagaRow } from "./row.js";
 import { runBack } from "./run-back.js";
 import { runParallel } from "./run-parallel.js";
 import { runStep } from "./run-step.js";
 import { runChild, runSleep, runWait } from "./run-wait.js";
 import { DriverReplaced } from "./storage.js";
 
-/** Moves one saga forward, one transition after the other, until it ends, waits, or another worker has it. */
+/**
+ * Moves one saga forward, one transition after the other, until it ends, waits, or another worker has it. Returns true if it
+ * may be due again.
+ */
 export async function drive(
   definition: SagaDefinition,
   row: SagaRow,
   parts: DriverParts,
   signals: WorkSignals,
-): Promise<void> {
+): Promise<boolean> {
   const execution = new Execution(definition, row, parts, signals);
   try {
     while (await advance(execution)) {
-      if (signals.lost.aborted) return;
+      if (signals.lost.aborted) return true;
       if (signals.draining.aborted && !isAtEnd(execution)) {
         await execution.change({ event: "handed over", wakeAfter: 0 });
-        return;
+        return true;
       }
     }
   } catch (error) {
     if (!(error instanceof DriverReplaced)) throw error;
     parts.logger.warn("a saga is driven by another worker now", { saga: row.name, id: row.id });
   }
+  return !isFinished(execution.row.status);
 }
 
 /** Makes one step; false when there is nothing more to do now. */

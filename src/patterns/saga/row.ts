@@ -55,21 +55,17 @@ export interface Transition {
 
 /** The state after changes that may not have been written yet. */
 export function applied(row: SagaRow, changes: readonly Transition[]): SagaRow {
-  let next = row;
-  for (const change of changes) {
-    const { status, step, attempt, branches, inflight, unknown, results, error, waited } = change;
-    next = {
-      ...next,
-      status: status ?? next.status,
-      step: step ?? next.step,
-      attempt: attempt ?? next.attempt,
-      branches: branches ?? next.branches,
-      inflight: inflight ?? next.inflight,
-      unknown: unknown ?? next.unknown,
-      results: results === undefined ? next.results : { ...next.results, ...results },
-      error: error === undefined ? next.error : error,
-      waitingFor: waited ? null : next.waitingFor,
-    };
+  const next: { -readonly [Field in keyof SagaRow]: SagaRow[Field] } = { ...row };
+  for (const { status, step, attempt, branches, inflight, unknown, results, error, waited } of changes) {
+    if (status !== undefined) next.status = status;
+    if (step !== undefined) next.step = step;
+    if (attempt !== undefined) next.attempt = attempt;
+    if (branches !== undefined) next.branches = branches;
+    if (inflight !== undefined) next.inflight = inflight;
+    if (unknown !== undefined) next.unknown = unknown;
+    if (results !== undefined) next.results = { ...next.results, ...results };
+    if (error !== undefined) next.error = error;
+    if (waited) next.waitingFor = null;
   }
   return next;
 }

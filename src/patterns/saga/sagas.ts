@@ -95,7 +95,7 @@ export class Sagas {
         nextDue: async () => (this.#definitions.size === 0 ? null : this.storage.nextDue(this.definitions)),
         run: (row, signals, end) =>
           void drive(this.#definitions.get(`${row.name} ${row.version}`)!, row, parts, signals).then(
-            () => end(true),
+            end,
             (error: unknown) => end(true, error ?? new Error("a saga failed without an error")),
           ),
       },

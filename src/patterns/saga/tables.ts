@@ -79,7 +79,7 @@ create index saga_inbox_messages on "${schema}".saga_inbox (number) where saga_i
 `,
     (schema) => `
 -- The headers of the trace that has started the saga.
-alter table "${schema}".sagas add column trace jsonb;
+alter table "${schema}".sagas add column if not exists trace jsonb;
 `,
   ],
 };

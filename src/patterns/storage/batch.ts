@@ -38,6 +38,7 @@ export class Batch<Item, Result> {
   async #run(): Promise<void> {
     while (this.#entries.length > 0) {
       await this.#write(this.#entries.splice(0, mostItems));
+      await turnEnds();
     }
     this.#scheduled = false;
   }
@@ -53,6 +54,14 @@ export class Batch<Item, Result> {
       else for (const { reject } of entries) reject(error);
     }
   }
+}
+
+/**
+ * Callers that have their results often add the next item in the same turn. Without a pause until its end, two groups of
+ * callers would take turns for ever, each with statements of its own.
+ */
+function turnEnds(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 /**

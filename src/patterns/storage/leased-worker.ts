@@ -8,6 +8,8 @@ import { backoff, Wake } from "./wake.js";
  * claim after a quiet time does not wait.
  */
 const gatherMs = 5;
+/** Milliseconds between two looks for the next due item while claims find work: each claim takes all that is due. */
+const lookMs = 20;
 
 /** Work that one process at a time may do. Each claim has a higher token than the one before. */
 export interface Leased {
@@ -112,6 +114,7 @@ export class LeasedWorker<Item extends Leased> {
     // A lease that begins after a look, of a worker that dies, ends after this time.
     const pollMs = Math.min(this.settings.pollMs, leaseMs);
     let claimedAt = -Infinity;
+    let lookedAt = -Infinity;
     let missed = 0;
     for (let failures = 0; !this.#draining.aborted; ) {
       try {
@@ -128,7 +131,12 @@ export class LeasedWorker<Item extends Leased> {
         for (const item of items) this.#start(item, claimedAt);
         failures = 0;
         if (free > 0 && items.length === free) continue;
-        const due = (this.#running.size < concurrency ? await this.source.nextDue() : null) ?? pollMs;
+        let due: number | null = items.length > 0 ? lookedAt + lookMs - performance.now() : 0;
+        if (this.#running.size === concurrency) due = pollMs;
+        else if (due <= 0) {
+          lookedAt = performance.now();
+          due = (await this.source.nextDue()) ?? pollMs;
+        }
         // Work that is due became so after the claim, or another session has locked it, for a short time or a long one.
         missed = items.length > 0 || due > 0 ? 0 : missed + 1;
         const pause = missed > 0 ? 2 ** Math.min(missed - 1, 30) : due;

@@ -145,7 +145,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     expect(await a.settle(first!, { status: "done", error: null })).toBe(false);
     expect((await a.renew([first!])).size).toBe(0);
     expect(await b.settle(second!, { status: "done", error: null })).toBe(true);
-    expect(await a.get(id)).toMatchObject({ status: "done", attempts: 2 });
+    expect(await app.jobs.get(id)).toMatchObject({ status: "done", attempts: 2 });
   });
 
   if (engine.name !== "pglite")
@@ -283,7 +283,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     const finish = () => new Promise<boolean>((resolve, reject) => storage.finish(job!, resolve, reject));
     // The response of the first one is lost, and the caller tries again.
     expect([await finish(), await finish()]).toEqual([true, true]);
-    expect(await storage.get(id)).toMatchObject({ status: "done", attempts: 1 });
+    expect(await app.jobs.get(id)).toMatchObject({ status: "done", attempts: 1 });
     expect(await storage.claim(name, 1)).toEqual([]);
   });
 
@@ -319,9 +319,9 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     const { id } = await storage.insert({ name, key: null, value: "null", delay: 0, priority: 0 }, app.database);
     const [paused] = await storage.claim(name, 1);
     await app.database.execute("update stoa.jobs set lease_until = '-infinity' where id = $1", [id]);
-    expect(await storage.cancel(id)).toBe(true);
-    expect(await storage.retry(id)).toBe(true);
+    expect(await app.jobs.cancel(id)).toBe(true);
+    expect(await app.jobs.retry(id)).toBe(true);
     expect(await storage.settle(paused!, { status: "done", error: null })).toBe(false);
-    expect(await storage.get(id)).toMatchObject({ status: "waiting" });
+    expect(await app.jobs.get(id)).toMatchObject({ status: "waiting" });
   });
 });

@@ -114,6 +114,8 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
       dying = false;
       await feeding;
       expect(signals).toEqual(places.map(() => "SIGKILL"));
+      // The publishers of the next round go on behind the numbers of these messages.
+      await db.execute("update counters set n = $1", [10_000 * (round + 1) + 5000]);
     }
     worker("relay");
     worker("relay");

@@ -15,7 +15,7 @@ const app = new App();
 app.logger = quiet;
 app
   .enableDatabase({ url, poolSize: 5 })
-  .enableSaga({ leaseMs: 400, pollMs: 50, backoffMs: 1, maxRetries: 20, timeoutMs: 0 });
+  .enableSaga({ leaseMs: 400, pollMs: 50, backoffMs: 1, maxRetries: 1000, timeoutMs: 0 });
 
 async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: number): Promise<number> {
   mayDie();

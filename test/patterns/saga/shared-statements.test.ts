@@ -77,7 +77,7 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
       storage.settle(newer!, { status: "done", error: null }),
     ]);
     expect(settled).toEqual([false, true]);
-    expect(await storage.get(newer!.id)).toMatchObject({ status: "done", error: null });
+    expect(await app.jobs.get(newer!.id)).toMatchObject({ status: "done", error: null });
   });
 
   it("A job that another worker has is not ended by the older one, alone or in one statement with others", async () => {
@@ -94,9 +94,9 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
     const other = older.find(({ id }) => id === ids[1])!;
     expect(await finish(stale)).toBe(false);
     expect(await Promise.all([finish(stale), finish(other)])).toEqual([false, true]);
-    expect(await storage.get(ids[0])).toMatchObject({ status: "waiting", running: true });
+    expect(await app.jobs.get(ids[0])).toMatchObject({ status: "waiting", running: true });
     expect(await Promise.all([finish(stale), finish(newer!)])).toEqual([false, true]);
-    expect((await Promise.all(ids.map((id) => storage.get(id)))).map((one) => one?.status)).toEqual(["done", "done"]);
+    expect((await Promise.all(ids.map((id) => app.jobs.get(id)))).map((one) => one?.status)).toEqual(["done", "done"]);
   });
 
   it("A saga sleeps until the last date there is, and one whose date is over goes on", async () => {
@@ -114,7 +114,7 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
     const add = (value: string) => storage.add({ name: job, key: null, value, delay: 0, priority: 0 });
     const settled = await Promise.allSettled([add("1"), add('"\\u0000"'), add("2")]);
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect((await storage.list(job, null, 10, null)).map(({ value }) => value)).toEqual([2, 1]);
+    expect((await app.jobs.list({ name: job })).map(({ value }) => value)).toEqual([2, 1]);
   });
 
   it("A saga with the id of a child that another one will have is not taken for its child", async () => {

@@ -100,6 +100,30 @@ describe("a worker with leases", () => {
     expect(claims[8]! - claims[0]!).toBeGreaterThan(240);
   });
 
+  it("While claims find work the next due item is looked for seldom, and after an empty claim at once", async () => {
+    // The clock stands still: no time passes between two looks.
+    const clock = vi.spyOn(performance, "now").mockReturnValue(1000);
+    const calls: string[] = [];
+    let left = 8;
+    const source: WorkSource<Leased> = {
+      claim: async () => {
+        calls.push("claim");
+        return left-- > 0 ? [{ id: String(left), token: 1 }] : [];
+      },
+      renew: async () => new Map(),
+      nextDue: async () => {
+        calls.push("look");
+        return null;
+      },
+      run: (_item, _signals, end) => setTimeout(() => end(true), 1),
+    };
+    const worker = new LeasedWorker(settings, source, quiet);
+    await vi.waitFor(() => expect(calls.filter((call) => call === "look")).toHaveLength(2), patient);
+    clock.mockRestore();
+    await worker.drain(10_000);
+    expect(calls).toEqual(["claim", "look", ...Array.from({ length: 8 }, () => "claim"), "look"]);
+  });
+
   it("Work that fails or throws is logged and makes room for more, and a drain waits for the work in progress", async () => {
     const { logger, lines } = recorder();
     let last: (() => void) | null = null as (() => void) | null;

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { jobTables } from "../../../src/patterns/jobs/tables.js";
+import { sagaTables } from "../../../src/patterns/saga/tables.js";
 import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
@@ -28,4 +29,21 @@ describe.skipIf(!server)("a new version of tables that others use", { timeout: 1
     await db.close();
     await drop();
   });
+
+  it.each([jobTables, sagaTables])(
+    "An older program is refused until an operator sets the version of its tables back, and a newer one can follow",
+    async (tables) => {
+      const { url, drop } = await makeDatabase(server!);
+      const db = await openDatabase(url);
+      const older = { ...tables, versions: tables.versions.slice(0, 1) };
+      await installTables(db, "stoa", tables);
+      await expect(installTables(db, "stoa", older)).rejects.toThrow("made by a newer stoa; this one knows 1");
+      await db.execute("update stoa.versions set version = 1 where component = $1", [tables.component]);
+      await installTables(db, "stoa", older);
+      await installTables(db, "stoa", tables);
+      expect(await db.fetchval("select version from stoa.versions where component = $1", [tables.component])).toBe(2);
+      await db.close();
+      await drop();
+    },
+  );
 });

@@ -1,0 +1,103 @@
+import type { Database } from "../../engines/db/database.js";
+import { UniqueViolation } from "../../engines/db/errors.js";
+
+export type JobStatus = "waiting" | "done" | "failed" | "cancelled";
+
+/** A job as operators see it. */
+export interface JobInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly status: JobStatus;
+  /** True while a worker runs it. */
+  readonly running: boolean;
+  readonly value: unknown;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly progress: unknown;
+  readonly error: string | null;
+  readonly runAt: Date;
+  /** The begin of the last attempt; null before the first one. */
+  readonly startedAt: Date | null;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+const infoFields = `id::text, name, key, status, owner is not null and lease_until > clock_timestamp() as running, value, priority,
+  attempts, progress, error, run_at as "runAt", started_at as "startedAt", created_at as "createdAt", finished_at as "finishedAt"`;
+
+/** Counts of jobs. */
+export interface JobCounts {
+  /** Jobs that are due or delayed, and those in progress. */
+  readonly waiting: number;
+  readonly running: number;
+  /** Jobs that have failed and are still kept. */
+  readonly failed: number;
+  /** Seconds that the oldest job which is due has waited for a worker. */
+  readonly oldestDueSeconds: number;
+}
+
+/** The statements of operators: they look at jobs, and change jobs that they have not claimed. */
+export class JobRecords {
+  readonly #db: Database;
+  readonly #table: string;
+
+  constructor(db: Database, table: string) {
+    this.#db = db;
+    this.#table = table;
+  }
+
+  get(id: string): Promise<JobInfo | null> {
+    return this.#db.fetchrow<JobInfo>(`select ${infoFields} from ${this.#table} where id = $1`, [id]);
+  }
+
+  list(name: string | null, status: JobStatus | null, limit: number, before: string | null): Promise<JobInfo[]> {
+    return this.#db.fetch<JobInfo>(
+      `select ${infoFields} from ${this.#table} where ($1::text is null or name = $1) and ($2::text is null or status = $2)
+         and ($4::bigint is null or id < $4)
+       order by id desc limit $3`,
+      [name, status, limit, before],
+    );
+  }
+
+  async counts(): Promise<JobCounts> {
+    const row = await this.#db.fetchrow<JobCounts>(
+      `select count(*) filter (where owner is null or lease_until <= clock_timestamp())::int as waiting,
+         count(*) filter (where owner is not null and lease_until > clock_timestamp())::int as running,
+         (select count(*)::int from ${this.#table} where status = 'failed') as failed,
+         coalesce(max(extract(epoch from clock_timestamp() - run_at))
+           filter (where lease_until <= clock_timestamp() and run_at < clock_timestamp()), 0)::float8 as "oldestDueSeconds"
+       from ${this.#table} where finished_at is null`,
+    );
+    return row!;
+  }
+
+  /** Runs a failed or cancelled job again; false if it is neither, or another one with its key is not finished. */
+  async retry(id: string): Promise<boolean> {
+    try {
+      const { rowCount } = await this.#db.execute(
+        `update ${this.#table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, owner = null,
+           run_at = clock_timestamp()
+         where id = $1 and status in ('failed', 'cancelled')`,
+        [id],
+      );
+      return rowCount === 1;
+    } catch (error) {
+      if (error instanceof UniqueViolation) return false;
+      throw error;
+    }
+  }
+
+  /** Ends a job that waits at once; one that runs learns of it with the next renewal. A worker that was paused has lost it. */
+  async cancel(id: string): Promise<boolean> {
+    const { rowCount } = await this.#db.execute(
+      `update ${this.#table} set cancel = true,
+         status = case when lease_until <= clock_timestamp() then 'cancelled' else status end,
+         token = case when lease_until <= clock_timestamp() then token + 1 else token end,
+         finished_at = case when lease_until <= clock_timestamp() then clock_timestamp() end
+       where id = $1 and finished_at is null`,
+      [id],
+    );
+    return rowCount === 1;
+  }
+}
