@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { services, startServices } from "../../scripts/services/index.mjs";
-import { author, authorCount, book, bookCount } from "./library.mjs";
+import { author, authorRows, book, bookCount } from "./library.mjs";
 import { cores } from "./machine.mjs";
 import { childrenOf, cpuSeconds } from "./processes.mjs";
 
@@ -30,7 +30,7 @@ const rows = {
   authors: {
     columns: "id, name, country",
     type: "id int, name text, country text",
-    items: listOf(authorCount, author),
+    items: listOf(authorRows, author),
   },
   books: {
     columns: "id, title, author_id, year, in_stock, price, created_at",

@@ -28,6 +28,36 @@ describeDatabases("a limit for each owner in prefetch()", service("postgres"), b
     ]);
   });
 
+  it("The same statement is used with other values and other limits, for rows and for JSON", async () => {
+    const titles = async (after: number, count: number): Promise<string[][]> => {
+      const books = prefetch("books", Book.objects.filter({ year__gt: after }).orderBy("-year").limit(count));
+      const authors = Author.objects.filter({ id__gt: 0 }).orderBy("id").prefetchRelated(books);
+      const found = (await authors).map((author) => author.books.map((book) => book.title));
+      const json = (await authors.json()).value() as { books: { title: string }[] }[];
+      expect(json.map((author) => author.books.map((book) => book.title))).toEqual(found);
+      return found;
+    };
+    // More limits than are written into the statements that are kept.
+    for (let count = 3; count < 15; count++) expect((await titles(2007, count)).flat()).toEqual(["Lavinia", "Matter"]);
+    for (let round = 0; round < 2; round++) {
+      expect(await titles(0, 1)).toEqual([["Lavinia"], ["Matter"], []]);
+      expect(await titles(0, 2)).toEqual([["Lavinia", "The Dispossessed"], ["Matter", "Consider Phlebas"], []]);
+      expect(await titles(1980, 2)).toEqual([["Lavinia"], ["Matter", "Consider Phlebas"], []]);
+    }
+  });
+
+  it("A limit for each owner can be combined with distinct()", async () => {
+    const oneEach = Book.objects.distinct("status").orderBy("status", "-year").limit(1);
+    const authors = await Author.objects.orderBy("id").prefetchRelated(prefetch("books", oneEach));
+    expect(authors.map((author) => author.books.length)).toEqual([1, 1, 1]);
+  });
+
+  it("Nested lists in JSON have no white space between their rows", async () => {
+    const books = prefetch("books", Book.objects.only("title").orderBy("-year"));
+    const { text } = await Author.objects.only("name").orderBy("id").limit(1).prefetchRelated(books).json();
+    expect(text).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
   it("The limit holds for each owner across a join table, and in JSON", async () => {
     const names = prefetch("tags", Tag.objects.orderBy("-name").limit(2));
     const all = await Tag.objects.orderBy("-name").flat("name");

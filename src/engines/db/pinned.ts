@@ -1,7 +1,8 @@
 import { currentScope } from "./ambient.js";
 import type { CursorHome } from "./cursor.js";
 import type { TransactionOptions } from "./database.js";
-import { type Run, readTransactionOptions, runHooks, type TransactionScope } from "./transaction.js";
+import { type Run, runHooks, type TransactionScope } from "./transaction.js";
+import { readTransactionOptions } from "./transaction-options.js";
 
 /** The transaction that everything runs in: of a test that is rolled back. */
 export class PinnedTransaction {

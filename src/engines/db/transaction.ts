@@ -1,6 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
 import { currentScope, runWithin } from "./ambient.js";
 import type { Connection } from "./connection.js";
 import type { CursorHome } from "./cursor.js";
@@ -8,19 +6,10 @@ import type { Transaction, TransactionOptions } from "./database.js";
 import { DatabaseError, ProgrammingError } from "./errors.js";
 import type { QueryDefaults, TransactionOutbox } from "./job-queries.js";
 import { ConnectionScope } from "./scope.js";
+import { beginStatement, readInnerOptions, readTransactionOptions } from "./transaction-options.js";
 import { cancelledError } from "./waiting-line.js";
 
 export type Run<T> = (tx: Transaction) => Promise<T> | T;
-
-const checks: Checks<TransactionOptions> = {
-  isolation: is.oneOf("read committed", "repeatable read", "serializable"),
-  readOnly: is.boolean,
-  deferrable: is.boolean,
-  statementTimeout: is.integer(0, 2_147_483_647),
-  settings: is.object,
-  retry: is.integer(0, 100),
-  signal: is.object,
-};
 
 /** Milliseconds that a rollback may take before the connection is given up instead. */
 const rollbackPatience = 5000;
@@ -65,11 +54,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
   }
 
   async transaction<T>(run: Run<T>, options?: TransactionOptions): Promise<T> {
-    const given = readOptions<TransactionOptions>("transaction()", options, checks);
-    for (const name of ["isolation", "readOnly", "deferrable", "statementTimeout", "settings", "retry"] as const) {
-      if (given[name] !== undefined)
-        throw new ProgrammingError(`option '${name}' is for the outermost transaction only`);
-    }
+    const given = readInnerOptions(options);
     // The function of an inner transaction that uses the outer one would otherwise wait for itself.
     const inner = currentScope(this.owner);
     if (inner instanceof TransactionScope && inner !== this && inner.isWithin(this))
@@ -211,32 +196,6 @@ async function attemptOnce<T>(
   }
 }
 
-/** The options of an outermost transaction, checked. */
-export function readTransactionOptions(
-  options: TransactionOptions | undefined,
-): Omit<TransactionOptions, "settings"> & { readonly settings: ReadonlyMap<string, string> } {
-  const given = readOptions<TransactionOptions>("transaction()", options, checks);
-  return { ...given, settings: readSettings(given.settings) };
-}
-
-const noSettings: ReadonlyMap<string, string> = new Map();
-
-/** Checks settings. No message repeats a value. */
-function readSettings(given: TransactionOptions["settings"]): ReadonlyMap<string, string> {
-  if (given === undefined) return noSettings;
-  const settings = new Map<string, string>();
-  for (const [name, value] of Object.entries(given)) {
-    if (name === "" || name.includes("\0"))
-      throw new ValueError("option 'settings' in transaction(): a name is not valid");
-    if (!["string", "number", "bigint", "boolean"].includes(typeof value)) {
-      const kind = value === null ? "null" : typeof value;
-      throw new ValueError(`option 'settings' in transaction(): '${name}' must be a string or a number, not ${kind}`);
-    }
-    settings.set(name, String(value));
-  }
-  return settings;
-}
-
 /** A transaction that is open until its `close`: committed, or rolled back when that is given an error. */
 export async function openTransaction(
   owner: object,
@@ -277,18 +236,6 @@ function unlessAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T>
       .then(resolve, reject)
       .finally(() => signal.removeEventListener("abort", onAbort));
   });
-}
-
-export function beginStatement({
-  isolation,
-  readOnly,
-  deferrable,
-}: Pick<TransactionOptions, "isolation" | "readOnly" | "deferrable">): string {
-  let text = "begin";
-  if (isolation !== undefined) text += ` isolation level ${isolation}`;
-  if (readOnly !== undefined) text += readOnly ? " read only" : " read write";
-  if (deferrable !== undefined) text += deferrable ? " deferrable" : " not deferrable";
-  return text;
 }
 
 /** A serialization failure, a deadlock, or a prepared statement that the session of a pooler did not have. */

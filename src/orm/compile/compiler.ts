@@ -50,6 +50,15 @@ export interface SelectOptions {
   readonly also?: string | undefined;
 }
 
+export interface RowOptions {
+  /** Gives the columns unique names, for code that reads rows by name. */
+  readonly named?: boolean;
+  /** The texts of these expressions stand at the end of each row. */
+  readonly keys?: readonly ExpressionNode[];
+  /** One more condition, as SQL. */
+  readonly also?: (scope: Scope) => string;
+}
+
 /** Compiles a query to one statement. Identifiers come from models; everything else is a parameter. */
 export class Compiler implements Context {
   readonly params: unknown[] = [];
@@ -135,15 +144,14 @@ export class Compiler implements Context {
     return this.scope(query, outer);
   }
 
-  /** The statement that returns the rows of a query. The texts of `keys` stand at the end of each row. */
-  select(query: Query, named = false, keys: readonly ExpressionNode[] = []): CompiledSelect {
+  /** The statement that returns the rows of a query. */
+  select(query: Query, { named = false, keys = [], also }: RowOptions = {}): CompiledSelect {
     if (query.combined) return this.#combined(query);
     const scope = this.scope(query);
     const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
     for (const key of keys) list.push(`(${this.expression(key, scope)})::text`);
-    // Unique names, for code that reads rows by name.
     const names = named ? list.map((_, index) => `c${index}`) : undefined;
-    return { text: this.assemble(query, scope, list, { names }), params: this.params, plan };
+    return { text: this.assemble(query, scope, list, { names, also: also?.(scope) }), params: this.params, plan };
   }
 
   subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string {
@@ -176,21 +184,23 @@ export class Compiler implements Context {
     const rest = `${sources}${clauses.where}${clauses.groupBy}${clauses.having}`;
     if (conditions.length > 0 || (query.distinct === true && order.some(({ sql }) => !list.includes(sql)))) {
       const parts = { list, names, order, conditions, tables: () => `${from}${scope.joins}${rest}` };
-      return wrappedSelect(query, parts) + this.#range(query);
+      return wrappedSelect(query, parts) + this.#range(query, scope);
     }
     let text = "SELECT ";
     if (query.distinct === true) text += "DISTINCT ";
     else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
     text += namedList(list, names);
-    text += `${from}${scope.joins}${rest}${orderSql(order)}${this.#range(query)}`;
+    text += `${from}${scope.joins}${rest}${orderSql(order)}${this.#range(query, scope)}`;
     return query.lock ? `${text} ${lockSql(query.lock, scope.alias)}` : text;
   }
 
-  #range(query: Query): string {
+  #range({ limit, offset }: Query, scope: Scope): string {
     let text = "";
-    if (query.limit !== null)
-      text += ` LIMIT ${this.#literalLimit ? checkedLimit(query.limit) : this.#count("limit", query.limit)}`;
-    if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
+    // A statement is used again with another limit of its own query, not with those of subqueries.
+    const count = (from: "limit" | "offset", value: number): string =>
+      scope.outer === null ? this.#count(from, value) : this.param(value);
+    if (limit !== null) text += ` LIMIT ${this.#literalLimit ? checkedLimit(limit) : count("limit", limit)}`;
+    if (offset !== null) text += ` OFFSET ${count("offset", offset)}`;
     return text;
   }
 

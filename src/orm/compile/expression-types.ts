@@ -90,7 +90,7 @@ function typeOfPath(path: string, scope: Scope | null, context: Context): Column
       : transformed("", found.column, path, found.rest, "UTC").type;
   }
   const inner = manySource(found.scope, found.relation, context);
-  return typeOfPath(restPath(found.rest, inner.scope), inner.scope, context);
+  return typeOfPath(restPath(found.rest, inner.scope.meta), inner.scope, context);
 }
 
 function typeOfCall(node: CallNode, scope: Scope, context: Context): ColumnType | undefined {

@@ -186,13 +186,13 @@ function aggregateOfMany(
   if (found.kind !== "many") throw new FieldError(`${shown(many.path)} is not a relation to many`);
   if (scope.grouped) {
     const inner = found.scope.joinMany(found.relation);
-    const arg = context.expression({ type: "path", path: restPath(many.rest, inner) }, inner);
+    const arg = context.expression({ type: "path", path: argumentPath(node, many.rest, inner) }, inner);
     const more = node.args.slice(1).map((each) => besides(each, found, scope, inner, context));
     // The filter and the order start at the related rows, as they do without groups.
     return callSql(node, [arg, ...more], inner, context);
   }
   const source = manySource(found.scope, found.relation, context);
-  const path: ExpressionNode = { type: "path", path: restPath(many.rest, source.scope) };
+  const path: ExpressionNode = { type: "path", path: argumentPath(node, many.rest, source.scope) };
   const innermost = resolvePath(source.scope, path.path);
   if (innermost.kind === "many") {
     throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
@@ -210,6 +210,12 @@ function aggregateOfMany(
   return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
 }
 
+/** The field of related rows that an aggregate reads. Rows are counted by any column of their key. */
+function argumentPath({ name, distinct }: CallNode, rest: readonly string[], { meta }: Scope): string {
+  const countsRows = rest.length === 0 && name === "count" && !distinct;
+  return countsRows ? meta.primaryKey[0]!.name : restPath(rest, meta);
+}
+
 /** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
 function besides(
   node: ExpressionNode,
@@ -220,6 +226,6 @@ function besides(
 ): string {
   const found = node.type === "path" ? resolvePath(scope, node.path) : undefined;
   if (found?.kind === "many" && found.relation === many.relation && found.scope === many.scope)
-    return context.expression({ type: "path", path: restPath(found.rest, inner) }, inner);
+    return context.expression({ type: "path", path: restPath(found.rest, inner.meta) }, inner);
   return context.expression(node, scope);
 }

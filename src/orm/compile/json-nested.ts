@@ -23,7 +23,7 @@ function modelFields(query: Query, scope: Scope, compiler: Compiler): Field[] {
     ...Object.entries(query.annotations).map(([name, node]): Field => [jsonValue(compiler, node, scope), quote(name)]),
     ...relatedFields(query.meta, query.related, scope, compiler),
     ...query.prefetch.map(
-      (node): Field => [prefetchField(query, node, scope, compiler), quote(node.as ?? node.relation)],
+      (node): Field => [`${prefetchedText(query, node, scope, compiler)}::json`, quote(node.as ?? node.relation)],
     ),
   ];
 }
@@ -51,8 +51,11 @@ function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compile
   });
 }
 
-/** The related rows as a JSON list; for a to-one relation, the row itself. */
-export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
+/**
+ * The related rows as the text of a JSON list; for a to-one relation, the row itself. `json_agg` would put a space and a line
+ * break between rows.
+ */
+export function prefetchedText(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
   const relation = outer.meta.relations.get(node.relation)!;
   const base = node.query ?? relatedQuery(relation);
   const query: Query = node.nested.length === 0 ? base : { ...base, prefetch: [...base.prefetch, ...node.nested] };
@@ -61,8 +64,8 @@ export function prefetchField(outer: Query, node: PrefetchNode, scope: Scope, co
   const list = fields.map(([sql]) => sql);
   const names = fields.map(([, name]) => name);
   const select = compiler.assemble(query, inner, list, { names, also: belonging(relation, scope, inner) });
-  if (relation.single) return `(SELECT row_to_json(o) FROM (${select}) o)`;
-  return `coalesce((SELECT json_agg(o) FROM (${select}) o), '[]'::json)`;
+  if (relation.single) return `(SELECT row_to_json(o)::text FROM (${select}) o)`;
+  return `(SELECT '[' || coalesce(string_agg(row_to_json(o)::text, ','), '') || ']' FROM (${select}) o)`;
 }
 
 /** The condition that related rows belong to a row of the outer query. */

@@ -12,6 +12,8 @@ export interface JsonColumn {
   readonly at: number;
   /** True for a number that is written as a string, because most JSON parsers would round it. */
   readonly exact: boolean;
+  /** True for a text that is JSON. */
+  readonly json: boolean;
 }
 
 export interface JsonRelated {

@@ -1,7 +1,7 @@
 import type { ColumnKind, ColumnType, ModelMeta } from "../meta.js";
 import type { ExpressionNode, Query, RelatedTree } from "../nodes.js";
 import type { Compiled, Compiler } from "./compiler.js";
-import { jsonValue, prefetchField } from "./json-nested.js";
+import { jsonValue, prefetchedText } from "./json-nested.js";
 import type { JsonColumn, JsonPlan, JsonRelated, JsonValue } from "./json-plan.js";
 import { relatedColumns, selectedColumns } from "./query-parts.js";
 import { resolveJoined, resolvePath, type Scope } from "./scope.js";
@@ -30,8 +30,11 @@ export function jsonStatement(query: Query, compiler: Compiler): CompiledJson {
   };
 }
 
-/** The form of a selected value: its text, its text in quotes (`exact`), or JSON from PostgreSQL (`converted`). */
-type Form = "text" | "exact" | "converted";
+/**
+ * The form of a selected value: its text, its text in quotes (`exact`), text that is JSON (`json`), or a value that
+ * PostgreSQL converts to JSON (`converted`).
+ */
+type Form = "text" | "exact" | "json" | "converted";
 
 /** The columns of the statement in the order in which they were added. */
 class SelectList {
@@ -40,7 +43,7 @@ class SelectList {
 
   add(name: string, sql: string, form: Form): JsonColumn {
     this.#converted.push(form === "converted");
-    return { name, at: this.columns.push(sql) - 1, exact: form === "exact" };
+    return { name, at: this.columns.push(sql) - 1, exact: form === "exact", json: form === "json" };
   }
 
   get names(): string[] | undefined {
@@ -100,7 +103,7 @@ function modelValues(query: Query, scope: Scope, compiler: Compiler, list: Selec
     ),
     ...relatedValues(query.meta, query.related, scope, list),
     ...query.prefetch.map((node) =>
-      list.add(node.as ?? node.relation, prefetchField(query, node, scope, compiler), "text"),
+      list.add(node.as ?? node.relation, prefetchedText(query, node, scope, compiler), "json"),
     ),
   ];
 }

@@ -30,14 +30,19 @@ export function compileKeyLookup(
     return isNull(value);
   }
   if (more === undefined && lookup === "in") return isIn(found, path, value, context, values);
+  if (more === undefined && lookup === "range") return isBetween(found, path, value, context);
+  const operator = more === undefined ? comparisons.get(lookup) : undefined;
+  if (operator !== undefined) return compared(found, operator, path, value, context, values);
   if (more !== undefined || (lookup !== "exact" && lookup !== "ne"))
-    throw new FieldError(`${shown(path)}: a key of several columns has the lookups exact, ne, in and isnull`);
+    throw new FieldError(
+      `${shown(path)}: a key of several columns has the lookups exact, ne, gt, gte, lt, lte, in, range and isnull`,
+    );
   if (value === null) return isNull(lookup === "exact");
   const query = queryOf(value);
   if (query) {
     const equal = query.empty
       ? "FALSE"
-      : `(${sql.join(", ")}) = (${context.subselect(keysOf(found, path, query), values, "values")})`;
+      : `${tupleOf(found)} = (${context.subselect(keysOf(found, path, query), values, "values")})`;
     return lookup === "exact" ? equal : `(${equal}) IS NOT TRUE`;
   }
   const equal = columns.map((column, at) => {
@@ -47,9 +52,60 @@ export function compileKeyLookup(
   return `(${equal.join(lookup === "exact" ? " AND " : " OR ")})`;
 }
 
+const comparisons = new Map([
+  ["gt", ">"],
+  ["gte", ">="],
+  ["lt", "<"],
+  ["lte", "<="],
+]);
+
+/** Keys are compared column by column, in the order of the key. */
+function compared(
+  found: KeyResolution,
+  operator: string,
+  path: string,
+  value: unknown,
+  context: Context,
+  values: Scope,
+): string {
+  const query = queryOf(value);
+  if (query?.empty) return "FALSE";
+  const other = query
+    ? `(${context.subselect(keysOf(found, path, query), values, "values")})`
+    : boundKey(found, path, value, context, (given) => given);
+  return `(${tupleOf(found)} ${operator} ${other})`;
+}
+
+function isBetween(found: KeyResolution, path: string, value: unknown, context: Context): string {
+  const end = (at: 0 | 1): string =>
+    boundKey(found, path, value, context, (given) => {
+      if (Array.isArray(given) && given.length === 2) return given[at] as unknown;
+      throw new ParameterTypeError(`${shown(path)} takes a list of two keys of ${found.target.name}`);
+    });
+  return `(${tupleOf(found)} BETWEEN ${end(0)} AND ${end(1)})`;
+}
+
+/** The parameters of a key, which is a part of the lookup's value. */
+function boundKey(
+  found: KeyResolution,
+  path: string,
+  value: unknown,
+  context: Context,
+  part: (value: unknown) => unknown,
+): string {
+  const list = found.columns.map((_, at) =>
+    context.bind(value, (given) => encoded(found, path, at, keyOf(found, path, part(given)))),
+  );
+  return `(${list.join(", ")})`;
+}
+
+function tupleOf({ scope, columns }: KeyResolution): string {
+  return `(${columns.map((column) => scope.column(column)).join(", ")})`;
+}
+
 function isIn(found: KeyResolution, path: string, value: unknown, context: Context, values: Scope): string {
-  const { scope, columns, target } = found;
-  const tuple = `(${columns.map((column) => scope.column(column)).join(", ")})`;
+  const { columns, target } = found;
+  const tuple = tupleOf(found);
   const query = queryOf(value);
   if (query?.empty) return "FALSE";
   if (query) return `${tuple} IN (${context.subselect(keysOf(found, path, query), values, "values")})`;

@@ -122,6 +122,8 @@ export type Resolution =
 export interface KeyResolution {
   readonly kind: "key";
   readonly scope: Scope;
+  /** The path of the row that has the columns. */
+  readonly row: readonly string[];
   readonly columns: readonly ColumnMeta[];
   /** The model of the rows that the key belongs to, with the columns of the key there. */
   readonly target: ModelMeta;
@@ -160,7 +162,7 @@ export function resolveLookup(scope: Scope, path: string): Resolution | KeyResol
     if (i === 0 && Object.hasOwn(scope.annotations, part)) {
       return { kind: "annotation", node: scope.annotations[part]!, rest };
     }
-    if (part === "pk") return wholeKey(current, rest);
+    if (part === "pk") return wholeKey(current, parts.slice(0, i), rest);
     const relation = current.meta.relations.get(part);
     if (relation === undefined) {
       const column = current.meta.column(part);
@@ -170,11 +172,11 @@ export function resolveLookup(scope: Scope, path: string): Resolution | KeyResol
     if (!relation.single) return { kind: "many", scope: current, relation, rest };
     const next = rest[0];
     if (next === undefined || !isName(relation.target, next)) {
-      if (relation.kind === "reverseOne") return wholeKey(current.join(relation), rest);
+      if (relation.kind === "reverseOne") return wholeKey(current.join(relation), parts.slice(0, i + 1), rest);
       if (relation.sourceColumns.length === 1)
         return { kind: "column", scope: current, column: relation.sourceColumn, rest };
       const { target, sourceColumns: columns, targetColumns: references } = relation;
-      return { kind: "key", scope: current, columns, target, references, rest };
+      return { kind: "key", scope: current, row: parts.slice(0, i), columns, target, references, rest };
     }
     // The key of the other row is in this row: no join is needed.
     if (relation.sourceColumns.length > 1) {
@@ -194,10 +196,15 @@ export function resolveLookup(scope: Scope, path: string): Resolution | KeyResol
   }
 }
 
-function wholeKey(scope: Scope, rest: readonly string[]): Resolution | KeyResolution {
+function wholeKey(scope: Scope, row: readonly string[], rest: readonly string[]): Resolution | KeyResolution {
   const { primaryKey: columns } = scope.meta;
   if (columns.length === 1) return { kind: "column", scope, column: columns[0]!, rest };
-  return { kind: "key", scope, columns, target: scope.meta, references: columns, rest };
+  return { kind: "key", scope, row, columns, target: scope.meta, references: columns, rest };
+}
+
+/** The paths of the columns of a composite key. */
+export function keyPaths({ row, columns }: KeyResolution): string[] {
+  return columns.map((column) => [...row, column.name].join("__"));
 }
 
 /**
@@ -206,8 +213,8 @@ function wholeKey(scope: Scope, rest: readonly string[]): Resolution | KeyResolu
  */
 function columnInstead(relation: RelationMeta, rest: readonly string[]): ColumnMeta | undefined {
   if (relation.kind === "reverseOne" || relation.nullable || leadsFurther(relation.target, rest)) return undefined;
-  const at = relation.targetColumns.findIndex((column) => column === relation.target.column(rest[0]!));
-  return relation.sourceColumns[at];
+  const column = relation.target.column(rest[0]!);
+  return column && relation.sourceColumns[relation.targetColumns.indexOf(column)];
 }
 
 /** True if a path goes on through a relation to a field of the model that it leads to. */
@@ -236,8 +243,8 @@ export function singleKey(meta: ModelMeta): ColumnMeta {
 }
 
 /** The path on a related row; its key if there is no more of it. */
-export function restPath(rest: readonly string[], scope: Scope): string {
-  return rest.length === 0 ? singleKey(scope.meta).name : rest.join("__");
+export function restPath(rest: readonly string[], meta: ModelMeta): string {
+  return rest.length === 0 ? singleKey(meta).name : rest.join("__");
 }
 
 /** A column of the model itself, by the name of its field. */

@@ -1,11 +1,12 @@
 /** A cache of statements by the shape of their query: the same lookups with other values are not compiled again. */
 
-import type { ModelMeta } from "../meta.js";
-import type { ConditionNode, OrderNode, Query, RelatedTree } from "../nodes.js";
+import type { ColumnMeta, ModelMeta } from "../meta.js";
+import type { ConditionNode, OrderNode, PrefetchNode, Query, RelatedTree } from "../nodes.js";
 import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
 import { type CompiledJson, jsonStatement } from "./json.js";
 import type { JsonPlan } from "./json-plan.js";
 import { nodeOf, queryOf } from "./operands.js";
+import { perOwnerStatement } from "./per-owner.js";
 import type { RowPlan } from "./row-plan.js";
 
 interface Entry {
@@ -35,24 +36,32 @@ const offsetPlace = -2;
 const constantPlace = -3;
 
 export function compileSelect(query: Query): CompiledSelect {
-  return compiled("select", query, (compiler) => compiler.select(query));
+  return compiled("select", query, [], (compiler) => compiler.select(query));
 }
 
 export function compileJson(query: Query): CompiledJson {
-  return compiled("json", query, (compiler) => jsonStatement(query, compiler));
+  return compiled("json", query, [], (compiler) => jsonStatement(query, compiler));
 }
 
+/** The rows of a query for each of several keys, which are the value of `owners`. A limit holds for each of them. */
+export function compilePerOwner(query: Query, columns: readonly ColumnMeta[], owners: Lookup): CompiledSelect {
+  const kind = `owners ${columns.map((column) => column.index).join()} `;
+  return compiled(kind, query, [owners], (compiler) => perOwnerStatement(query, columns, owners, compiler));
+}
+
+/** `lookups` are those that the statement has beside those of the query. */
 function compiled<Plan extends RowPlan | JsonPlan>(
   kind: string,
   query: Query,
+  lookups: Lookup[],
   compile: (compiler: Compiler) => Compiled & { readonly plan: Plan },
 ): Compiled & { readonly plan: Plan } {
-  const lookups: Lookup[] = [];
-  const shape = shapeOf(query, lookups);
+  const limits: (number | null)[] = [];
+  const shape = shapeOf(query, { lookups, limits, nested: kind === "json" });
   if (shape === null) return compile(new Compiler());
   const cache = cacheOf(query.meta);
   const general = kind + shape;
-  const limited = query.limit === null ? general : `${general}\nl${query.limit}`;
+  const limited = limits.every((limit) => limit === null) ? general : `${general}\nl${limits.join()}`;
   const known = cache.entries.get(limited) ?? (mayAddLimit(cache, general) ? undefined : cache.entries.get(general));
   if (known)
     return {
@@ -83,7 +92,16 @@ function mayAddLimit({ entries, limits }: Cache, general: string): boolean {
   return entries.size < mostShapes && (limits.get(general) ?? 0) < mostLimits;
 }
 
-type Lookup = Extract<ConditionNode, { type: "lookup" }>;
+export type Lookup = Extract<ConditionNode, { type: "lookup" }>;
+
+/** What the statements of a shape differ in. */
+interface Parts {
+  readonly lookups: Lookup[];
+  /** The limit of the query, and of the queries inside it. */
+  readonly limits: (number | null)[];
+  /** True if prefetched rows are part of the statement. */
+  readonly nested: boolean;
+}
 
 function placeOf(from: Binding["from"], lookups: readonly Lookup[]): number | undefined {
   if (from === "limit") return limitPlace;
@@ -99,9 +117,10 @@ function valueAt(place: number, query: Query, lookups: readonly Lookup[]): unkno
 }
 
 /** A text that is the same for queries with the same statement; null for queries that are not cached. */
-function shapeOf(query: Query, lookups: Lookup[]): string | null {
-  if (query.combined || query.lock || query.empty || query.prefetch.length > 0 || query.sources.length > 0) return null;
+function shapeOf(query: Query, parts: Parts): string | null {
+  if (query.combined || query.lock || query.empty || query.sources.length > 0) return null;
   for (const _ in query.annotations) return null;
+  parts.limits.push(query.limit);
   let shape = `${query.limit === null ? "" : "l"}${query.offset === null ? "" : "o"}${query.reversed ? "r" : ""}${query.deleted[0]}`;
   if (query.timeZone !== "UTC") shape += `\nz${query.timeZone}`;
   if (query.distinct !== false) shape += `\nd${query.distinct === true ? "" : query.distinct.join("\n")}`;
@@ -121,11 +140,34 @@ function shapeOf(query: Query, lookups: Lookup[]): string | null {
     shape += order;
   }
   for (const condition of query.where) {
-    const part = conditionShape(condition, lookups);
+    const part = conditionShape(condition, parts.lookups);
+    if (part === null) return null;
+    shape += part;
+  }
+  for (const node of query.prefetch) {
+    const part = prefetchShape(node, parts);
     if (part === null) return null;
     shape += part;
   }
   return shape;
+}
+
+/** Prefetched rows that are not part of the statement can only change the columns that are loaded. */
+function prefetchShape({ relation, query, nested, as }: PrefetchNode, parts: Parts): string | null {
+  let shape = `\np${relation}`;
+  if (!parts.nested) return shape;
+  if (as !== undefined) shape += `\na${as}`;
+  if (query !== undefined) {
+    const part = shapeOf(query, parts);
+    if (part === null) return null;
+    shape += `\nq${part}`;
+  }
+  for (const node of nested) {
+    const part = prefetchShape(node, parts);
+    if (part === null) return null;
+    shape += part;
+  }
+  return `${shape}\nP`;
 }
 
 function relatedShape(tree: RelatedTree): string {

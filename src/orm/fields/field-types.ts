@@ -35,8 +35,11 @@ interface FlagsBy {
 
 /** The flags that the options give to a column. */
 export type FlagsFrom<O> = {
-  [K in keyof O]-?: K extends keyof Flagging ? (O[K] extends Flagging[K] ? FlagsBy[K] : never) : never;
-}[keyof O];
+  [K in keyof O & keyof Flagging]: O[K] extends Flagging[K] ? FlagsBy[K] : never;
+}[keyof O & keyof Flagging];
+
+/** The fields of the other model that a foreign key over several fields names; never if it names none. */
+export type ReferencesIn<O> = O extends { readonly references: infer Names extends readonly string[] } ? Names : never;
 
 /** Any value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };

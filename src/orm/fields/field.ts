@@ -26,6 +26,7 @@ import type {
   JsonMaker,
   ManualColumn,
   None,
+  ReferencesIn,
 } from "./field-types.js";
 import type { Column, Flag, InOf, OutOf, ReverseOne, ToMany, ToOne, ToOneOver } from "./types.js";
 
@@ -231,7 +232,7 @@ export const field = {
     target: () => Target,
     fields: Fields,
     options?: Exact<O, CompositeOptions>,
-  ): ToOneOver<Target, FlagsFrom<O>, Fields[number]> => toOneOver(target, fields, options),
+  ): ToOneOver<Target, FlagsFrom<O>, Fields[number], ReferencesIn<O>> => toOneOver(target, fields, options),
 
   /** A many-to-many relation through a join table. */
   manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {

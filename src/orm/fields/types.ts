@@ -6,6 +6,7 @@ declare const flags: unique symbol;
 export declare const fieldsOf: unique symbol;
 export declare const presence: unique symbol;
 export declare const tableOf: unique symbol;
+declare const compositeKey: unique symbol;
 
 /** The properties of a field besides its type. */
 export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
@@ -26,11 +27,14 @@ export interface ToOne<Target, Flags extends Flag> {
   readonly [types]: { readonly target: Target };
 }
 
-/** A foreign key over several fields. It has no column of its own. */
-export interface ToOneOver<Target, Flags extends Flag, Fields extends string> {
+/**
+ * A foreign key over several fields. It has no column of its own. `References` are the fields of the other model; never for
+ * its primary key.
+ */
+export interface ToOneOver<Target, Flags extends Flag, Fields extends string, References = never> {
   readonly [kind]: "composite";
   readonly [flags]: Flags;
-  readonly [types]: { readonly target: Target; readonly over: Fields };
+  readonly [types]: { readonly target: Target; readonly over: Fields; readonly references: References };
 }
 
 /** `Via` is the field of the other model that refers to this one; never for a many-to-many relation. */
@@ -52,6 +56,16 @@ export type InstanceOf<Class> = Class extends abstract new (...args: never[]) =>
 
 /** The fields of a model, found through its instances. */
 export type FieldsOf<M> = M extends { readonly [fieldsOf]?: infer Fields } ? NonNullable<Fields> : never;
+
+/** The fields of a model with the names of its composite primary key, in their order. */
+export type WithKey<F, Names extends readonly string[]> = Names extends readonly [string, string, ...string[]]
+  ? F & { readonly [compositeKey]: Names }
+  : F;
+
+type KeyFields<F> = F extends { readonly [compositeKey]: infer Names extends readonly string[] } ? Names : never;
+
+/** True for the fields of a model with a composite primary key. */
+export type HasCompositeKey<F> = typeof compositeKey extends keyof F ? true : false;
 
 /** The fields of the model that a relation leads to. */
 export type TargetFields<Field> = FieldsOf<TargetOf<Field>>;
@@ -88,7 +102,7 @@ type GroupOf<Kind> = Kind extends keyof RelationGroups
 interface RelationGroups {
   toOne: "toOne" | "single" | "relation";
   reverseOne: "reverseOne" | "single" | "relation";
-  composite: "reverseOne" | "single" | "relation";
+  composite: "composite" | "single" | "relation";
   toMany: "toMany" | "relation";
 }
 
@@ -99,9 +113,11 @@ export type RelationNames<F> =
   NamesByGroup<F> extends { readonly relation: infer Names extends keyof F & string } ? Names : never;
 export type ToManyNames<F> =
   NamesByGroup<F> extends { readonly toMany: infer Names extends keyof F & string } ? Names : never;
-/** The relations to one row that have no column of their own. */
 export type ReverseOneNames<F> =
   NamesByGroup<F> extends { readonly reverseOne: infer Names extends keyof F & string } ? Names : never;
+/** The foreign keys over several fields. */
+export type CompositeNames<F> =
+  NamesByGroup<F> extends { readonly composite: infer Names extends keyof F & string } ? Names : never;
 export type SingleNames<F> =
   NamesByGroup<F> extends { readonly single: infer Names extends keyof F & string } ? Names : never;
 export type JsonNames<F> =
@@ -109,7 +125,8 @@ export type JsonNames<F> =
 export type ToOneNames<F> =
   NamesByGroup<F> extends { readonly toOne: infer Names extends keyof F & string } ? Names : never;
 export type PrimaryKeyNames<F> =
-  NamesByGroup<F> extends { readonly primary: infer Names extends keyof F & string } ? Names : never;
+  | KeyFields<F>[number]
+  | (NamesByGroup<F> extends { readonly primary: infer Names extends keyof F & string } ? Names : never);
 export type OptionalNames<F> =
   NamesByGroup<F> extends { readonly optional: infer Names extends keyof F & string } ? Names : never;
 export type LockedNames<F> =
@@ -127,14 +144,35 @@ export type RelationOfAttribute<F, Name extends string> = Name extends `${infer 
     : never
   : never;
 
-/** The type of a model's primary key. */
-export type PrimaryKey<F> = {
-  [K in keyof F]: "primary" extends FlagsOf<F[K]> ? KeyValue<F[K]> : never;
-}[keyof F];
+/** The type of a model's primary key: a list if it is composite. */
+export type PrimaryKey<F> = HasCompositeKey<F> extends true ? KeyOver<F, KeyFields<F>> : SingleKey<F>;
+
+type SingleKey<F> = { [K in keyof F]: "primary" extends FlagsOf<F[K]> ? KeyValue<F[K]> : never }[keyof F];
+
+/** The values of several fields that are a key together. */
+type KeyOver<F, Names extends readonly string[]> = {
+  readonly [I in keyof Names]: NonNullable<KeyValue<F[Names[I] & keyof F]>>;
+};
+
+/** The type of the key by which a relation refers to a row. */
+export type ReferenceKey<Field> =
+  TypesOf<Field> extends { readonly references: infer Names extends readonly string[] }
+    ? [Names] extends [never]
+      ? PrimaryKey<TargetFields<Field>>
+      : KeyOver<TargetFields<Field>, Names>
+    : PrimaryKey<TargetFields<Field>>;
+
+/**
+ * A row with a key, whatever else is loaded of it: an instance, also one with loaded relations or with a choice of fields.
+ */
+export interface SavedRow<M> {
+  readonly [presence]: "loaded";
+  readonly [tableOf]?: M[typeof tableOf & keyof M];
+}
 
 /** The type of a key column: its own value, or the key of the row that a foreign key refers to. */
-type KeyValue<Field> = KindOf<Field> extends "toOne" ? PrimaryKey<TargetFields<Field>> : OutOf<Field>;
+type KeyValue<Field> = KindOf<Field> extends "toOne" ? SingleKey<TargetFields<Field>> : OutOf<Field>;
 
 /** The type of a foreign key's column. */
 export type ForeignKeyValue<Field> =
-  "null" extends FlagsOf<Field> ? PrimaryKey<TargetFields<Field>> | null : PrimaryKey<TargetFields<Field>>;
+  "null" extends FlagsOf<Field> ? SingleKey<TargetFields<Field>> | null : SingleKey<TargetFields<Field>>;

@@ -85,7 +85,6 @@ export class Meta implements ModelMeta {
     this.indexes = (options.indexes ?? []).map((index) => this.#index(readIndex(table, index)));
     this.uniques = (options.unique ?? []).map((unique) => this.#unique(readUnique(table, unique)));
     this.checks = [...checks, ...(options.checks ?? []).map((check, index) => namedCheck(table, check, index))];
-    this.ordering = options.ordering ?? [];
     this.comment = options.comment;
     this.managed = options.managed !== false;
     this.renamedFrom = options.renamedFrom;
@@ -94,6 +93,7 @@ export class Meta implements ModelMeta {
     this.foreignKeys = [...specs].flatMap(([name, spec]) =>
       spec.form === "composite" ? compositeKey(this, name, spec) : [],
     );
+    this.ordering = (options.ordering ?? []).flatMap((name) => columnOrder(this.foreignKeys, name));
   }
 
   /** The name of the class; until the class that extends `base` is known, that of the table. */
@@ -224,4 +224,11 @@ function columnChecks(table: string, column: ColumnMeta, sql: string | undefined
 
 function namedCheck(table: string, check: string | { name: string; sql: string }, index: number): CheckMeta {
   return typeof check === "string" ? { name: shortName(`${table}_check${index + 1}`), sql: check } : check;
+}
+
+/** The columns of a foreign key over several columns, in place of its name. */
+function columnOrder(keys: readonly ForeignKeyMeta[], name: string): string[] {
+  const sign = name.startsWith("-") ? "-" : "";
+  const key = keys.find((each) => each.name === name.slice(sign.length));
+  return key ? key.columns.map((column) => sign + column.name) : [name];
 }

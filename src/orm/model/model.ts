@@ -20,6 +20,7 @@ import type {
   TargetOf,
   ToManyNames,
   tableOf,
+  WithKey,
 } from "../fields/types.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ModelMeta } from "../meta.js";
@@ -105,15 +106,15 @@ export interface ModelClass<F, Table extends string = string> {
  * Creates the base class of a model. Write relations between models that refer to each other as getters; otherwise neither
  * the compiler nor the module loader can resolve the circle.
  */
-export function Model<const Table extends string, F extends object>(
-  table: Table,
-  fields: F,
-  options?: ModelOptions<keyof F & string>,
-): ModelClass<F, Table> {
+export function Model<
+  const Table extends string,
+  F extends object,
+  const Key extends readonly (keyof F & string)[] = [],
+>(table: Table, fields: F, options?: ModelOptions<keyof F & string, Key>): ModelClass<WithKey<F, Key>, Table> {
   checkIdentifier("the name of a table", table);
   // Only the names are checked: a getter among the fields may lead to a model that is declared later.
   for (const name of Object.keys(fields)) checkFieldName(table, name);
   const base = class extends BaseModel {};
   declare(base, { table, fields, options: readModelOptions(table, options) });
-  return base as unknown as ModelClass<F, Table>;
+  return base as unknown as ModelClass<WithKey<F, Key>, Table>;
 }

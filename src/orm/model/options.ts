@@ -24,10 +24,10 @@ export interface UniqueOptions<Name extends string = string> {
 }
 
 /** Options of a model's table. */
-export interface ModelOptions<Name extends string = string> {
+export interface ModelOptions<Name extends string = string, Key extends readonly Name[] = readonly Name[]> {
   readonly schema?: string | undefined;
   /** The fields of a composite primary key. */
-  readonly primaryKey?: readonly Name[] | undefined;
+  readonly primaryKey?: Key | undefined;
   readonly indexes?: readonly (IndexOptions<Name> | readonly Name[])[] | undefined;
   readonly unique?: readonly (UniqueOptions<Name> | readonly Name[])[] | undefined;
   /** Conditions on rows, as SQL. */

@@ -6,10 +6,13 @@ import { ValueError } from "../../internal/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import type { Left } from "../compile/operands.js";
 import {
+  type KeyResolution,
+  keyPaths,
   namesOf,
   noField,
   type Resolution,
   resolveJoined,
+  resolveLookup,
   resolvePath,
   type Scope,
   shown,
@@ -61,31 +64,38 @@ export function filterFrom(query: Query, input: ClientParameters, allowed: reado
   return { ...filtered, client: patterns ? "patterns" : "values" };
 }
 
-export function orderBy(query: Query, orderBy: readonly OrderNode[]): Query {
-  for (const { expression } of orderBy) if (expression.type === "path") checkOrder(query, expression.path);
-  return { ...query, orderBy, reversed: false };
+export function orderBy(query: Query, nodes: readonly OrderNode[]): Query {
+  const known = knownOrders.get(query.meta);
+  const plain = nodes.every(({ expression }) => expression.type !== "path" || known?.has(expression.path));
+  return { ...query, orderBy: plain ? nodes : nodes.flatMap((node) => byColumns(query, node)), reversed: false };
 }
 
 /** Paths that are known to exist. They are few, because each of them is a path of the model. */
 const knownOrders = new WeakMap<ModelMeta, Set<string>>();
 const mostOrders = 1000;
 
-function checkOrder(query: Query, path: string): void {
+function byColumns(query: Query, node: OrderNode): OrderNode[] {
+  if (node.expression.type !== "path") return [node];
+  const { path } = node.expression;
+  const paths = columnPaths(namesOf(query), path, query);
+  if (paths.length > 1) return paths.map((each) => ({ ...node, expression: { type: "path", path: each } }));
   let known = knownOrders.get(query.meta);
   if (known === undefined) knownOrders.set(query.meta, (known = new Set()));
-  if (known.has(path)) return;
-  checkPathExists(namesOf(query), path, query);
   const special = query.selection !== null || Object.hasOwn(query.annotations, path.split("__", 1)[0]!);
   if (!special && known.size < mostOrders) known.add(path);
+  return [node];
 }
 
-function checkPathExists(scope: Scope, path: string, query: Query): void {
+/** The path if it exists and leads to one value. For a composite key, the paths of its columns. */
+function columnPaths(scope: Scope, path: string, query: Query): readonly string[] {
   const names = query.selection?.fields.map((field) => field.name) ?? [];
-  if (names.includes(path)) return;
-  const found = resolvePath(scope, path);
+  if (names.includes(path)) return [path];
+  const found = resolveLookup(scope, path);
+  if (found.kind === "key" && found.rest.length === 0) return keyPaths(found);
   if (found.kind === "many")
     throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
   checkEnd(found, path);
+  return [path];
 }
 
 /** Checks a field of `values()`. True if it leads through a to-many relation. */
@@ -95,7 +105,7 @@ function checkValue(scope: Scope, path: string): boolean {
   return many;
 }
 
-function checkEnd(found: Exclude<Resolution, { kind: "many" }>, path: string): void {
+function checkEnd(found: Exclude<Resolution, { kind: "many" }> | KeyResolution, path: string): void {
   if (found.rest.length > 0 && !(found.kind === "column" && isWithin(found.column, found.rest)))
     throw new FieldError(`${shown(path)} is not the name of a field`);
 }
@@ -127,8 +137,8 @@ export function orderFrom(
 
 export function distinct(query: Query, names: readonly string[]): Query {
   const scope = namesOf(query);
-  for (const name of names) checkPathExists(scope, name, query);
-  return { ...query, distinct: names.length === 0 ? true : names };
+  const paths = names.flatMap((name) => columnPaths(scope, name, query));
+  return { ...query, distinct: paths.length === 0 ? true : paths };
 }
 
 export function annotate(query: Query, given: Readonly<Record<string, unknown>>): Query {

@@ -2,7 +2,16 @@
 
 import type { AnyExpression, Fitting, OuterField, outerPaths } from "../expressions/expression.js";
 import type { ConditionsOf, Given, PathsOf, Suggestible, Uses } from "../expressions/q.js";
-import type { FieldsOf, JsonNames, KindOf, OutOf, PrimaryKey, RelationNames, TargetFields } from "../fields/types.js";
+import type {
+  CompositeNames,
+  FieldsOf,
+  JsonNames,
+  KindOf,
+  OutOf,
+  PrimaryKey,
+  RelationNames,
+  TargetFields,
+} from "../fields/types.js";
 import type {
   CheckedOrderPath,
   CheckedPath,
@@ -95,7 +104,8 @@ type Comparable<Field> =
         ? string
         : NonNullable<OutOf<Field>>;
 
-type KeyPattern<F, A> = OwnNames<F, A> | `${OwnNames<F, A>}__${string}` | "pk" | `pk__${string}`;
+type KeyPattern<F, A> = LookupNames<F, A> | `${LookupNames<F, A>}__${string}`;
+type LookupNames<F, A> = OwnNames<F, A> | CompositeNames<F> | "pk";
 
 /** An expression or `Q`, if the names in it exist. */
 export type CheckedUses<M, A, P extends string, X> = Uses<P, X> & NoInfer<PathErrors<M, A, P> & LookupErrors<M, A, X>>;

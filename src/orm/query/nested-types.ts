@@ -1,6 +1,8 @@
 /** The types of rows that are created together with their related rows. */
 
 import type {
+  ColumnNames,
+  CompositeNames,
   FieldsOf,
   FlagsOf,
   ForeignKeyValue,
@@ -11,6 +13,7 @@ import type {
   PrimaryKey,
   presence,
   ReverseOneNames,
+  SavedRow,
   SingleNames,
   TargetFields,
   TargetOf,
@@ -24,14 +27,14 @@ import type { ColumnInput } from "./row-types.js";
 export type NestedInput<M> = InputOf<FieldsOf<M>, never>;
 
 /** The values of a related row. `Back` is its field that refers to the row around it, which is set by itself. */
-type NewRow<Field, Back extends string> = InputOf<TargetFields<Field>, Back> & NoInstance;
+type NewRow<Field, Back extends string> = InputOf<TargetFields<Field>, SetBy<TargetFields<Field>, Back>> & NoInstance;
 
 /** Instances of other models are no values of a row, even if they have the same columns. */
 interface NoInstance {
   readonly [presence]?: never;
 }
 
-type InputOf<F, Back extends string> = OwnColumns<F, Back & ReverseOneNames<F>> & {
+type InputOf<F, Back extends string> = OwnColumns<F, Back> & {
   readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back>]?: ToOneInput<F[K]> | undefined;
 } & {
   readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back> as KeyAttribute<K>]?:
@@ -43,24 +46,30 @@ type InputOf<F, Back extends string> = OwnColumns<F, Back & ReverseOneNames<F>> 
   > & {
     readonly [K in ToManyNames<F>]?: readonly ToManyInput<F[K]>[] | undefined;
   } & {
-    readonly [K in ReverseOneNames<F>]?: NewRow<F[K], ViaOf<F[K]>> | TargetOf<F[K]> | NullOf<F[K]> | undefined;
+    readonly [K in ReverseOneNames<F> | CompositeNames<F>]?:
+      | NewRow<F[K], ViaOf<F[K]>>
+      | SavedRow<TargetOf<F[K]>>
+      | NullOf<F[K]>
+      | undefined;
   };
 
-/** The columns of a row. Those of the foreign key that refers to the row around it are set by themselves. */
-type OwnColumns<F, Back extends keyof F> = [Back] extends [never]
+/** The fields that refer to the row around a row, which are set by themselves: a foreign key, or the fields of one. */
+type SetBy<F, Back extends string> = Back extends CompositeNames<F> ? Back | OverOf<F[Back & keyof F]> : Back;
+
+type OwnColumns<F, Set extends string> = [Set & ColumnNames<F>] extends [never]
   ? ColumnInput<F>
-  : Omit<ColumnInput<F>, OverOf<F[Back]>>;
+  : Omit<ColumnInput<F>, Set>;
 
 /** Null if there may be no row. */
 type NullOf<Field> =
   KindOf<Field> extends "composite" ? (Extract<FlagsOf<Field>, "null"> extends never ? never : null) : null;
 
-type ToOneInput<Field> = TargetOf<Field> | ForeignKeyValue<Field> | NewRow<Field, never>;
+type ToOneInput<Field> = SavedRow<TargetOf<Field>> | ForeignKeyValue<Field> | NewRow<Field, never>;
 
 /** Rows of a many-to-many relation can also be given by key. */
 type ToManyInput<Field> =
   | NewRow<Field, ViaOf<Field>>
-  | TargetOf<Field>
+  | SavedRow<TargetOf<Field>>
   | (IsForeignKey<Field> extends true ? never : PrimaryKey<TargetFields<Field>>);
 
 type IsForeignKey<Field> = [ViaOf<Field>] extends [never]

@@ -7,8 +7,10 @@
 import type { PathRef, ResultOf } from "../expressions/expression.js";
 import type {
   ColumnNames,
+  CompositeNames,
   FieldsOf,
   ForeignKeyValue,
+  HasCompositeKey,
   JsonNames,
   KeyAttribute,
   KindOf,
@@ -38,11 +40,18 @@ export interface NoSuchField<Name extends string> {
   readonly "no such field": Name;
 }
 
+/** A name that stands for several fields and has no value of its own; the compiler shows this in its message. */
+export interface SeveralFields {
+  readonly "stands for several fields": never;
+}
+
 /** The value at the end of a path. `F` are the fields of the model, `A` its annotations. */
 export type PathValue<F, A, Path extends string> = Path extends keyof A
   ? A[Path]
   : Path extends "pk"
-    ? PrimaryKey<F>
+    ? HasCompositeKey<F> extends true
+      ? SeveralFields
+      : PrimaryKey<F>
     : Path extends keyof F
       ? FieldValue<F[Path]>
       : Path extends `${infer Head}__${infer Rest}`
@@ -58,7 +67,9 @@ type FieldValue<Field> =
     ? ForeignKeyValue<Field>
     : KindOf<Field> extends "toMany" | "reverseOne"
       ? PrimaryKey<TargetFields<Field>> | null
-      : OutOf<Field>;
+      : KindOf<Field> extends "composite"
+        ? SeveralFields
+        : OutOf<Field>;
 
 type ThroughField<F, Path extends string, Head extends string, Rest extends string> = Head extends keyof F
   ? KindOf<F[Head]> extends "toOne" | "composite"
@@ -129,12 +140,15 @@ type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
 
 /** The path if it exists; otherwise the names that exist, which the compiler and editors show. */
 export type CheckedPath<F, A, Path> = Path extends string
-  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | null]
+  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | SeveralFields | null]
     ? NoInfer<Suggestions<F, A, Path>>
     : Path
   : never;
 
-/** A path on which there is at most one row: `author__country__name`, not `tags__name`. */
+/**
+ * A path on which there is at most one row: `author__country__name`, not `tags__name`. A composite key stands for its
+ * fields.
+ */
 export type CheckedSinglePath<F, A, Path> = Path extends string
   ? [PathValue<F, A, Path>] extends [NoSuchField<string> | null]
     ? NoInfer<SingleSuggestions<F, A, Path>>
@@ -183,7 +197,10 @@ export type CheckedOrderPath<F, A, Key extends string> = Key extends "?"
 type OrderNames<F, A> = SingleSuggestions<F, A, ""> extends infer Names extends string ? Names | `-${Names}` : never;
 
 /** The names that a model offers: its fields, the keys of its relations, annotations. */
-export type OwnNames<F, A = unknown> = ((keyof F | keyof A) & string) | KeyAttribute<ToOneNames<F>>;
+export type OwnNames<F, A = unknown> = ValueNames<F> | (keyof A & string) | KeyAttribute<ToOneNames<F>>;
+type ValueNames<F> = [CompositeNames<F>] extends [never]
+  ? keyof F & string
+  : Exclude<keyof F & string, CompositeNames<F>>;
 type OwnSingleNames<F, A = unknown> =
   | ColumnNames<F>
   | SingleNames<F>

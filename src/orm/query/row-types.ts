@@ -2,6 +2,7 @@
 
 import type {
   ColumnNames,
+  CompositeNames,
   FieldsOf,
   FlagsOf,
   ForeignKeyValue,
@@ -13,6 +14,7 @@ import type {
   OutOf,
   PrimaryKey,
   RelationNames,
+  SavedRow,
   SingleNames,
   TargetFields,
   TargetOf,
@@ -27,7 +29,7 @@ export type ColumnValues<F> = { [K in ColumnNames<F>]: OutOf<F[K]> } & {
 
 type Input<Field> = "null" extends FlagsOf<Field> ? InOf<Field> | null : InOf<Field>;
 type KeyInput<Field> = ForeignKeyValue<Field>;
-type RelationInput<Field> = TargetOf<Field> | ForeignKeyValue<Field>;
+type RelationInput<Field> = SavedRow<TargetOf<Field>> | ForeignKeyValue<Field>;
 
 type Required<F> = Exclude<ColumnNames<F>, OptionalNames<F> | LockedNames<F>>;
 type NotRequired<F> = Exclude<ColumnNames<F> & OptionalNames<F>, LockedNames<F>>;
@@ -75,7 +77,16 @@ export type UpdateInput<M> = {
     | undefined;
 } & { readonly [K in ToOneNames<FieldsOf<M>>]?: Writable<M, RelationInput<FieldsOf<M>[K]>> | undefined } & {
   readonly [K in ToOneNames<FieldsOf<M>> as KeyAttribute<K>]?: Writable<M, KeyInput<FieldsOf<M>[K]>> | undefined;
-};
+} & CompositeUpdates<FieldsOf<M>>;
+
+type CompositeUpdates<F> = [CompositeNames<F>] extends [never]
+  ? unknown
+  : {
+      readonly [K in CompositeNames<F>]?:
+        | SavedRow<TargetOf<F[K]>>
+        | ("null" extends FlagsOf<F[K]> ? null : never)
+        | undefined;
+    };
 
 /** A path of to-one relations: `author`, `author__country`. Otherwise the paths that exist, which editors suggest. */
 export type CheckedToOne<M, Path> = Path extends string

@@ -2,7 +2,7 @@
 
 import type { FieldsOf, RelationNames, TargetOf, tableOf } from "../fields/types.js";
 import type { NameOfField } from "./condition-types.js";
-import type { ColumnName, Name, NoSuchField, PathValue, Unless } from "./path-types.js";
+import type { ColumnName, Name, NoSuchField, PathValue, SeveralFields, Unless } from "./path-types.js";
 import type { Merged } from "./row-types.js";
 
 /** The names of a joined row: those of its values, or the columns of a model. */
@@ -40,7 +40,9 @@ export type Empty = Readonly<Record<never, never>>;
 /** Names, with names of the other rows. */
 export type Pairs = Readonly<Record<string, Name>>;
 
-type Compared<M, A, Other, K, Given> = [PathValue<FieldsOf<M>, A, K & string>] extends [NoSuchField<string> | null]
+type Compared<M, A, Other, K, Given> = [PathValue<FieldsOf<M>, A, K & string>] extends [
+  NoSuchField<string> | SeveralFields | null,
+]
   ? NoSuchField<K & string>
   : Given extends Matching<Other, NonNullable<PathValue<FieldsOf<M>, A, K & string>>>
     ? Given

@@ -7,8 +7,10 @@ import type {
   KeyAttribute,
   KindOf,
   PrimaryKey,
+  ReferenceKey,
   RelationNames,
   RelationOfAttribute,
+  SavedRow,
   TargetFields,
   TargetOf,
   ToOneNames,
@@ -174,10 +176,10 @@ type FieldLookup<Field> =
 /** A relation is compared with a row of the other model, with its key, or with null if there can be none. */
 type RelationValue<Field> =
   | KeyOrRow<Field>
-  | Subquery<TargetOf<Field> | Exclude<RowOf<PrimaryKey<TargetFields<Field>>>, { readonly pk: unknown }>>
+  | Subquery<SavedRow<TargetOf<Field>> | Exclude<RowOf<ReferenceKey<Field>>, { readonly pk: unknown }>>
   | (KindOf<Field> extends "toOne" | "composite" ? Null<FlagsOf<Field>, never> : null);
 
-type KeyOrRow<Field> = PrimaryKey<TargetFields<Field>> | TargetOf<Field>;
+type KeyOrRow<Field> = ReferenceKey<Field> | SavedRow<TargetOf<Field>>;
 
 type AttributeValue<F, Name extends string> =
   RelationOfAttribute<F, Name> extends infer Relation extends keyof F

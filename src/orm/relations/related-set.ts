@@ -2,6 +2,7 @@ import { encodeColumn } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
+import type { SavedRow } from "../fields/types.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
@@ -11,6 +12,9 @@ import type { KeyOf } from "../query/row-types.js";
 import { metaOf, save } from "../run/persist.js";
 import { stateOf, type Values } from "../run/state.js";
 import { loadLazily } from "./lazy.js";
+
+/** A related row: an instance, or its key. */
+type Related<M> = M | SavedRow<M> | KeyOf<M>;
 
 /**
  * The related rows of a to-many relation. It is a queryset; awaited without further calls, it loads the rows for all
@@ -53,7 +57,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 
   /** Adds rows to the relation. Rows that are already related stay related. */
-  async add(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
+  async add(...items: readonly Related<M>[]): Promise<void> {
     this.#forget();
     if (items.length === 0) return;
     const { through } = this.#relation;
@@ -62,7 +66,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 
   /** Removes rows from the relation. If the foreign key cannot be null, delete the rows instead. */
-  async remove(...items: readonly (M | KeyOf<M>)[]): Promise<void> {
+  async remove(...items: readonly Related<M>[]): Promise<void> {
     this.#forget();
     if (items.length === 0) return;
     const { through, target } = this.#relation;
@@ -90,7 +94,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 
   /** Replaces the related rows with these, in one transaction. */
-  async set(items: readonly (M | KeyOf<M>)[]): Promise<void> {
+  async set(items: readonly Related<M>[]): Promise<void> {
     this.#refusePart("set");
     await connectionFor(this.query.db).transaction(async (tx) => {
       const inside = new RelatedSet<M>(this.#owner, this.#relation);
@@ -113,7 +117,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     if (this.#isPart) throw new FieldError(`${method}() is called on the relation itself, not on a part of it`);
   }
 
-  async #addThrough(items: readonly (M | KeyOf<M>)[]): Promise<void> {
+  async #addThrough(items: readonly Related<M>[]): Promise<void> {
     const { meta, sourceColumn, targetColumn, own } = this.#relation.through!;
     if (!own && meta.columns.some((column) => !column.optional && column !== sourceColumn && column !== targetColumn)) {
       throw new FieldError(`${meta.name} needs more than the two keys: create its rows in place of add()`);
@@ -123,7 +127,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 
   /** An instance whose foreign key leads to the owner. */
-  #claimed(item: M | KeyOf<M>): object {
+  #claimed(item: Related<M>): object {
     const { target } = this.#relation;
     if (typeof item !== "object" || item === null || metaOf(item).sqlName !== target.sqlName) {
       throw new FieldError(`${this.#relation.name} takes instances of ${target.name}`);

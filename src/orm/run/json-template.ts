@@ -1,5 +1,5 @@
 import { oid } from "../../engines/db/values/oids.js";
-import type { JsonPlan, JsonValue } from "../compile/json-plan.js";
+import type { JsonColumn, JsonPlan, JsonValue } from "../compile/json-plan.js";
 
 /** The ways to write the text of a field as JSON. */
 export const form = {
@@ -52,7 +52,7 @@ function templateOf(shape: JsonPlan["shape"], values: readonly JsonValue[], type
       return Buffer.from(shape === "object" ? `${comma}${JSON.stringify(name)}:` : comma);
     }),
     places: values.map((value) => ("values" in value ? value.keyAt : value.at)),
-    forms: values.map((value) => ("values" in value ? form.asIs : formOf(types[value.at]!, value.exact))),
+    forms: values.map((value) => ("values" in value ? form.asIs : formOf(types[value.at]!, value))),
     objects: values.map((value) => ("values" in value ? templateOf("object", value.values, types) : null)),
   };
 }
@@ -62,7 +62,8 @@ const brackets = { object: ["{", "}"], list: ["[", "]"], single: ["", ""] } as c
 /**
  * Uses the type of the column in the database, whatever the type in the model is, so that the result is always JSON.
  */
-function formOf(type: number, exact: boolean): Form {
+function formOf(type: number, { exact, json }: JsonColumn): Form {
+  if (json) return form.asIs;
   switch (type) {
     case oid.int2:
     case oid.int4:

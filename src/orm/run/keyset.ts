@@ -83,7 +83,7 @@ async function rowsAt(
 async function keyedRows(query: Query, parts: readonly KeyPart[], fromClient: boolean): Promise<Keyed[]> {
   if (query.empty) return [];
   const keys = parts.map(({ order }) => order.expression);
-  const { text, params, plan } = new Compiler().select(query, false, keys);
+  const { text, params, plan } = new Compiler().select(query, { keys });
   const { rows } = await send(query, (connection) => connection.fetchArrays(text, params)).catch(
     fromClient ? refuseCursor : rethrow,
   );

@@ -1,36 +1,21 @@
 /** Related rows with a limit that holds for each owner: the three newest books of each author. */
 
-import { Compiler } from "../compile/compiler.js";
+import { type CompiledSelect, Compiler } from "../compile/compiler.js";
 import { orderOf } from "../compile/query-parts.js";
+import { compilePerOwner } from "../compile/statement-cache.js";
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
-import type { ConditionNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
+import type { OrderNode, Query } from "../nodes.js";
 
 export function isLimited({ limit, offset }: Query): boolean {
   return limit !== null || offset !== null;
 }
 
-/** The query without its limit. It keeps the rows that are within the limit among the rows with the same key. */
-export function limitedBy(query: Query, columns: readonly ColumnMeta[]): Query {
-  if (query.distinct !== false) throw new FieldError("a limit for each owner cannot be combined with distinct()");
-  const place: ExpressionNode = {
-    type: "window",
-    expression: { type: "call", name: "row_number", args: [], aggregate: false, result: "integer" },
-    partitionBy: columns.map((column) => ({ type: "path", path: column.attribute })),
-    orderBy: totalOrder(query),
-    frame: undefined,
-  };
-  const compare = (operator: string, value: number): ConditionNode => ({
-    type: "expression",
-    expression: { type: "binary", operator, left: place, right: { type: "value", value } },
-  });
-  const first = query.offset ?? 0;
-  const within = [
-    ...(first > 0 ? [compare(">", first)] : []),
-    ...(query.limit === null ? [] : [compare("<=", first + query.limit)]),
-  ];
-  return { ...unlimited(query), where: [...query.where, ...within] };
+/** A statement for the rows of each of several owners, within the limit. The columns have the keys of the owners. */
+export function limitedRows(query: Query, columns: readonly ColumnMeta[], keys: readonly unknown[]): CompiledSelect {
+  const ordered: Query = { ...query, orderBy: totalOrder(query), reversed: false };
+  return compilePerOwner(ordered, columns, { type: "lookup", key: "", value: keys });
 }
 
 /** A statement for the pairs of keys in a join table, within the limit for each owner. `keys` are the owners, encoded. */

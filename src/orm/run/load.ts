@@ -1,3 +1,4 @@
+import type { CompiledSelect } from "../compile/compiler.js";
 import { encodeNamed } from "../compile/operands.js";
 import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
 import { compileSelect } from "../compile/statement-cache.js";
@@ -9,14 +10,17 @@ import { keyText } from "../key-values.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
-import { isLimited, limitedBy, limitedPairs, unlimited } from "./limit-per-owner.js";
+import { isLimited, limitedPairs, limitedRows, unlimited } from "./limit-per-owner.js";
 import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 
 /** Runs a query. Returns its rows as instances, or as plain values if it has a selection. */
 export async function load(query: Query): Promise<unknown[]> {
   if (query.empty) return [];
-  const { text, params, plan } = compileSelect(query);
+  return run(query, compileSelect(query));
+}
+
+async function run(query: Query, { text, params, plan }: CompiledSelect): Promise<unknown[]> {
   const { rows } = await send(query, (connection) => connection.fetchArrays(text, params));
   return rowsOf(query, rows, plan);
 }
@@ -124,9 +128,11 @@ async function fetchRelated(
     else grouped.set(text, [row]);
   };
   if (relation.through === undefined) {
-    const wanted = isLimited(query) ? limitedBy(query, columns) : query;
-    const rows = (await load(narrowed(wanted, columns, keys))) as object[];
-    for (const row of rows) add(textOf(row, columns), row);
+    const rows =
+      isLimited(query) && !query.empty
+        ? await run(query, limitedRows(query, columns, keys))
+        : await load(narrowed(query, columns, keys));
+    for (const row of rows as object[]) add(textOf(row, columns), row);
     return grouped;
   }
   const pairs = await fetchPairs(relation, query, keys);

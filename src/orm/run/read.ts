@@ -81,7 +81,7 @@ function simpleCount(compiler: Compiler, query: Query): string {
 
 function inner(compiler: Compiler, query: Query): string {
   if (query.combined || query.selection || query.distinct !== false)
-    return compiler.select(query, !query.combined).text;
+    return compiler.select(query, { named: !query.combined }).text;
   return compiler.assemble(query, compiler.scope(query), ["1"]);
 }
 
@@ -131,7 +131,7 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
     yield* await load(query);
     return;
   }
-  const { text, params, plan } = new Compiler().select(query, !query.combined);
+  const { text, params, plan } = new Compiler().select(query, { named: !query.combined });
   const cursor = connection.cursor<Values>(text, params, { batch: size });
   try {
     for (;;) {
