@@ -10,7 +10,7 @@ import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
 import { onDemand } from "../internal/on-demand.js";
 import { isPlainObject } from "../internal/options.js";
 import { ValueError } from "../internal/value-error.js";
-import type { ErrorClass, ExceptionHandler } from "../pipeline/exceptions.js";
+import { checkErrorClass, type ErrorClass, type ExceptionHandler } from "../pipeline/exceptions.js";
 import { attach, type Blueprint } from "../route/blueprint.js";
 import { type Decorator, Router } from "../route/router.js";
 import { run } from "../server/run.js";
@@ -136,6 +136,7 @@ class BaseApp extends Router {
   exceptionHandler<E>(type: ErrorClass<E>): Decorator<ExceptionHandler<E>>;
   exceptionHandler<E>(type: ErrorClass<E>, handler?: ExceptionHandler<E>): unknown {
     this.#host.assertOpen("exceptionHandler()");
+    checkErrorClass(type);
     const { exceptions } = this.#host;
     if (handler !== undefined) {
       exceptions.add(type, handler);

@@ -6,6 +6,7 @@ import type { Span } from "../internal/tracer.js";
 import type { ClientCertificate } from "./client-certificate.js";
 import { bodyCoding, type DecompressRules } from "./content-encoding.js";
 import { type Cookies, parseCookies } from "./cookies.js";
+import { explainForeignMembers } from "./foreign-members.js";
 import { type Form, parseForm } from "./form.js";
 import { RequestHeaders } from "./headers.js";
 import { parseJson, requireJsonType } from "./json.js";
@@ -299,6 +300,8 @@ export class Request<Params extends object = Record<string, string>> {
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
 export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
+
+explainForeignMembers(Request.prototype);
 
 /** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */
 function Bare(): void {}

@@ -26,7 +26,7 @@ export const is = {
   list:
     (item: Check): Check =>
     (value) => {
-      if (!Array.isArray(value)) return "a list";
+      if (!Array.isArray(value)) return item(value) === undefined ? "a list: write [ ] around the value" : "a list";
       const wrong = value.map(item).find((allowed) => allowed !== undefined);
       return wrong === undefined ? undefined : `a list of which each item is ${wrong}`;
     },

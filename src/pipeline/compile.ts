@@ -103,6 +103,7 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
     const next = (): Response | Promise<Response> => (inner ??= run(request));
     // If a middleware returns nothing, the response of `next` is used.
     const settle = (result: unknown): Response | Promise<Response> => {
+      if (result === request || result === next) return onError(request, middlewareMistake(result === next), "sync");
       if (result !== undefined) return answer(request, result, 0, onError);
       if (inner !== undefined) return inner;
       return onError(request, new ValueError("a middleware neither returned a response nor called next()"), "sync");
@@ -120,6 +121,12 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
       return onError(request, error, "async");
     });
   };
+}
+
+/** Values that middleware of other frameworks returns. Sent as a response, they would tell nobody what is wrong. */
+function middlewareMistake(isNext: boolean): ValueError {
+  const returned = isNext ? "'next' without calling it" : "the request";
+  return new ValueError(`a middleware returned ${returned}: write 'return next()' to go on, or return a response`);
 }
 
 /** Discards the response of a pipeline whose caller failed, at once or when it arrives. */

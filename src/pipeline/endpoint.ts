@@ -24,7 +24,10 @@ function notAResponse(): object {
       "a handler is called with (request, injected), not with (req, res): return a value or a Response in place of sending it",
     );
   };
-  const members = ["send", "json", "status", "end", "write", "writeHead", "redirect", "render", "setHeader", "type"];
+  const members =
+    "send json status end write writeHead redirect render setHeader type code header sendStatus sendFile set".split(
+      " ",
+    );
   return Object.defineProperties({}, Object.fromEntries(members.map((name) => [name, { get: explain }])));
 }
 

@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
+import { ValueError } from "../internal/value-error.js";
 import type { StoreSource } from "./shared-stores.js";
 
 /** A compiled piece of the pipeline. It never throws and never rejects. */
@@ -112,5 +113,20 @@ export function isMiddleware(value: unknown): string | undefined {
 }
 
 export function toMiddleware(given: Middleware | MiddlewareFunction): Middleware {
-  return typeof given === "function" ? { name: given.name, around: given } : given;
+  if (typeof given !== "function") return given;
+  refuseForeign(given);
+  return { name: given.name, around: given };
+}
+
+/** A function with three or four parameters is a middleware of Express: its second parameter would get `next`. */
+function refuseForeign({ name, length }: MiddlewareFunction): void {
+  if (length < 3) return;
+  const subject = name === "" ? "a middleware" : `the middleware '${name}'`;
+  throw new ValueError(
+    length === 3
+      ? `${subject} has the parameters (req, res, next), and it is called with (request, next): write it anew, ` +
+          "or look for the feature that does the same, such as enableCors()"
+      : `${subject} has the parameters (err, req, res, next): ` +
+          "errors are handled by app.exceptionHandler(Error, (request, error) => ...)",
+  );
 }

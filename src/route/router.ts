@@ -8,6 +8,7 @@ import { ValueError } from "../internal/value-error.js";
 import { isMiddleware, type Middleware, type MiddlewareFunction, toMiddleware } from "../pipeline/middleware.js";
 import { joinPaths, parsePattern } from "../routing/pattern.js";
 import { websocketMethod } from "../routing/table.js";
+import type { WebSocket } from "../websocket/socket.js";
 import type { RouteDefinition, Scope } from "./definition.js";
 import type { OnlyKnown, RouteHandler, RouteSocketHandler } from "./handler.js";
 import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
@@ -50,6 +51,9 @@ export interface MultiRouteMethod<Prefix extends string, Self> {
     handler: RouteHandler<`${Prefix}${Path}`, unknown>,
   ): Self;
   <const Path extends string>(path: Path, handler: RouteHandler<`${Prefix}${Path}`, unknown>): Self;
+  /** For one of several blueprints: see `RouteMethod`. */
+  (path: string, handler: (request: Request) => unknown): Self;
+  (path: string, methods: readonly string[], handler: (request: Request) => unknown): Self;
   <const Path extends string, const Options extends MultiRouteOptions = MultiRouteOptions>(
     path: Path,
     options?: (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
@@ -63,6 +67,8 @@ export interface WebSocketMethod<Prefix extends string, Self> {
     options: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
     handler: RouteSocketHandler<`${Prefix}${Path}`, Options>,
   ): Self;
+  /** For one of several blueprints: see `RouteMethod`. */
+  (path: string, handler: (socket: WebSocket) => unknown): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions = WebSocketRouteOptions>(
     path: Path,
     options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
@@ -132,6 +138,7 @@ export abstract class Router<Prefix extends string = ""> {
   use(...middleware: (Middleware | MiddlewareFunction)[]): this {
     this.#sink.assertOpen("use()");
     for (const item of middleware) {
+      refuseElsewhere(item);
       checkOption("use()", "middleware", item, isMiddleware);
       this.#sink.scope.middleware.push(toMiddleware(item));
     }
@@ -202,6 +209,11 @@ function register(
   const add = (call: AnyFunction): void => {
     sink.accept([{ methods, path, websocket, options: read, handler: call, scopes: [] }]);
   };
+  if (typeof given === "function" && handler !== undefined) {
+    throw new ValueError(
+      `the route ${path} takes one function: give middleware as an option, { middleware: [...] }, before the handler`,
+    );
+  }
   const direct = typeof given === "function" ? (given as AnyFunction) : handler;
   if (direct !== undefined) {
     if (typeof direct !== "function")
@@ -216,6 +228,17 @@ function register(
     },
     (name) => sink.unmade.add(`${name}() for ${methods.join(", ")} ${path}`),
   );
+}
+
+/** Things that `use` takes in other frameworks. */
+function refuseElsewhere(item: unknown): void {
+  if (typeof item === "string") {
+    throw new ValueError(
+      `use() takes no path: give the middleware to new Blueprint(${show(item)}, { middleware: [...] }), or to routes as an option`,
+    );
+  }
+  if (sinkOf(item) !== undefined)
+    throw new ValueError("use() takes middleware: add a blueprint with registerBlueprint()");
 }
 
 function methodsOf(path: string, given: readonly string[] = ["GET"]): readonly string[] {

@@ -28,7 +28,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     if (ending) return;
     ending = true;
     void watching.then((watchdog) => watchdog?.stopping());
-    void link?.send({ stoa: "leaving" });
+    void link?.send({ stoa: "leaving", told: !crashed });
     // Until then it serves: if all workers drained at once, nobody would listen.
     if (crashed && link?.role === "worker") await link.replaced(replacementTimeout);
     process.exit((await drained(starting, shutdownSeconds(plan, link))) ? code : 1);

@@ -6,8 +6,8 @@ export type ChildMessage =
   | { readonly stoa: "ready"; readonly address: ListenAddress; readonly links: Links }
   /** It could not start; `code` is true when a change of the program's code may help. */
   | { readonly stoa: "failed"; readonly reason: string; readonly code: boolean }
-  /** It drains and will exit: it is to be replaced now. */
-  | { readonly stoa: "leaving" }
+  /** It drains and will exit: it is to be replaced. `told` is true if a signal told it to. */
+  | { readonly stoa: "leaving"; readonly told: boolean }
   /** Its event loop has turned; `inspected` is true while a debugger is attached. */
   | { readonly stoa: "turn"; readonly inspected: boolean }
   | Publication;

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from "node:cluster";
+import { deferred } from "../internal/deferred.js";
 import { nodeCrypto } from "../internal/node-modules.js";
 import { announce, type Links, urlOf } from "./banner.js";
 import { CrashLoop } from "./crash-loop.js";
@@ -62,6 +63,11 @@ interface Charge {
 
 /** Messages kept for a worker that does not take them. A stuck one must not fill the memory of the supervisor. */
 const maxWaiting = 64;
+/**
+ * Milliseconds for which a worker that a signal stopped is not replaced. A service manager signals all processes at once
+ * (systemd's default), and a worker may notice earlier than the supervisor.
+ */
+const together = 2_000;
 /** Missed ticks after which readiness tells that a worker does not respond. */
 const silentTicks = 3;
 
@@ -169,7 +175,8 @@ class Supervisor {
         else this.#target.logger.error(`a worker could not start: ${message.reason}`, pidOf(charge));
         break;
       case "leaving":
-        this.#replace(charge, "leaves");
+        if (message.told) this.#replace(charge, "was told to stop", together);
+        else this.#replace(charge, "leaves");
         break;
       case "publish":
         for (const other of this.#charges) if (other !== charge && other.readyAt !== null) send(other, message);
@@ -187,13 +194,16 @@ class Supervisor {
   #bury(charge: Charge, code: number | null, signal: string | null): void {
     this.#charges.delete(charge);
     this.#silence.forget(charge);
-    if (!this.#stopping) this.#replace(charge, signal ? `was ended by ${signal}` : `exited with code ${code}`);
     // One that had not come as far as to handle signals dies of them.
-    else if (code !== 0 && signal !== "SIGTERM" && signal !== "SIGINT") this.#clean = false;
+    const told = code === 0 || signal === "SIGTERM" || signal === "SIGINT";
+    const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
+    if (!this.#stopping) this.#replace(charge, how, told ? together : 0);
+    else if (!told) this.#clean = false;
     if (this.#stopping && this.#charges.size === 0) this.#emptied.resolve();
   }
 
-  #replace(charge: Charge, how: string): void {
+  /** Starts another worker after `wait` milliseconds, unless the supervisor is told to stop meanwhile. */
+  #replace(charge: Charge, how: string, wait = 0): void {
     if (charge.replaced || this.#stopping) return;
     charge.replaced = true;
     const delay = this.#crashes.add(charge.readyAt, this.#running);
@@ -201,11 +211,17 @@ class Supervisor {
       this.#giveUp(`workers keep dying soon after their start; the last one ${how}`);
       return;
     }
-    this.#target.logger.warn(`worker ${charge.worker.process.pid} ${how}; another takes its place`, pidOf(charge));
-    const timer = setTimeout(() => {
-      this.#pending.delete(timer);
-      this.#fork(charge);
-    }, delay);
+    const note = (): void =>
+      this.#target.logger.warn(`worker ${charge.worker.process.pid} ${how}; another takes its place`, pidOf(charge));
+    if (wait === 0) note();
+    const timer = setTimeout(
+      () => {
+        this.#pending.delete(timer);
+        if (wait > 0) note();
+        this.#fork(charge);
+      },
+      Math.max(delay, wait),
+    );
     this.#pending.add(timer);
   }
 
@@ -271,19 +287,6 @@ class Supervisor {
   #kill(): void {
     for (const { worker } of this.#charges) worker.process.kill("SIGKILL");
   }
-}
-
-interface Deferred<T> {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (reason: unknown) => void;
-}
-
-/** `Promise.withResolvers` came with Node 22. */
-function deferred<T>(): Deferred<T> {
-  const made = {} as Deferred<T>;
-  made.promise = new Promise<T>((resolve, reject) => Object.assign(made, { resolve, reject }));
-  return made;
 }
 
 function pidOf(charge: Charge): { pid: number | undefined } {

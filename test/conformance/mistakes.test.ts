@@ -1,4 +1,4 @@
-import { App, Authenticated, JwtConfig, openDatabase } from "stoa";
+import { App, Authenticated, Blueprint, JwtConfig, openDatabase } from "stoa";
 import { field, Model } from "stoa/orm";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -82,6 +82,57 @@ it.each<[string, (app: App) => unknown, string]>([
     "new App() takes no arguments: give name, port, debug and the like to app.run({ ... })",
   ],
   [
+    "a guard in place of a list of guards",
+    (app) => app.get("/", { guards: Authenticated() as Any }, () => 1),
+    "option 'guards' in the route / must be a list: write [ ] around the value, not an object (Object)",
+  ],
+  [
+    "middleware of a path in the style of Express",
+    (app) => app.use("/admin" as Any, (_request, next) => next()),
+    'use() takes no path: give the middleware to new Blueprint("/admin", { middleware: [...] }), or to routes as an option',
+  ],
+  [
+    "a router in the style of Express",
+    (app) => app.use(new Blueprint("/admin") as Any),
+    "use() takes middleware: add a blueprint with registerBlueprint()",
+  ],
+  [
+    "middleware of Express",
+    (app) =>
+      app.use(function cors(_req: Any, _res: Any, next: Any) {
+        next();
+      } as Any),
+    "the middleware 'cors' has the parameters (req, res, next), and it is called with (request, next): write it anew, " +
+      "or look for the feature that does the same, such as enableCors()",
+  ],
+  [
+    "middleware of Express in the options of a route",
+    (app) => app.get("/", { middleware: [(_req: Any, _res: Any, next: Any) => next()] as Any }, () => 1),
+    "a middleware has the parameters (req, res, next), and it is called with (request, next): write it anew, " +
+      "or look for the feature that does the same, such as enableCors()",
+  ],
+  [
+    "middleware for errors in the style of Express",
+    (app) => app.use(((_err: Any, _req: Any, _res: Any, _next: Any) => {}) as Any),
+    "a middleware has the parameters (err, req, res, next): " +
+      "errors are handled by app.exceptionHandler(Error, (request, error) => ...)",
+  ],
+  [
+    "middleware before the handler in the style of Express",
+    (app) =>
+      (app as Any).get(
+        "/",
+        (_request: Any, next: Any) => next(),
+        () => 1,
+      ),
+    "the route / takes one function: give middleware as an option, { middleware: [...] }, before the handler",
+  ],
+  [
+    "an exception handler without a class",
+    (app) => app.exceptionHandler(((_request: Any, error: Any) => error.message) as Any),
+    "exceptionHandler takes a class of errors first: app.exceptionHandler(Error, (request, error) => ...)",
+  ],
+  [
     "a broken escape in a path",
     (app) => app.get("/100%", () => 1),
     "'100%' in the path '/100%' has a percent escape that is not valid",
@@ -119,6 +170,29 @@ it.each<[string, (app: App) => unknown, string]>([
     (app) => app.get("/", ((_req: Any, res: Any) => res.json({})) as Any),
     "Handler error: TypeError: a handler is called with (request, injected), not with (req, res): " +
       "return a value or a Response in place of sending it",
+  ],
+  [
+    "a handler in the style of Fastify",
+    (app) => app.get("/", ((_request: Any, reply: Any) => reply.code(404)) as Any),
+    "Handler error: TypeError: a handler is called with (request, injected), not with (req, res): " +
+      "return a value or a Response in place of sending it",
+  ],
+  [
+    "the body in the style of Express",
+    (app) => app.get("/", (request) => (request as Any).body.title),
+    "Handler error: TypeError: a request has no 'body': read it with request.json(), or give the route a schema, " +
+      "{ body: ... }, and take it from the handler's second argument",
+  ],
+  [
+    "a middleware that returns the request",
+    (app) => app.use((request) => request).get("/", () => 1),
+    "Handler error: ValueError: a middleware returned the request: write 'return next()' to go on, or return a response",
+  ],
+  [
+    "a middleware that does not call next",
+    (app) => app.use((_request, next) => next).get("/", () => 1),
+    "Handler error: ValueError: a middleware returned 'next' without calling it: " +
+      "write 'return next()' to go on, or return a response",
   ],
 ])("A newcomer's mistake in a request gets a sentence with cause and cure: %s", async (_mistake, make, message) => {
   expect(await responseErrorOf(make)).toBe(message);

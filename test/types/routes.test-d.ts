@@ -137,6 +137,20 @@ describe("handlers that stand apart", () => {
   it("A list of blueprints takes routes", () => {
     for (const blueprint of [new Blueprint("/outer"), new Blueprint("/inner/{id}")]) blueprint.get("/x", () => "");
   });
+
+  it("The handlers of a list of blueprints are checked", () => {
+    for (const blueprint of [new Blueprint("/outer"), new Blueprint("/inner/{id}")]) {
+      blueprint.route("/a", (request) => request.method);
+      blueprint.route("/b", ["POST"], (request) => request.method);
+      blueprint.websocket("/c", (socket) => socket.sendText("x"));
+      // @ts-expect-error a handler gets a request
+      blueprint.route("/d", (request: number) => request);
+      // @ts-expect-error a handler gets a request
+      blueprint.route("/e", ["POST"], (request: number) => request);
+      // @ts-expect-error a handler of a WebSocket gets a socket
+      blueprint.websocket("/f", (socket: number) => socket);
+    }
+  });
 });
 
 describe("options", () => {

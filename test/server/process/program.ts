@@ -20,6 +20,8 @@ export interface ProgramOptions {
   readonly shared?: boolean;
   /** A shell command line that runs `"$@"`. */
   readonly shell?: string;
+  /** True for a process group of its own, so that one signal reaches the program and its workers. */
+  readonly group?: boolean;
 }
 
 /** A program that runs a server, in a process of its own. */
@@ -39,6 +41,7 @@ export class Program {
       cwd: options.cwd,
       env: { ...cleanEnvironment(), OPTIONS: JSON.stringify(options.options ?? {}), ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
+      detached: options.group ?? false,
     };
     this.child = spawn(command[0]!, command.slice(1), settings);
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));

@@ -128,6 +128,36 @@ describe("workers", patient, () => {
     expect(program.stderr).toBe("");
   });
 
+  it("Workers are not replaced if one signal stops them and their supervisor", async () => {
+    const program = workers(2, { group: true });
+    const pids = await respondingWorkers(await program.url(), 2);
+    process.kill(-program.child.pid!, "SIGTERM");
+    expect(await program.exited, program.report()).toEqual({ code: 0, signal: null });
+    expect(program.stdout.match(/^startup \d+$/gm)).toHaveLength(pids.length);
+    expect(program.stdout).not.toContain("takes its place");
+    expect(program.stderr).toBe("");
+  });
+
+  it("Workers are not replaced if a signal stops them shortly before their supervisor", async () => {
+    const program = workers(2);
+    const pids = await respondingWorkers(await program.url(), 2);
+    for (const worker of pids) process.kill(Number(worker), "SIGTERM");
+    await program.shows(/drain begins/, 2);
+    program.child.kill("SIGTERM");
+    expect(await program.exited, program.report()).toEqual({ code: 0, signal: null });
+    expect(program.stdout.match(/^startup \d+$/gm)).toHaveLength(2);
+    expect(program.stdout).not.toContain("takes its place");
+  });
+
+  it("A worker that a signal stops alone is replaced", async () => {
+    const program = workers(2);
+    const url = await program.url();
+    const [victim] = await respondingWorkers(url, 2);
+    process.kill(Number(victim), "SIGTERM");
+    await program.shows(/was told to stop; another takes its place/);
+    expect(await respondingWorkers(url, 2, [victim!])).toHaveLength(2);
+  });
+
   it("A second signal kills the workers", async () => {
     const program = workers(2, { options: { shutdownTimeout: 60 } });
     const url = await program.url();
