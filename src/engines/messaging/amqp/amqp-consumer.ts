@@ -2,7 +2,7 @@ import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../
 import { MessagingError } from "../errors.js";
 import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
-import type { AmqpLink } from "./link.js";
+import { type AmqpLink, closed } from "./link.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -53,7 +53,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     } catch (error) {
       reported = null;
       this.#ended = true;
-      await channel.close().catch(() => {});
+      await closed(channel);
       throw this.#link.translate(error);
     }
   }
@@ -81,7 +81,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     this.#channel = null;
     this.#forget();
     // Waits for the broker: everything that was settled before is settled there too.
-    await channel?.close().catch(() => {});
+    if (channel !== null) await closed(channel);
   }
 
   async lag(): Promise<number | null> {

@@ -34,9 +34,7 @@ export class AmqpLink {
 
   /** A channel of its own. `lost` is called once when it ends without being closed by us. */
   async channel(lost: (error: unknown) => void): Promise<AmqpChannel> {
-    const channel = await (await this.#connected()).createChannel().catch((error: unknown) => {
-      throw this.translate(error);
-    });
+    const channel = await this.#create((model) => model.createChannel());
     watch(channel, (error) => lost(this.translate(error)));
     return channel;
   }
@@ -49,7 +47,7 @@ export class AmqpLink {
     } catch (error) {
       throw this.translate(error);
     } finally {
-      await channel.close().catch(() => {});
+      await closed(channel);
     }
   }
 
@@ -70,7 +68,19 @@ export class AmqpLink {
     this.#closed = true;
     const model = this.#model;
     this.#model = null;
-    await (await model?.catch(() => null))?.close().catch(() => {});
+    const open = await model?.catch(() => null);
+    if (open) await closed(open);
+  }
+
+  /** A new channel. A connection that was closed before it could be watched is forgotten: the next call opens another. */
+  async #create<T>(create: (model: AmqpModel) => Promise<T>): Promise<T> {
+    const model = this.#connected();
+    try {
+      return await create(await model);
+    } catch (error) {
+      if (this.#model === model && (error as Error).name === "IllegalOperationError") this.#model = null;
+      throw this.translate(error);
+    }
   }
 
   #connected(): Promise<AmqpModel> {
@@ -100,7 +110,7 @@ export class AmqpLink {
   }
 
   async #openPublishing(): Promise<PublishChannel> {
-    const channel = await (await this.#connected()).createConfirmChannel();
+    const channel = await this.#create((model) => model.createConfirmChannel());
     const publishing = {
       channel,
       returned: new Set<string>(),
@@ -116,6 +126,20 @@ export class AmqpLink {
     });
     return publishing;
   }
+}
+
+/**
+ * Closes a channel or a connection. `close()` of the library never ends if the connection is lost before the broker has
+ * answered; the event comes then, too.
+ */
+export function closed(subject: AmqpChannel | AmqpModel): Promise<void> {
+  return new Promise((resolve) => {
+    subject.on("close", () => resolve());
+    // Something that is closing throws.
+    Promise.resolve()
+      .then(() => subject.close())
+      .then(resolve, () => resolve());
+  });
 }
 
 function watch(channel: AmqpChannel, lost: (error: unknown) => void): void {
