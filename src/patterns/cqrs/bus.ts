@@ -22,6 +22,15 @@ export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Sch
       ]
   : [options: object, handler: (request: Request) => Promise<Result>];
 
+/** The responses of a route beside those that every route has. */
+const documented = {
+  command: {
+    409: "A command with the same Idempotency-Key is running, or had another input.",
+    504: "The command did not end in its time.",
+  },
+  query: { 504: "The query did not end in its time." },
+};
+
 /** The handler of a message: it receives what the schema has made of the input. */
 type HandlerOf<Given, Result, Schema> = (
   input: Schema extends StandardSchema ? SchemaOutput<Schema> : Given,
@@ -109,7 +118,11 @@ export class Bus<Kind extends "command" | "query"> {
       return value;
     };
     return [
-      { ...(schema !== undefined && { [part]: schema }), ...(response !== undefined && { response }) },
+      {
+        ...(schema !== undefined && { [part]: schema }),
+        ...(response !== undefined && { response }),
+        responses: documented[this.#kind],
+      },
       handler,
     ] as never;
   }

@@ -122,7 +122,8 @@ describe("commands and queries", () => {
     expect((await post("/sums", { a: "x" })).status).toBe(422);
     expect(await (await post("/now", null)).json()).toEqual({ time: 1 });
     const document = (await (await app.request("/openapi.json")).json()) as { paths: Record<string, unknown> };
-    expect(document.paths["/sums"]).toMatchObject({ post: { requestBody: {} } });
+    expect(document.paths["/sums"]).toMatchObject({ post: { requestBody: {}, responses: { 409: {}, 504: {} } } });
+    expect(document.paths["/now"]).not.toMatchObject({ post: { responses: { 409: {} } } });
   });
 
   it("A route of a query reads the query string, and a schema that changes its input is applied once", async () => {
