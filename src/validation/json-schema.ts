@@ -67,14 +67,20 @@ const wellKnownFormats: ReadonlySet<unknown> = new Set(
 /**
  * A plain object accepts further properties and drops them, so `additionalProperties: false` is not part of its
  * contract and would make input and output differ for no reason. The pattern of a known format is left out too. The
- * range of safe integers is stated, because an integer beyond it is refused.
+ * range of safe integers is stated, because an integer beyond it is refused. Documentation pages show the lowest value
+ * as an example, so such an integer gets a better one, unless it has a default.
  */
 function tidy(context: ZodContext & { jsonSchema: Record<string, unknown> }, direction: Direction): void {
   const { zodSchema, jsonSchema } = context;
   const { type, catchall } = zodSchema._zod.def;
   if (direction === "output" && type === "object" && catchall === undefined) delete jsonSchema["additionalProperties"];
   if (wellKnownFormats.has(jsonSchema["format"])) delete jsonSchema["pattern"];
+  const { minimum, maximum, examples, default: preset } = jsonSchema;
+  if (examples === integerExamples && preset !== undefined) delete jsonSchema["examples"];
+  else if (minimum === Number.MIN_SAFE_INTEGER && (maximum as number) > 0) jsonSchema["examples"] ??= integerExamples;
 }
+
+const integerExamples = [1];
 
 function namedMetadata(schema: ZodSchema, names: ReadonlyMap<unknown, string>): Record<string, unknown> | undefined {
   const own = typeof schema.meta === "function" ? schema.meta() : undefined;

@@ -4,7 +4,12 @@ import { z } from "zod";
 import { type Any, documentOf, operationOf } from "./document-of.js";
 
 /** An integer beyond this range is refused. */
-const safeInteger = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+const safeInteger = {
+  type: "integer",
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  examples: [1],
+};
 
 describe("an operation", () => {
   it("An operation has the options of its route and its blueprints", async () => {
