@@ -8,6 +8,7 @@ import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction 
 import { lost, Membership } from "./membership.js";
 import { lagOf, offsetsAt } from "./offsets.js";
 import { recordOf } from "./records.js";
+import { StreamFlow } from "./stream-flow.js";
 
 /** Messages that are done behind one that is not: as many times the prefetch. */
 const aheadFactor = 20;
@@ -27,8 +28,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #assignment: Assignment;
   readonly #commits: Commits;
   #stream: KafkaStream | null = null;
-  /** The stream once it has its listener: what flows before that is lost, and would be committed with what follows. */
-  #heard: KafkaStream | null = null;
+  /** Has the stream once it has its listener: what flows before that is lost, and would be committed with what follows. */
+  readonly #flow = new StreamFlow(() => this.#hasRoom);
   #opening: Promise<void> = Promise.resolve();
   /** Streams that are being closed. */
   readonly #closing = new Set<Promise<void>>();
@@ -72,17 +73,17 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   pause(): void {
     this.#paused = true;
-    this.#flow();
+    this.#flow.update();
   }
 
   resume(): void {
     this.#paused = false;
-    this.#flow();
+    this.#flow.update();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#flow();
+    this.#flow.update();
   }
 
   async close(): Promise<void> {
@@ -119,7 +120,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   transacted(deliveries: readonly KafkaDelivery[]): void {
     this.#assignment.committed(deliveries);
-    this.#flow();
+    this.#flow.update();
   }
 
   restart(error: unknown): void {
@@ -158,8 +159,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     stream.on("data", (message: KafkaIncoming) => {
       if (this.#stream === stream) this.#receive(message);
     });
-    this.#heard = stream;
-    this.#flow();
+    this.#flow.attach(stream);
   }
 
   async #reopenStream(): Promise<void> {
@@ -203,7 +203,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     const delivery = new KafkaDelivery(recordOf(message), this, partition, number, offset);
     this.#assignment.add(delivery);
     this.#sink.deliver(delivery);
-    this.#flow();
+    this.#flow.update();
   }
 
   ack(delivery: KafkaDelivery): Promise<void> | undefined {
@@ -231,7 +231,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#settle(delivery);
     this.#assignment.done(delivery);
     this.#commitSoon();
-    this.#flow();
+    this.#flow.update();
   }
 
   /** Counts the result of a delivery. Throws LOST if it belongs to another consumer by now. */
@@ -257,12 +257,11 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     return this.#stream.offsetsToFetch.get(`${this.#request.topic}:${number}`) ?? 0n;
   }
 
-  /** Lets messages come, or stops them: there are enough of them, or somebody has paused or stopped the consumer. */
-  #flow(): void {
+  /** False if there are enough messages, or somebody has paused or stopped the consumer. */
+  get #hasRoom(): boolean {
     const { prefetch } = this.#request;
     const full = this.#assignment.unsettled >= prefetch || this.#assignment.size >= prefetch * aheadFactor;
-    if (this.#paused || this.#stopped || full) this.#heard?.pause();
-    else this.#heard?.resume();
+    return !(this.#paused || this.#stopped || full);
   }
 
   #commitSoon(): void {
@@ -274,7 +273,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   #dropStream(): void {
     const stream = this.#stream;
     this.#stream = null;
-    this.#heard = null;
+    this.#flow.detach();
     if (stream === null) return;
     this.#closeStream(stream);
   }
