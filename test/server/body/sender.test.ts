@@ -106,14 +106,17 @@ describe("a body that is made while it is sent", () => {
     expect(made).toBe(after);
   });
 
-  it("A failure of a body reports if any of it has been written", async () => {
+  it("A failure of a body reports if it has a piece, which is written first", async () => {
     async function* failing(...list: string[]): AsyncGenerator<string> {
       for await (const piece of pieces(...list)) yield piece as string;
       throw new Error("broken");
     }
-    const early = send(failing("a"));
+    const early = send(failing());
     expect(await early.outcome).toBe("broken, begun: false");
     expect(early.wire.calls).toEqual([]);
+    const soon = send(failing("a"));
+    expect(await soon.outcome).toBe("broken, begun: true");
+    expect(soon.wire.calls).toEqual(["HEAD\r\n\r\n1\r\na\r\n"]);
     const late = send(failing("a", "later"));
     expect(await late.outcome).toBe("broken, begun: true");
     expect(late.wire.calls).toEqual(["HEAD\r\n\r\n1\r\na\r\n"]);
