@@ -1,6 +1,7 @@
 import { type Guard, isGuard } from "../guards/guard.js";
 import { requestMethods } from "../http/methods.js";
 import type { Request } from "../http/request.js";
+import type { ConfigOf } from "../internal/config-of.js";
 import { decorating } from "../internal/decorating.js";
 import { addSnakeNames } from "../internal/names.js";
 import { checkOption, isPlainObject, show } from "../internal/options.js";
@@ -8,28 +9,54 @@ import { ValueError } from "../internal/value-error.js";
 import { isMiddleware, type Middleware, type MiddlewareFunction, toMiddleware } from "../pipeline/middleware.js";
 import { joinPaths, parsePattern } from "../routing/pattern.js";
 import { websocketMethod } from "../routing/table.js";
+import type { StandardSchema } from "../validation/standard-schema.js";
 import type { WebSocket } from "../websocket/socket.js";
 import type { RouteDefinition, Scope } from "./definition.js";
 import type { OnlyKnown, RouteHandler, RouteSocketHandler } from "./handler.js";
 import { type RouteOptions, readRouteOptions, readWebSocketOptions, type WebSocketRouteOptions } from "./options.js";
 import type { UnmadeRoutes } from "./unmade.js";
 
-/** The names of the options, beside the type of those that are given: editors show their comments. */
-type Documented<Options> = { readonly [K in keyof Options]?: unknown };
+/**
+ * The names of the options, and of the options of the objects that are given, beside the type of what is given: editors show
+ * their comments. They show none for an object that may also be something else, hence the look at what is given.
+ */
+type Documented<Given, Options> = {
+  readonly [K in keyof Options]?: K extends keyof Given
+    ? Given[K] extends object
+      ? Names<ObjectOf<Options[K]>>
+      : unknown
+    : unknown;
+};
+
+type Names<Options> = [Options] extends [never] ? unknown : { readonly [K in keyof Options]?: unknown };
+
+/** The objects of options among the values that an option may have. */
+type ObjectOf<Value> = Value extends
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | AnyFunction
+  | readonly unknown[]
+  | StandardSchema
+  | ConfigOf<string>
+  ? never
+  : Value;
 
 /** Registers a handler for one method: at once, or as a decorator when it is called without a handler. */
 export interface RouteMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: RouteHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends RouteOptions>(
     path: Path,
-    options: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
+    options: Options & Documented<Options, RouteOptions> & OnlyKnown<Options, RouteOptions>,
     handler: RouteHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   /** For one of several blueprints: the compiler calls a union of functions by a signature that all of them have. */
   (path: string, handler: (request: Request) => unknown): Self;
   <const Path extends string, const Options extends RouteOptions = RouteOptions>(
     path: Path,
-    options?: Options & Documented<RouteOptions> & OnlyKnown<Options, RouteOptions>,
+    options?: Options & Documented<Options, RouteOptions> & OnlyKnown<Options, RouteOptions>,
   ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -42,7 +69,7 @@ export interface MultiRouteOptions extends RouteOptions {
 export interface MultiRouteMethod<Prefix extends string, Self> {
   <const Path extends string, const Options extends MultiRouteOptions>(
     path: Path,
-    options: Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>,
+    options: Options & Documented<Options, MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>,
     handler: RouteHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   <const Path extends string>(
@@ -56,7 +83,9 @@ export interface MultiRouteMethod<Prefix extends string, Self> {
   (path: string, methods: readonly string[], handler: (request: Request) => unknown): Self;
   <const Path extends string, const Options extends MultiRouteOptions = MultiRouteOptions>(
     path: Path,
-    options?: (Options & Documented<MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>) | readonly string[],
+    options?:
+      | (Options & Documented<Options, MultiRouteOptions> & OnlyKnown<Options, MultiRouteOptions>)
+      | readonly string[],
   ): Decorator<RouteHandler<`${Prefix}${Path}`, Options>>;
 }
 
@@ -64,14 +93,14 @@ export interface WebSocketMethod<Prefix extends string, Self> {
   <const Path extends string>(path: Path, handler: RouteSocketHandler<`${Prefix}${Path}`, unknown>): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions>(
     path: Path,
-    options: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
+    options: Options & Documented<Options, WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
     handler: RouteSocketHandler<`${Prefix}${Path}`, Options>,
   ): Self;
   /** For one of several blueprints: see `RouteMethod`. */
   (path: string, handler: (socket: WebSocket) => unknown): Self;
   <const Path extends string, const Options extends WebSocketRouteOptions = WebSocketRouteOptions>(
     path: Path,
-    options?: Options & Documented<WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
+    options?: Options & Documented<Options, WebSocketRouteOptions> & OnlyKnown<Options, WebSocketRouteOptions>,
   ): Decorator<RouteSocketHandler<`${Prefix}${Path}`, Options>>;
 }
 

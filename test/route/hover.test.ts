@@ -15,6 +15,10 @@ it.each([
   ["app.enableOpenapi({ |title: 'x' })", "Default"],
   ["app.get('/', { |timeout: 1 }, () => 1)", "Seconds until the client gets 504"],
   ["app.get('/', { |summary: 'x' }, () => 1)", "A short title"],
+  ["app.get('/', { rateLimit: { |maxRequests: 1, windowSecs: 1 } }, () => 1)", "Requests"],
+  ["app.get('/', { cache: { |ttl: 1 } }, () => 1)", "Seconds"],
+  ["app.post('/', { circuitBreaker: { |failureThreshold: 1 } }, () => 1)", "Failures in a row"],
+  ["app.route('/', { methods: ['GET'], cache: { |ttl: 1 } }, () => 1)", "Seconds"],
   ["app.websocket('/', { |maxMessageSize: 1 }, () => {})", "Bytes of one message"],
 ])("An editor shows the comment of the option in %s", (code, comment) => {
   expect(editor.comment(code)).toContain(comment);
