@@ -103,7 +103,10 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
     const next = (): Response | Promise<Response> => (inner ??= run(request));
     // If a middleware returns nothing, the response of `next` is used.
     const settle = (result: unknown): Response | Promise<Response> => {
-      if (result === request || result === next) return onError(request, middlewareMistake(result === next), "sync");
+      if (result === request || result === next) {
+        abandon(inner);
+        return onError(request, middlewareMistake(result === next), "sync");
+      }
       if (result !== undefined) return answer(request, result, 0, onError);
       if (inner !== undefined) return inner;
       return onError(request, new ValueError("a middleware neither returned a response nor called next()"), "sync");

@@ -77,7 +77,12 @@ function tidy(context: ZodContext & { jsonSchema: Record<string, unknown> }, dir
   if (wellKnownFormats.has(jsonSchema["format"])) delete jsonSchema["pattern"];
   const { minimum, maximum, examples, default: preset } = jsonSchema;
   if (examples === integerExamples && preset !== undefined) delete jsonSchema["examples"];
-  else if (minimum === Number.MIN_SAFE_INTEGER && (maximum as number) > 0) jsonSchema["examples"] ??= integerExamples;
+  else if (
+    minimum === Number.MIN_SAFE_INTEGER &&
+    (maximum as number) > 0 &&
+    !("multipleOf" in jsonSchema || "example" in jsonSchema)
+  )
+    jsonSchema["examples"] ??= integerExamples;
 }
 
 const integerExamples = [1];

@@ -1,10 +1,24 @@
 import { beforeAll, expect, it } from "vitest";
-import { bindDatabase, prefetch } from "../../src/orm/index.js";
+import { bindDatabase, field, Model, prefetch, Q } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";
 
-describeDatabases("a limit for each owner in prefetch()", service("postgres"), bookshop, (db) => {
+const after = (id: number) => Q({ id__gt: id });
+type Condition = ReturnType<typeof after>;
+
+class Day extends Model("days", {
+  at: field.datetime({ primaryKey: true }),
+  get events() {
+    return field.reverse(() => Event, "day");
+  },
+}) {}
+
+class Event extends Model("day_events", { id: field.auto(), day: field.foreignKey(() => Day) }) {}
+
+const models = [...bookshop, Day, Event];
+
+describeDatabases("a limit for each owner in prefetch()", service("postgres"), models, (db) => {
   beforeAll(async () => {
     bindDatabase(db());
     await seed();
@@ -50,6 +64,46 @@ describeDatabases("a limit for each owner in prefetch()", service("postgres"), b
     const oneEach = Book.objects.distinct("status").orderBy("status", "-year").limit(1);
     const authors = await Author.objects.orderBy("id").prefetchRelated(prefetch("books", oneEach));
     expect(authors.map((author) => author.books.length)).toEqual([1, 1, 1]);
+  });
+
+  it("A limit for each owner can be combined with distinct() without an order", async () => {
+    const oneEach = Book.objects.distinct("status").limit(1);
+    const authors = await Author.objects.orderBy("id").prefetchRelated(prefetch("books", oneEach));
+    expect(authors.map((author) => author.books.length)).toEqual([1, 1, 1]);
+  });
+
+  it("Owners with equal keys that are different objects get their rows once", async () => {
+    await Day.objects.create({ at: new Date(0) });
+    await Event.objects.bulkCreate([1, 2, 3].map(() => ({ dayId: new Date(0) })));
+    const twice = Day.objects.unionAll(Day.objects.all());
+    const days = await twice.prefetchRelated(prefetch("events", Event.objects.orderBy("id").limit(2)));
+    expect(days.map(({ events }) => events.length)).toEqual([2, 2]);
+  });
+
+  it("A union with a limit for each owner is refused, and one as a part of JSON", async () => {
+    const union = Book.objects.filter({ year: 2008 }).union(Book.objects.filter({ year: 1974 }));
+    await expect(Author.objects.prefetchRelated(prefetch("books", union.limit(1)))).rejects.toThrow(
+      "a limit for each owner cannot be combined with a union",
+    );
+    await expect(Author.objects.prefetchRelated(prefetch("books", union)).json()).rejects.toThrow(
+      "the query for books is a union, which cannot be part of JSON",
+    );
+  });
+
+  it("A condition that stands at two places does not lend its value to others of the same shape", async () => {
+    const titles = async (outer: Condition, inner: Condition): Promise<string[]> => {
+      const books = prefetch("books", Book.objects.filter(inner).orderBy("id"));
+      const json = (await Author.objects.filter(outer).prefetchRelated(books).json()).value();
+      return (json as { books: { title: string }[] }[]).flatMap((author) => author.books.map(({ title }) => title));
+    };
+    const same = after(0);
+    expect(await titles(same, same)).not.toEqual([]);
+    expect(await titles(after(0), after(1_000_000))).toEqual([]);
+    const dated = await Book.objects.filter({ year__gt: 0 }).count();
+    const [year, id] = [Q({ year__gt: 0 }), Q({ id__gt: 0 })];
+    expect(await Book.objects.filter(year.or(id.and(year))).count()).toBe(dated);
+    const [never, any] = [Q({ year__gt: 1_000_000 }), Q({ year__gt: 0 })];
+    expect(await Book.objects.filter(never.or(id.and(any))).count()).toBe(dated);
   });
 
   it("Nested lists in JSON have no white space between their rows", async () => {

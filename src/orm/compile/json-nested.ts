@@ -1,5 +1,6 @@
 /** Nested rows, as JSON that PostgreSQL builds. */
 
+import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { type ExpressionNode, type PrefetchNode, type Query, type RelatedTree, relatedQuery } from "../nodes.js";
@@ -58,6 +59,7 @@ function relatedFields(meta: ModelMeta, tree: RelatedTree, scope: Scope, compile
 export function prefetchedText(outer: Query, node: PrefetchNode, scope: Scope, compiler: Compiler): string {
   const relation = outer.meta.relations.get(node.relation)!;
   const base = node.query ?? relatedQuery(relation);
+  if (base.combined) throw new FieldError(`the query for ${relation.name} is a union, which cannot be part of JSON`);
   const query: Query = node.nested.length === 0 ? base : { ...base, prefetch: [...base.prefetch, ...node.nested] };
   const inner = compiler.scope(query, scope);
   const fields = modelFields(query, inner, compiler);

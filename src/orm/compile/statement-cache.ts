@@ -73,7 +73,12 @@ function compiled<Plan extends RowPlan | JsonPlan>(
   const compiler = new Compiler(literal);
   const made = compile(compiler);
   const bindings = compiler.bindings.map(({ from, make }) => ({ from: placeOf(from, lookups), make }));
-  if (bindings.some(({ from }) => from === undefined)) return literal ? compile(new Compiler()) : made;
+  if (bindings.some(({ from }) => from === undefined)) {
+    if (!literal) return made;
+    // No statement of this shape is kept: the next one is compiled once.
+    if (cache.limits.size < mostShapes) cache.limits.set(general, mostLimits);
+    return compile(new Compiler());
+  }
   if (cache.entries.size < mostShapes) {
     const entry = { text: made.text, plan: made.plan, bindings: bindings as Entry["bindings"] };
     cache.entries.set(literal ? limited : general, entry);
@@ -194,8 +199,10 @@ function conditionShape(node: ConditionNode, lookups: Lookup[]): string | null {
       const value = valueShape(node);
       // Line breaks separate the parts; no name contains one.
       if (value === null || node.key.includes("\n")) return null;
-      lookups.push(node);
-      return `\n${node.joined ? "+" : "?"}${value}${node.key}`;
+      // The same condition at two places has one place among the lookups, which is part of the shape.
+      const at = lookups.indexOf(node);
+      if (at === -1) lookups.push(node);
+      return `\n${node.joined ? "+" : "?"}${value}${node.key}${at === -1 ? "" : `\n=${at}`}`;
     }
     case "and":
     case "or": {

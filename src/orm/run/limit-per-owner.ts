@@ -14,6 +14,7 @@ export function isLimited({ limit, offset }: Query): boolean {
 
 /** A statement for the rows of each of several owners, within the limit. The columns have the keys of the owners. */
 export function limitedRows(query: Query, columns: readonly ColumnMeta[], keys: readonly unknown[]): CompiledSelect {
+  if (query.combined) throw new FieldError("a limit for each owner cannot be combined with a union");
   const ordered: Query = { ...query, orderBy: totalOrder(query), reversed: false };
   return compilePerOwner(ordered, columns, { type: "lookup", key: "", value: keys });
 }
@@ -54,5 +55,11 @@ function totalOrder(query: Query): OrderNode[] {
       descending: false,
     }),
   );
-  return [...orderOf(query), ...keys];
+  const order = orderOf(query);
+  // PostgreSQL wants the expressions of DISTINCT ON first in the order.
+  if (order.length > 0 || typeof query.distinct === "boolean") return [...order, ...keys];
+  return [
+    ...query.distinct.map((path): OrderNode => ({ expression: { type: "path", path }, descending: false })),
+    ...keys,
+  ];
 }

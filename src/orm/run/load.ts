@@ -94,12 +94,13 @@ export async function loadRelation(
 }
 
 function singleKeys(instances: readonly object[], column: ColumnMeta): readonly unknown[] {
-  const keys = new Set<unknown>();
+  const keys = new Map<string, unknown>();
   for (const instance of instances) {
     const key = (instance as Values)[column.attribute];
-    if (key !== null && key !== undefined) keys.add(key);
+    const text = keyText(key);
+    if (text !== null) keys.set(text, key);
   }
-  return [...keys];
+  return [...keys.values()];
 }
 
 /** The different keys of instances. One with a null in it leads to no row. */

@@ -12,7 +12,7 @@ export interface SagaOptions {
   timeoutMs?: number;
   /** The schema of the tables in PostgreSQL. Default `stoa`. */
   schema?: string;
-  /** Sagas that this process drives at the same time. Default 50. */
+  /** Sagas that this process drives at the same time. Default 20. */
   concurrency?: number;
   /** Milliseconds after which another worker drives the sagas of a dead one. Default 6000. */
   leaseMs?: number;
@@ -58,7 +58,7 @@ const defaults = {
   maxRetries: 3,
   timeoutMs: 60_000,
   schema: "stoa",
-  concurrency: 50,
+  concurrency: 20,
   leaseMs: 6000,
   pollMs: 1000,
   backoffMs: 200,

@@ -156,7 +156,6 @@ export class StreamSender implements BodySender {
       if (done) break;
       checkPiece(value);
       if (value.length === 0) continue;
-      this.#hasPiece = true;
       if (value.length > sliceSize) await this.#sendSlices(value);
       else this.#sendPiece(value);
       if (this.#behind) await this.#room();
@@ -210,7 +209,9 @@ export class StreamSender implements BodySender {
     if (this.#framing === "length") {
       this.#left -= size;
       if (this.#left < 0) throw new Error("the stream is longer than its Content-Length");
-    } else if (this.#framing === "chunked") {
+    }
+    this.#hasPiece = true;
+    if (this.#framing === "chunked") {
       this.#gathered += `${size.toString(16)}\r\n`;
     }
   }

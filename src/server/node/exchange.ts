@@ -14,6 +14,7 @@ import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
+import { cutOff } from "../net/cut-off.js";
 import type { Dispatch } from "../transport.js";
 import { unwatchClose, watchClose } from "./closed-sockets.js";
 import { planResponse } from "./response-plan.js";
@@ -182,7 +183,8 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#sender = null;
     reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
     // Node.js keeps what was written in this turn until its end.
-    setImmediate(() => this.message.socket.destroy());
+    const { socket, httpVersion } = this.message;
+    setImmediate(() => cutOff(socket, httpVersion === "1.0" && !("encrypted" in socket)));
   }
 
   respond(response: Response): void {

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
 import * as amqplib from "amqplib";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -79,5 +80,42 @@ describe.skipIf(!url)("the connection to RabbitMQ", () => {
     await expect(link.onChannel(async () => {})).rejects.toMatchObject({ code: "UNREACHABLE" });
     expect(await link.onChannel(async () => "used")).toBe("used");
     expect(opened).toBe(2);
+  });
+});
+
+/** Connections of which the first begins to close, as the library does after a frame that it does not understand. */
+class ClosingLibrary {
+  readonly made: EventEmitter[] = [];
+  readonly ended = new Set<EventEmitter>();
+  closing: EventEmitter | null = null;
+
+  async connect(): Promise<object> {
+    const model = new EventEmitter();
+    this.made.push(model);
+    return Object.assign(model, {
+      createChannel: async () => {
+        if (model === this.closing)
+          throw Object.assign(new Error("Connection closing"), { name: "IllegalOperationError" });
+        return Object.assign(new EventEmitter(), { close: async () => {} });
+      },
+      close: async () => void this.ended.add(model),
+    });
+  }
+}
+
+describe("a connection that closes while another one is opened", () => {
+  it("The end of a connection that was given up does not take the next one along", async () => {
+    const library = new ClosingLibrary();
+    const link = new AmqpLink(library as unknown as Amqplib, new AmqpConfig("amqp://127.0.0.1"));
+    await link.channel(() => {});
+    library.closing = library.made[0]!;
+    await expect(link.channel(() => {})).rejects.toMatchObject({ code: "UNREACHABLE" });
+    const next = link.channel(() => {});
+    library.made[0]!.emit("close");
+    await next;
+    await link.channel(() => {});
+    await link.close();
+    expect(library.made).toHaveLength(2);
+    expect([...library.ended]).toEqual([library.made[1]]);
   });
 });

@@ -82,3 +82,16 @@ it("The timer keeps the process alive only while a call is under way", () => {
   expect(timers).toHaveBeenCalledTimes(1);
   clearTimeout(timer);
 });
+
+it("A late call that begins another one leaves one timer", () => {
+  vi.useFakeTimers();
+  const deadlines = new Deadlines(100);
+  const again = (): Call => begin(deadlines, again);
+  again();
+  vi.advanceTimersByTime(50);
+  again();
+  for (let step = 0; step < 6; step++) {
+    vi.advanceTimersByTime(50);
+    expect(vi.getTimerCount()).toBe(1);
+  }
+});

@@ -85,24 +85,28 @@ export class AmqpLink {
 
   #connected(): Promise<AmqpModel> {
     if (this.#closed) return Promise.reject(new MessagingError("CLOSED", "the AMQP broker has been closed"));
-    this.#model ??= this.#connect().catch((error: unknown) => {
+    if (this.#model !== null) return this.#model;
+    // One that was forgotten already must not take the connection after it along.
+    const gone = () => {
+      if (this.#model !== model) return;
       this.#model = null;
+      this.#publishing = null;
+    };
+    const model: Promise<AmqpModel> = this.#connect(gone).catch((error: unknown) => {
+      gone();
       throw this.translate(error);
     });
-    return this.#model;
+    this.#model = model;
+    return model;
   }
 
-  async #connect(): Promise<AmqpModel> {
+  async #connect(gone: () => void): Promise<AmqpModel> {
     const { url, heartbeat, connectTimeout, tls } = this.#config;
     const address = new URL(url);
     if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
     const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
     const model = await this.#lib.connect(address.href, options);
     gatherWrites(model);
-    const gone = () => {
-      this.#model = null;
-      this.#publishing = null;
-    };
     // Without a listener an `error` would end the process. The channels report the loss.
     model.on("error", () => {});
     model.on("close", gone);

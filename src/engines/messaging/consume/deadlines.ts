@@ -60,6 +60,8 @@ export class Deadlines {
     const now = performance.now();
     for (let call = this.#first; call !== null; call = this.#first) {
       if (call.due > now) {
+        // A call that was late may have begun others, and with them a timer.
+        if (this.#timer !== null) clearTimeout(this.#timer);
         this.#watch(call.due - now);
         return;
       }

@@ -17,7 +17,13 @@ export interface CallEnds {
 /** Runs the handler once, within its time and in the trace of its message. */
 export function callHandler(message: Message, held: Held, place: WorkPlace, run: HandlerRun, ends: CallEnds): void {
   const { record } = held.delivery;
-  inTraceOf([record], place, record.id, (span) => new HandlerCall(message, held, place, span, ends).begin(run));
+  let call: HandlerCall | undefined;
+  // Only the handler runs in the trace: its end begins the next message, which must not get the baggage of this one.
+  const result = inTraceOf([record], place, record.id, (span) => {
+    call = new HandlerCall(message, held, place, span, ends);
+    return call.run(run);
+  });
+  call!.watch(result);
 }
 
 /** A handler that runs. Its end is told by callbacks: it runs for each message, and promises would cost twice as much. */
@@ -39,9 +45,9 @@ class HandlerCall extends TimedCall {
     this.#ends = ends;
   }
 
-  begin(run: HandlerRun): void {
+  watch(result: Promise<unknown>): void {
     this.#place.deadlines.add(this, this.#start);
-    this.#result(run).then(
+    result.then(
       (value) => this.#end(null, value),
       (error: unknown) => this.#end({ error }, undefined),
     );
@@ -53,7 +59,7 @@ class HandlerCall extends TimedCall {
     this.#end({ error }, undefined);
   }
 
-  #result(run: HandlerRun): Promise<unknown> {
+  run(run: HandlerRun): Promise<unknown> {
     try {
       const running = run(this.#message);
       // Also a value that is there already is waited for: a thousand messages that end at once would be as many calls deep.
