@@ -163,6 +163,17 @@ describe("a streamed response", () => {
     ]);
     expect(errors).toEqual([new Error("broken")]);
   });
+
+  it("A streamed response whose first piece is longer than its Content-Length becomes 500", async () => {
+    const { client } = await start(createNetTransport, () => {
+      const pieces = (async function* () {
+        yield "too long";
+      })();
+      return new Response(pieces, { headers: { "content-length": "3" } });
+    });
+    const [response] = await (await client(get("/"))).responses(1);
+    expect(response).toMatchObject({ status: 500, body: '{"error":"Internal Server Error","status":500}' });
+  });
 });
 
 describe.each(transports)("a streamed response of the %s transport", (_name, factory) => {

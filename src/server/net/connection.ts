@@ -3,8 +3,8 @@ import { httpError } from "../../errors/http-error.js";
 import { reportBrokenBody } from "../../http/aborted.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { clientLeft } from "../client-left.js";
+import { cutOff } from "../cut-off.js";
 import type { ClientSocket } from "./client-socket.js";
-import { cutOff } from "./cut-off.js";
 import type { Deadlines } from "./deadlines.js";
 import { Exchange, type ExchangeHost, type ExchangeOwner } from "./exchange.js";
 import {

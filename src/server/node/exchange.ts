@@ -14,7 +14,7 @@ import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
-import { cutOff } from "../net/cut-off.js";
+import { cutOff } from "../cut-off.js";
 import type { Dispatch } from "../transport.js";
 import { unwatchClose, watchClose } from "./closed-sockets.js";
 import { planResponse } from "./response-plan.js";

@@ -11,6 +11,21 @@ const safeInteger = {
 };
 
 describe("parameters", () => {
+  it("An integer without bounds has 1 as its example, unless it has a default, an example or no such value", async () => {
+    const query = z.object({
+      plain: z.int(),
+      negative: z.int().max(0),
+      fives: z.int().multipleOf(5),
+      preset: z.int().default(20),
+      shown: z.int().meta({ example: 7 }),
+    });
+    const { parameters } = await operationOf((app) => app.get("/", { query }, () => ""));
+    const examples = (parameters as { name: string; schema: { examples?: number[] } }[]).map(
+      ({ name, schema }) => [name, schema.examples] as const,
+    );
+    expect(examples.filter(([, values]) => values !== undefined)).toEqual([["plain", [1]]]);
+  });
+
   it("Parameters come from the path, and from the schemas of params, query and headers", async () => {
     const { parameters } = await operationOf((app) =>
       app.get(
