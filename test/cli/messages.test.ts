@@ -64,6 +64,30 @@ describe("stoa messages", () => {
   });
 });
 
+it("Control characters in a message of another program do not reach the terminal", async () => {
+  const hub = new MemoryHub();
+  const odd = "\u001b[31m\u009b31m\u007f";
+  const headers = { "stoa-dead-error": odd, "stoa-dead-at": "never" };
+  const body = Buffer.from(odd);
+  hub.append({ topic: "orders.dead", id: "1", key: odd, headers, body, timestamp: 1, delay: 0 });
+  const make = () => {
+    const app = new App();
+    messagingState(hostOf(app)).replacement = () => new MemoryBroker({ hub });
+    return app.enableMemoryBroker();
+  };
+  const folder = await makeFolder();
+  Object.assign(globalThis, { made: make });
+  await writeFile(join(folder, "app.mjs"), "export const app = () => globalThis.made();");
+  const options = ["--app", "app.mjs", "--topic", "orders"];
+  const shown = await stoa(folder, "show", "1", ...options);
+  expect(JSON.parse(shown.out)).toMatchObject({ text: odd, key: odd, error: odd });
+  const outputs = [shown, await stoa(folder, "list", ...options), await stoa(folder, "list", "--json", ...options)];
+  for (const { code, out } of outputs) {
+    expect(code).toBe(0);
+    expect(out).not.toMatch(/[\u001b\u007f-\u009f]/);
+  }
+});
+
 describe.skipIf(!server)("stoa messages beside an application that runs", () => {
   let url: string;
   let drop: () => Promise<void>;

@@ -11,7 +11,7 @@ first column names the failure: \`stoa messages replay --failure NAME\`.`,
   async run(call) {
     const { options, terminal } = call;
     const groups = await withPile(call, (pile) => pile.groups());
-    if (options.json) terminal.print(JSON.stringify(groups, null, 2));
+    if (options.json) terminal.print(shownJson(groups));
     else if (groups.length === 0) terminal.print("no message has failed");
     else for (const line of lines(groups)) terminal.print(line);
   },
@@ -30,6 +30,12 @@ function lines(groups: readonly PileGroup[]): string[] {
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** JSON for a terminal: also without the control characters that JSON leaves as they are. */
+export function shownJson(value: unknown): string {
+  const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
+  return JSON.stringify(value, null, 2).replace(/[\u007f-\u009f]/g, escaped);
 }
 
 /** Texts of other programs must not steer the terminal. */

@@ -1,5 +1,6 @@
 import { ValueError } from "../../internal/value-error.js";
 import { defineCommand } from "../command.js";
+import { shownJson } from "./list.js";
 import { appOptions, withPile } from "./with-app.js";
 
 export const show = defineCommand({
@@ -15,7 +16,7 @@ export const show = defineCommand({
     for (const { kind, message } of found) {
       // Bytes are of no use here; the text of a dead letter is a getter.
       const { bytes: _bytes, ...rest } = { bytes: null, ...message, text: message.text };
-      call.terminal.print(JSON.stringify({ kind, ...rest }, null, 2));
+      call.terminal.print(shownJson({ kind, ...rest }));
     }
   },
 });

@@ -89,6 +89,8 @@ export interface OutgoingRecord {
   readonly delay: number;
   /** True if `topic` is the place of a reply. */
   readonly direct?: boolean;
+  /** True for a copy of a message that another program may have published: it may be as large as the broker takes. */
+  readonly foreign?: boolean;
 }
 
 export interface IncomingRecord {

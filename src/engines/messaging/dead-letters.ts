@@ -1,7 +1,7 @@
 import type { Broker, IncomingRecord } from "./broker.js";
 import { countIn, own, withoutOwn } from "./headers.js";
 import type { Publisher } from "./publish/publisher.js";
-import { asTopic, type Topic } from "./topic.js";
+import { asTopic, isTopicName, type Topic } from "./topic.js";
 
 /** A message that could not be handled. */
 export interface DeadLetter {
@@ -13,6 +13,8 @@ export interface DeadLetter {
   /** Headers of the publisher. */
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
+  /** Bytes of the whole value, if it was too large for the broker and only its beginning was kept; else null. */
+  readonly cut: number | null;
   /** The value as text. */
   readonly text: string;
   readonly reason: string;
@@ -85,9 +87,9 @@ export class DeadLetters {
     }
     const summaries = [...groups.values()].map((letters): DeadLetterGroup => {
       const { failure, reason, error } = letters[0]!;
-      const times = letters.map(({ diedAt }) => diedAt.getTime());
-      const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
-      const replays = Math.max(...letters.map((letter) => letter.replays));
+      const byTime = letters.toSorted((a, b) => a.diedAt.getTime() - b.diedAt.getTime());
+      const [first, last] = [byTime[0]!.diedAt, byTime.at(-1)!.diedAt];
+      const replays = letters.reduce((most, letter) => Math.max(most, letter.replays), 0);
       return { failure, reason, error, count: letters.length, replays, first, last };
     });
     return summaries.sort((a, b) => b.count - a.count);
@@ -95,17 +97,24 @@ export class DeadLetters {
 
   /**
    * Sends dead letters back to their topic, for the group that failed, with all attempts before them. Resolves to the
-   * number. A dead letter is removed when the broker has the message.
+   * number. A dead letter is removed when the broker has the message. One that was cut stays where it is.
    */
   replay(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<number> {
     const { publisher } = this.#home.brokerOf(asTopic(topic));
+    const sent = new Set<string>();
     return this.#visit(topic, filter, async (letter, { id, key, body, headers, timestamp }) => {
+      const known = `${letter.group}:${letter.id}`;
+      // One that was sent back and has failed again already must not be sent back again and again.
+      if (letter.cut !== null || sent.has(known)) return "keep";
+      sent.add(known);
       const again = {
         ...withoutOwn(headers),
-        [own.group]: letter.group,
+        // A broker that made the dead letter itself may not say for which group: then it is for all.
+        ...(letter.group !== "" && { [own.group]: letter.group }),
         [own.replays]: String(letter.replays + 1),
       };
-      await publisher.publish({ topic: letter.topic, id, key, body, headers: again, timestamp, delay: 0 });
+      const record = { topic: letter.topic, id, key, body, headers: again, timestamp, delay: 0, foreign: true };
+      await publisher.publish(record);
       return "remove";
     });
   }
@@ -122,16 +131,15 @@ export class DeadLetters {
   ): Promise<number> {
     const topic = asTopic(given);
     const { broker } = this.#home.brokerOf(topic);
-    const visited = new Set<string>();
+    let removed = 0;
     await broker.browse(deadTopicOf(topic.name), filter.limit ?? defaultLimit, async (record) => {
       const letter = letterOf(record, topic.name);
-      const known = `${letter.group}:${letter.id}`;
-      // One that was sent back and has failed again already must not be sent back again and again.
-      if (!fits(letter, filter) || visited.has(known)) return "keep";
-      visited.add(known);
-      return visit(letter, record);
+      if (!fits(letter, filter)) return "keep";
+      const verdict = await visit(letter, record);
+      if (verdict === "remove") removed++;
+      return verdict;
     });
-    return visited.size;
+    return removed;
   }
 }
 
@@ -149,13 +157,17 @@ function fits(letter: DeadLetter, { ids, failure, group }: DeadLetterFilter): bo
 function letterOf({ id, key, headers, body, timestamp }: IncomingRecord, topic: string): DeadLetter {
   const reason = headers[own.reason] ?? "unknown";
   const error = headers[own.error] ?? "";
+  const publishedAt = new Date(timestamp);
+  const diedAt = new Date(headers[own.deadAt] ?? timestamp);
+  const from = headers[own.deadTopic];
   return {
     id,
-    topic: headers[own.deadTopic] ?? topic.replace(/\.dead$/, ""),
+    topic: isTopicName(from) ? from : topic.replace(/\.dead$/, ""),
     group: headers[own.deadGroup] ?? "",
     key,
     headers: withoutOwn(headers),
     bytes: body,
+    cut: headers[own.deadCut] === undefined ? null : countIn(headers, own.deadCut),
     get text() {
       return new TextDecoder().decode(body);
     },
@@ -164,8 +176,9 @@ function letterOf({ id, key, headers, body, timestamp }: IncomingRecord, topic: 
     issues: issuesIn(headers[own.issues]),
     attempts: countIn(headers, own.attempt),
     replays: countIn(headers, own.replays),
-    publishedAt: new Date(timestamp),
-    diedAt: new Date(headers[own.deadAt] ?? timestamp),
+    publishedAt,
+    // Another program may have written anything there.
+    diedAt: Number.isNaN(diedAt.getTime()) ? publishedAt : diedAt,
     failure: `${reason}: ${error.replace(/\d+/g, "#").slice(0, 200)}`,
   };
 }

@@ -14,6 +14,8 @@ export const own = {
   deadTopic: "stoa-dead-topic",
   deadGroup: "stoa-dead-group",
   deadAt: "stoa-dead-at",
+  /** Bytes of the whole value, if a dead letter has only its beginning. */
+  deadCut: "stoa-dead-cut",
   /** The place that waits for a reply. */
   replyTo: "stoa-reply-to",
   /** The request that a reply belongs to. */
@@ -24,9 +26,11 @@ export const own = {
 
 const prefix = "stoa-";
 const maxHeaders = 50;
-const maxValue = 8192;
+/** Characters of a value. */
+export const longestHeader = 8192;
 const namePattern = /^[a-z0-9._-]{1,200}$/;
-const control = /[\u0000-\u001f\u007f]/;
+/** Characters that no value has. */
+export const control = /[\u0000-\u001f\u007f]/;
 
 /** Checks the headers of a publish and returns them with names in lower case. */
 export function readHeaders(given: unknown): Record<string, string> {
@@ -40,9 +44,9 @@ export function readHeaders(given: unknown): Record<string, string> {
     if (!namePattern.test(lower) || lower === "__proto__") {
       throw new ValueError(`a header's name has letters, digits, '.', '_' and '-', not ${show(name)}`);
     }
-    if (lower.startsWith(prefix)) throw new ValueError(`headers that begin with '${prefix}' belong to the framework`);
-    if (typeof value !== "string" || value.length > maxValue || control.test(value)) {
-      throw new ValueError(`the header '${name}' must be a string of at most ${maxValue} characters on one line`);
+    if (isOwn(lower)) throw new ValueError(`headers that begin with '${prefix}' belong to the framework`);
+    if (typeof value !== "string" || value.length > longestHeader || control.test(value)) {
+      throw new ValueError(`the header '${name}' must be a string of at most ${longestHeader} characters on one line`);
     }
     headers[lower] = value;
   }
@@ -60,10 +64,15 @@ export function headerText(text: string, limit = 1000): string {
 /** The number in a header that the framework wrote; 0 for anything else, since foreign programs can write there too. */
 export function countIn(headers: Readonly<Record<string, string>>, name: string): number {
   const value = headers[name];
-  return value !== undefined && /^\d{1,6}$/.test(value) ? Number(value) : 0;
+  return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : 0;
+}
+
+/** True for the name of a header that the framework writes. */
+export function isOwn(name: string): boolean {
+  return name.startsWith(prefix);
 }
 
 /** The headers without those that the framework adds for one delivery. */
 export function withoutOwn(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(prefix)));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isOwn(name)));
 }

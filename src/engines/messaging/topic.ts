@@ -82,8 +82,12 @@ export function topic(name: string, options?: object): Topic {
 /** The names that all brokers can have. */
 const namePattern = /^[A-Za-z0-9._-]{1,200}$/;
 
+export function isTopicName(name: unknown): name is string {
+  return typeof name === "string" && namePattern.test(name);
+}
+
 export function checkTopicName(name: unknown): asserts name is string {
-  if (typeof name === "string" && namePattern.test(name)) return;
+  if (isTopicName(name)) return;
   throw new ValueError(`a topic's name has 1 to 200 letters, digits, '.', '_' and '-', not ${show(name)}`);
 }
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Span, Tracer } from "../../internal/tracer.js";
 import type { BrokerName } from "./broker.js";
+import { control, longestHeader } from "./headers.js";
 
 const contextHeaders = ["traceparent", "tracestate", "baggage"] as const;
 
@@ -16,7 +17,15 @@ export function injectTrace(headers: Record<string, string>, span: Span | null):
   if (headers.traceparent !== undefined) return;
   const context = span?.headers() ?? handled.getStore();
   if (context === undefined) return;
-  for (const name of contextHeaders) if (context[name] !== undefined) headers[name] = context[name];
+  for (const name of contextHeaders) {
+    const value = context[name];
+    if (value !== undefined && isContext(value)) headers[name] = value;
+  }
+}
+
+/** The message that is handled may be of another program: a context that no header can hold ends here. */
+function isContext(value: string): boolean {
+  return value.length <= longestHeader && !control.test(value);
 }
 
 function hasContext(headers: Readonly<Record<string, string>>): boolean {

@@ -48,6 +48,8 @@ const mostBytes = 8 * 1024 * 1024;
 /** The most messages that one statement stores. */
 const insertAtOnce = 1000;
 const failedAtOnce = 100;
+/** Bytes of a key. An index takes 2704 with the topic, and a failed message that it refuses would stop the relay. */
+const longestKey = 2400;
 
 const fields = `o.id, o.message_id, o.topic, o.key, o.headers, o.body, o.bytes, o.state, o.attempts,
   (extract(epoch from o.created_at) * 1000)::float8 as stored_at`;
@@ -235,7 +237,7 @@ function* chunksOf(rows: readonly NewRow[]): Generator<readonly NewRow[]> {
 
 function rowOf(record: OutgoingRecord) {
   const { topic, id, key, delay, body } = record;
-  if (key?.includes("\0")) throw new ValueError("the key of a message in the outbox must not contain U+0000");
+  if (key !== null) checkKey(key);
   const text = record.headers[own.contentType] === "application/json" ? textOf(body) : null;
   return {
     topic,
@@ -248,6 +250,12 @@ function rowOf(record: OutgoingRecord) {
     bytes: text === null ? body : null,
     size: sizeOf(record),
   };
+}
+
+function checkKey(key: string): void {
+  if (key.includes("\0")) throw new ValueError("the key of a message in the outbox must not contain U+0000");
+  if (key.length * 3 <= longestKey || Buffer.byteLength(key) <= longestKey) return;
+  throw new ValueError(`a key in the outbox has at most ${longestKey} bytes`);
 }
 
 function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {

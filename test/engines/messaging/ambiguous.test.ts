@@ -105,8 +105,7 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
         return transaction;
       }
     }
-    const { Admin, compatibilityPartitioner } = library;
-    return { Admin, compatibilityPartitioner, Consumer, Producer };
+    return { ...library, Consumer, Producer };
   }
 
   function fail(what: keyof typeof failures): void {

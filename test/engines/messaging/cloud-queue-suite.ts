@@ -1,4 +1,10 @@
-import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
 import { App, CloudQueueConfig } from "stoa";
 import { type ConsumeRequest, createSqsBroker, type Delivery } from "stoa/messaging";
 import { expect, it } from "vitest";
@@ -141,6 +147,39 @@ export function cloudQueueSuite(name: string, endpoint: () => string): void {
     sdk.destroy();
     await until(() => seen.length === 1);
     expect(seen).toEqual([["plain", "t1", null]]);
+  });
+
+  it("A message without bytes, and one with an empty key, are handled", async () => {
+    const client = await connected(fifo);
+    const topic = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(topic, {}, ({ bytes, key }) => void seen.push([bytes.length, key]));
+    await client.publish(topic, new Uint8Array(0), { key: "" });
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([[0, ""]]);
+    await client.close();
+  });
+
+  it("A queue that is deleted is created again, for publishers and for its consumer", async () => {
+    const client = await open();
+    const topic = uniqueTopic();
+    const seen: unknown[] = [];
+    const consumer = await client.subscribe(topic, {}, ({ value }) => void seen.push(value));
+    const sdk = new SQSClient({ region: "us-east-1", endpoint: endpoint(), credentials });
+    const { QueueUrl } = await sdk.send(new CreateQueueCommand({ QueueName: topic }));
+    await sdk.send(new DeleteQueueCommand({ QueueUrl }));
+    sdk.destroy();
+    await until(() => !consumer.connected, "the loss of the queue");
+    await until(() => consumer.connected, "the new queue");
+    await until(
+      () =>
+        client.publish(topic, 1).then(
+          () => true,
+          () => false,
+        ),
+      "a publish",
+    );
+    await until(() => seen.length > 0, "the message");
   });
 
   it("An unknown queue, a group, a broadcast and a delay of a FIFO queue are clear errors", async () => {

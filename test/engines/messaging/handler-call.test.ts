@@ -1,5 +1,6 @@
-import { type ConsumeRequest, type Delivery, type DeliverySink, MemoryBroker } from "stoa/messaging";
+import { type ConsumeRequest, type Delivery, type DeliverySink, MemoryBroker, topic } from "stoa/messaging";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { clients, gate, uniqueTopic, until } from "./harness.js";
 
 /** A broker that takes acknowledgements at once, as RabbitMQ and Kafka do. */
@@ -60,4 +61,24 @@ it("An error of the program's own log leaves a message to the broker, which deli
   await client.publish(name, 1);
   await until(() => consumer.stats().results.done === 1);
   expect(consumer.stats().results).toMatchObject({ released: 1, done: 1 });
+});
+
+it("A metric that fails leaves its message handled, once, and the next ones too", async () => {
+  const client = await open();
+  client.meter = {
+    published: () => {},
+    attempted: () => {},
+    ended: () => {
+      throw new Error("the metric is broken");
+    },
+  };
+  const name = uniqueTopic();
+  const schema = z.number();
+  let calls = 0;
+  const consumer = await client.subscribe(topic(name, { schema }), {}, () => void calls++);
+  for (let value = 0; value < 3; value++) await client.publish(name, value);
+  await client.publish(name, "no number");
+  await until(() => consumer.stats().results.dead === 1 && consumer.stats().results.done === 3);
+  expect(calls).toBe(3);
+  expect(consumer.stats()).toMatchObject({ running: 0, held: 0 });
 });

@@ -70,6 +70,31 @@ it("A publisher sends messages that the broker could not take yet again, before 
   ]);
 });
 
+it("A batch of a publisher has at most four mebibytes, unless it is one message", async () => {
+  const broker = new ScriptedBroker({ maxBytes: 10_000_000 });
+  const publisher = new Publisher(broker);
+  const sizes = { a: 5_000_000, b: 2_000_000, c: 2_000_000, d: 2_000_000 };
+  await Promise.all(Object.entries(sizes).map(([id, size]) => publisher.publish(record(id, new Uint8Array(size)))));
+  expect(broker.batches).toEqual([["a"], ["b", "c"], ["d"]]);
+});
+
+it("A publisher that is being closed does not hold a message whose broker is away: it is rejected", async () => {
+  const broker = new ScriptedBroker();
+  const publisher = new Publisher(broker);
+  const end = gate();
+  broker.reply = async (records) => {
+    await end.opened;
+    return records.map(() => away);
+  };
+  const publishing = publisher.publish(record("1")).catch((error: MessagingError) => error.code);
+  await until(() => broker.batches.length === 1);
+  const closing = publisher.close();
+  end.open();
+  expect(await publishing).toBe("UNREACHABLE");
+  await closing;
+  expect(broker.batches).toEqual([["1"]]);
+});
+
 /** A broker with a way on which many records are under way. The test ends each of them. */
 class WayBroker extends MemoryBroker {
   ways = 0;

@@ -34,6 +34,22 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
   const expire = () => db.execute("update stoa.outbox_relays set lease_until = '-infinity'");
   const rows = () => db.fetch("select id, state, attempts from stoa.outbox order by id");
 
+  it("A key that the index of failed messages cannot hold is refused, and the longest one that is stored can fail", async () => {
+    // Another letter each time: the database compresses what repeats.
+    const letters = (count: number) =>
+      Array.from({ length: count }, (_, n) => String.fromCharCode(0x4e00 + ((n * 7919) % 20_000))).join("");
+    const store = (key: string) => {
+      const record = { topic: "t".repeat(200), id: "1", key, headers: {}, body: new Uint8Array(0) };
+      return storage.insert("kafka", [{ ...record, timestamp: 0, delay: 0 }], db);
+    };
+    await expect(store(letters(1000))).rejects.toThrow("a key in the outbox has at most 2400 bytes");
+    await store(letters(800));
+    await storage.acquire("kafka", "a", 60_000);
+    const report = { published: [], failed: [{ id: 1, error: "no", pause: null }], held: [] };
+    expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: true });
+    expect(await rows()).toEqual([{ id: 1, state: "stuck", attempts: 1 }]);
+  });
+
   it("One process at a time has the lease of a broker, and each claim has a higher token", async () => {
     expect(await storage.acquire("kafka", "a", 60_000)).toBe(1);
     expect(await storage.acquire("kafka", "b", 60_000)).toBeNull();

@@ -21,6 +21,9 @@ export interface AmqpWayParts {
   reply(message: AmqpMessage): void;
 }
 
+/** Bytes. */
+const longestRoutingKey = 255;
+
 type Ended = (error: MessagingError | null) => void;
 
 /** Publishes on one channel, which keeps the order of everything sent on it. */
@@ -88,12 +91,14 @@ export class AmqpWay implements PublishWay {
   #send(record: OutgoingRecord, exchange: string, ended: Ended): void {
     const { publishing, mandatory, translate } = this.#parts;
     const { channel, returned } = publishing;
-    const routingKey = record.direct ? record.topic : (record.key ?? "");
+    const routingKey = record.direct ? record.topic : this.#routingKey(record);
     // The broker delivers a direct reply and returns it all the same, since its place is no queue.
     const returns = mandatory && !(record.direct && routingKey.startsWith(replyQueue));
     const confirmed = (error: unknown) => {
       // A message that no queue receives is returned first, and confirmed then.
       const unroutable = returned.size > 0 && returned.delete(record.id);
+      // Its queue may have been deleted: declared again with the next message.
+      if (unroutable) publishing.exchanges.delete(record.topic);
       ended(error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
     };
     try {
@@ -103,8 +108,15 @@ export class AmqpWay implements PublishWay {
       const content = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       channel.publish(exchange, routingKey, content, { ...propertiesOf(record), mandatory: returns }, confirmed);
     } catch (error) {
-      ended(translate(error));
+      ended(isClosed(error) ? translate(error) : unfit(error));
     }
+  }
+
+  /** The key. Every queue of a fanout exchange gets the message whatever the key is: one that AMQP cannot hold is left out. */
+  #routingKey({ topic, key }: OutgoingRecord): string {
+    if (key === null) return "";
+    const ignored = key.length * 3 > longestRoutingKey && this.#parts.topology.exchangeOf(topic).type === "fanout";
+    return ignored && Buffer.byteLength(key) > longestRoutingKey ? "" : key;
   }
 }
 
@@ -115,6 +127,17 @@ function delayOf({ delay }: OutgoingRecord): number {
 
 function isRequest({ headers }: OutgoingRecord): boolean {
   return headers[own.replyTo] === replyQueue;
+}
+
+/** True if the channel ended before the message could be sent. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && error.name === "IllegalOperationError";
+}
+
+/** The error for a message that amqplib cannot write: no other try would help, and those after it must not wait. */
+function unfit(error: unknown): MessagingError {
+  const text = error instanceof Error ? error.message : String(error);
+  return new MessagingError("TOO_LARGE", `AMQP cannot hold the message: ${text}`, { cause: error });
 }
 
 function unroutableError(exchange: string): MessagingError {

@@ -25,6 +25,8 @@ export class AmqpLink {
   readonly #config: AmqpConfig;
   #model: Promise<AmqpModel> | null = null;
   #publishing: Promise<PublishChannel> | null = null;
+  /** The error that ended the last connection. Its channels are closed without one. */
+  #reason: unknown = null;
   #closed = false;
 
   constructor(lib: Amqplib, config: AmqpConfig) {
@@ -35,7 +37,7 @@ export class AmqpLink {
   /** A channel of its own. `lost` is called once when it ends without being closed by us. */
   async channel(lost: (error: unknown) => void): Promise<AmqpChannel> {
     const channel = await this.#create((model) => model.createChannel());
-    watch(channel, (error) => lost(this.translate(error)));
+    watch(channel, (error) => lost(this.translate(error ?? this.#reason ?? new Error("the channel was closed"))));
     return channel;
   }
 
@@ -105,10 +107,14 @@ export class AmqpLink {
     const address = new URL(url);
     if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
     const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
-    const model = await this.#lib.connect(address.href, options);
+    // The timeout of the library begins anew with each byte: a broker could keep it waiting for ever.
+    const model = await within(connectTimeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
     gatherWrites(model);
+    this.#reason = null;
     // Without a listener an `error` would end the process. The channels report the loss.
-    model.on("error", () => {});
+    model.on("error", (error: unknown) => {
+      this.#reason = error;
+    });
     model.on("close", gone);
     return model;
   }
@@ -146,8 +152,27 @@ export function closed(subject: AmqpChannel | AmqpModel): Promise<void> {
   });
 }
 
+/** The connection, unless it takes longer than so many milliseconds. One that comes too late is closed. */
+async function within(limit: number, connect: (signal: AbortSignal) => Promise<AmqpModel>): Promise<AmqpModel> {
+  const late = new AbortController();
+  const connecting = connect(late.signal);
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no connection within ${limit} ms`));
+      late.abort();
+      connecting.then(closed, () => {});
+    }, limit);
+  });
+  try {
+    return await Promise.race([connecting, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function watch(channel: AmqpChannel, lost: (error: unknown) => void): void {
-  let reason: unknown = new Error("the channel was closed");
+  let reason: unknown = null;
   let over = false;
   channel.on("error", (error: unknown) => {
     reason = error;

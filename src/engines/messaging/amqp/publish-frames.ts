@@ -1,6 +1,7 @@
 import type { OutgoingRecord } from "../broker.js";
+import { latestTime } from "../foreign.js";
 import { own } from "../headers.js";
-import { keyHeader, latestTime, timeHeader } from "./records.js";
+import { keyHeader, timeHeader } from "./records.js";
 
 /** A record on its way to an exchange. */
 export interface Publish {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
+import { foreignId, foreignTime } from "../foreign.js";
 import { own } from "../headers.js";
 import type { AmqpMessage } from "./amqplib.js";
 
@@ -8,8 +9,14 @@ export const keyHeader = "stoa-key";
 export const timeHeader = "stoa-time";
 const internal = /^x-(?:death|first-death-.+|last-death-.+|delivery-count|acquired-count)$/;
 const longestHeader = 8192;
-/** The last time that JavaScript knows. */
-export const latestTime = 8.64e15;
+/** Bytes of a property. */
+const longestProperty = 255;
+
+const propertyNames: ReadonlyMap<string, string> = new Map([
+  [own.contentType, "contentType"],
+  [own.replyTo, "replyTo"],
+  [own.correlation, "correlationId"],
+]);
 
 /** The properties of a message for a record. */
 export function propertiesOf(record: OutgoingRecord): Record<string, unknown> {
@@ -24,9 +31,8 @@ export function propertiesOf(record: OutgoingRecord): Record<string, unknown> {
   // Some have a property of their own, which other programs know too. Each entry of the table of headers costs the broker.
   for (const name in record.headers) {
     const value = record.headers[name]!;
-    if (name === own.contentType) properties.contentType = value;
-    else if (name === own.replyTo) properties.replyTo = value;
-    else if (name === own.correlation) properties.correlationId = value;
+    const property = propertyNames.get(name);
+    if (property !== undefined && Buffer.byteLength(value) <= longestProperty) properties[property] = value;
     else headers[name] = value;
   }
   if (key !== null) headers[keyHeader] = key;
@@ -48,11 +54,11 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
   if (properties.correlationId) headers[own.correlation] = properties.correlationId;
   return {
     // A foreign message without an id has none that would survive another delivery.
-    id: properties.messageId ?? randomUUID(),
+    id: foreignId(properties.messageId) ?? randomUUID(),
     key: typeof given[keyHeader] === "string" ? given[keyHeader] : null,
     headers,
     body: content,
-    timestamp: timeOf(Number(given[timeHeader])) ?? timeOf((properties.timestamp ?? 0) * 1000) ?? Date.now(),
+    timestamp: timeOf(given[timeHeader]) ?? foreignTime((properties.timestamp ?? 0) * 1000) ?? Date.now(),
   };
 }
 
@@ -74,17 +80,28 @@ export function deadRecordOf(message: AmqpMessage, topic: string): IncomingRecor
 
 /** Times that a queue has delivered the message before without a result. Only quorum queues count them. */
 export function earlierOf({ properties, fields }: AmqpMessage): number {
+  // The count of a message that comes for the first time is not that of the queue: publishers can write the header too.
+  if (!fields.redelivered) return 0;
   const count = properties.headers?.["x-delivery-count"];
-  return typeof count === "number" ? count : fields.redelivered ? 1 : 0;
+  return typeof count === "number" ? count : 1;
 }
 
-/** A time that AMQP can hold too: a foreign message must be able to be sent again. Null for any other number. */
-function timeOf(milliseconds: number): number | null {
-  return milliseconds > 0 && milliseconds <= latestTime ? Math.floor(milliseconds) : null;
+/** The time in our header. A table there would not even be a number. */
+function timeOf(given: unknown): number | null {
+  return typeof given === "string" ? foreignTime(Number(given)) : null;
 }
 
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8").slice(0, longestHeader);
-  return typeof value === "object" ? JSON.stringify(value).slice(0, longestHeader) : String(value);
+  return typeof value === "object" ? jsonOf(value).slice(0, longestHeader) : String(value);
+}
+
+/** A table or a list as text. One that is nested too deeply for that must not end the connection. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "";
+  }
 }

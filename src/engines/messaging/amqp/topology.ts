@@ -15,6 +15,8 @@ const declareAgain = 30_000;
  */
 export class Topology {
   readonly #config: AmqpConfig;
+  /** The topics of dead letters that were declared. */
+  readonly #dead = new Set<string>();
 
   constructor(config: AmqpConfig) {
     this.#config = config;
@@ -33,6 +35,11 @@ export class Topology {
   }
 
   async declareExchange(channel: AmqpChannel, topic: string): Promise<string> {
+    // Somebody may have deleted the queue: without it a message that failed would never end.
+    if (this.#dead.has(topic)) {
+      await this.declareDeadLetters(channel, topic);
+      return topic;
+    }
     const { name, type } = this.exchangeOf(topic);
     await channel.assertExchange(name, type, { durable: true });
     return name;
@@ -61,6 +68,8 @@ export class Topology {
   }
 
   async declareDeadLetters(channel: AmqpChannel, topic: string): Promise<void> {
+    if (this.#dead.size > 10_000) this.#dead.clear();
+    this.#dead.add(topic);
     await channel.assertExchange(topic, "fanout", { durable: true });
     // A classic queue: to look at dead letters delivers them, and a quorum queue drops what was delivered too often.
     await channel.assertQueue(topic, { durable: true, arguments: { "x-queue-type": "classic" } });

@@ -1,13 +1,14 @@
 import { MessagingError } from "../errors.js";
 import { countIn, own } from "../headers.js";
 import { decisionOf, Message } from "../message.js";
+import { sizeOf, tooLarge } from "../publish/size.js";
 import { inTraceOf } from "../trace.js";
 import { MessageTransaction, recordsOf, transactional } from "../transaction.js";
 import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
 import type { Batched } from "./batches.js";
 import { claimId, type HeldClaim } from "./claim.js";
 import { type Again, conclude, giveBack, isLast, type Once, undeliverable } from "./conclude.js";
-import { deadLetterRecord } from "./dead-letter.js";
+import { cutDeadLetter, deadLetterRecord } from "./dead-letter.js";
 import type { BatchRun } from "./handler.js";
 import type { Held } from "./held.js";
 import type { WorkPlace, WorkResult } from "./place.js";
@@ -205,7 +206,9 @@ async function transact(units: readonly Unit[], place: WorkPlace, transaction: M
       if (outcome?.kind !== "dead" || settings.deadLetter === null) return [];
       const { reason, error } = outcome;
       const death = { topic, group: settings.group, reason, error, attempts: attempts + 1 };
-      return [deadLetterRecord(held.delivery.record, settings.deadLetter, death)];
+      const letter = deadLetterRecord(held.delivery.record, settings.deadLetter, death);
+      // One that the broker refuses would fail the transaction again and again.
+      return [tooLarge(letter, sizeOf(letter), broker) === null ? letter : cutDeadLetter(letter)];
     });
     const deliveries = units.map(({ held }) => held.delivery);
     const settled = units.map(({ held }) => held.begin());

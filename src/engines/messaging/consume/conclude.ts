@@ -1,6 +1,7 @@
+import { MessagingError } from "../errors.js";
 import { own } from "../headers.js";
 import type { Outcome } from "./attempt.js";
-import { type Death, deadLetterRecord } from "./dead-letter.js";
+import { cutDeadLetter, type Death, deadLetterRecord } from "./dead-letter.js";
 import type { Held } from "./held.js";
 import type { WorkPlace, WorkResult } from "./place.js";
 import { buried, rejected, sendReply } from "./reply.js";
@@ -115,7 +116,8 @@ async function bury(
   const fields = { ...named(held), reason, attempts, error };
   if (deadLetter === null) logger.error(`a message of '${topic}' was dropped`, fields);
   else {
-    const record = deadLetterRecord(held.delivery.record, deadLetter, { topic, group, ...why });
+    let record = deadLetterRecord(held.delivery.record, deadLetter, { topic, group, ...why });
+    let whole = true;
     held.renew();
     for (let pause = 100; ; pause = Math.min(pause * 2, longestPause)) {
       try {
@@ -123,6 +125,12 @@ async function bury(
         break;
       } catch (failure) {
         logger.error(`a dead letter of '${topic}' could not be stored`, { ...named(held), error: failure });
+        if (whole && failure instanceof MessagingError && failure.code === "TOO_LARGE") {
+          // It would be refused for ever, and the message would never end.
+          record = cutDeadLetter(record);
+          whole = false;
+          continue;
+        }
         await place.outside(() => sleep(pause, place.stopping, held.signal));
         if (held.lost) return "lost";
         if (place.stopping.aborted) return giveBack(held, place, attempts, attempts);

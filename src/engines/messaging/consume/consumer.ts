@@ -202,7 +202,11 @@ export class Consumer implements Subscription {
   #ended(held: Held, result: WorkResult): void {
     this.#held.delete(held.delivery);
     this.#results[result]++;
-    this.#parts.onResult(result);
+    try {
+      this.#parts.onResult(result);
+    } catch (error) {
+      this.#parts.logger.error(`a result of '${this.topic}' could not be counted`, { error });
+    }
   }
 
   #makeFlow(): Flow {

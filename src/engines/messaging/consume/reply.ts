@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { describeError } from "../../../errors/describe.js";
+import type { Broker } from "../broker.js";
 import { headerText, own } from "../headers.js";
 import { encodeValue } from "../values.js";
 import type { Held } from "./held.js";
@@ -19,7 +21,11 @@ export function rejected(reason: string): Reply {
 
 /** The reply to a message that is a dead letter now. */
 export function buried(error: unknown): Reply {
-  return { error: `the handler failed: ${error instanceof Error ? error.message : String(error)}` };
+  return { error: `the handler failed: ${describeError(error).message}` };
+}
+
+function canReply({ replies, abilities }: Broker): boolean {
+  return replies !== undefined || abilities.broadcast;
 }
 
 /**
@@ -30,7 +36,8 @@ export function sendReply(held: Held, place: WorkPlace, result: Reply): void {
   if (place.settings.batch !== null) return;
   const { id, headers } = held.delivery.record;
   const address = headers[own.replyTo];
-  if (address === undefined) return;
+  // A broker without requests has no place for replies: the header is not ours.
+  if (address === undefined || !canReply(place.broker)) return;
   const failed = (error: unknown) =>
     place.logger.warn(`a reply to a message of '${place.topic}' was not sent`, { message_id: id, error });
   try {

@@ -110,16 +110,15 @@ function handleThen(
   tx: Transaction | undefined,
   ends: CallEnds,
 ): void {
-  const call = (message: Message | Outcome): void => {
-    if (message instanceof Message) callHandler(message, held, place, run, ends);
-    else ends.done(message);
+  const call = (message: Message): void => {
+    try {
+      callHandler(message, held, place, run, ends);
+    } catch (error) {
+      ends.fault(error);
+    }
   };
-  try {
-    const received = receive(held, place, number, tx);
-    // Without a schema nothing has to be waited for.
-    if (received instanceof Message) call(received);
-    else received.then(call).catch(ends.fault);
-  } catch (error) {
-    ends.fault(error);
-  }
+  const received = receive(held, place, number, tx);
+  // Without a schema nothing has to be waited for.
+  if (received instanceof Message) call(received);
+  else received.then((known) => (known instanceof Message ? call(known) : ends.done(known)), ends.fault);
 }

@@ -29,26 +29,28 @@ export class Assignment {
 
   /** Takes over the partitions that are ours now, each at the offset of the group, and gives up the others. */
   assign(numbers: ReadonlySet<number>, startOf: (number: number) => bigint): void {
-    for (const [number, partition] of this.#partitions) {
-      if (numbers.has(number)) continue;
-      for (const delivery of partition.open) this.#lose(delivery);
-      this.#partitions.delete(number);
-    }
+    this.drop(this.numbers.filter((number) => !numbers.has(number)));
     for (const number of numbers) {
       const start = startOf(number);
       const partition = this.#partitions.get(number);
       if (partition === undefined) this.#partitions.set(number, new Partition(start));
       else for (const delivery of partition.startAt(start)) this.#lose(delivery);
     }
-    this.#size = 0;
-    for (const partition of this.#partitions.values()) this.#size += partition.size;
+    this.#count();
   }
 
-  /** Gives up all partitions; returns their numbers. */
-  clear(): number[] {
-    const numbers = this.numbers;
-    this.assign(new Set(), () => 0n);
-    return numbers;
+  /** Gives up these partitions. */
+  drop(numbers: Iterable<number>): void {
+    for (const number of numbers) {
+      for (const delivery of this.#partitions.get(number)?.open ?? []) this.#lose(delivery);
+      this.#partitions.delete(number);
+    }
+    this.#count();
+  }
+
+  /** The offset of the next message to deliver; null for a partition that is not ours. */
+  nextOf(number: number): bigint | null {
+    return this.#partitions.get(number)?.next ?? null;
   }
 
   /** The partition of a message that has not been delivered yet; null for one that was, or is not ours. */
@@ -134,6 +136,11 @@ export class Assignment {
   /** True if nothing that was delivered in the partition is left to commit. */
   isDone(number: number): boolean {
     return this.#partitions.get(number)?.size === 0;
+  }
+
+  #count(): void {
+    this.#size = 0;
+    for (const partition of this.#partitions.values()) this.#size += partition.size;
   }
 
   #lose(delivery: KafkaDelivery): void {

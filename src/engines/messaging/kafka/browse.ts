@@ -1,14 +1,23 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingRecord } from "../broker.js";
+import { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaOutgoing } from "./library.js";
-import { recordOf } from "./records.js";
+import { Fetcher } from "./fetch/fetcher.js";
+import type { KafkaOutgoing } from "./library.js";
+import { offsetsAt } from "./offsets.js";
 
 /** The place of a dead letter that is done. A log cannot forget single messages: a later one says that it is done. */
 const doneHeader = "stoa-dead-done";
 /** The most messages that are read. */
 const readLimit = 100_000;
+
+/** A record with its place. */
+interface Placed {
+  readonly record: IncomingRecord;
+  readonly partition: number;
+  readonly offset: bigint;
+}
 
 /** Shows the dead letters of a topic that are not done, oldest first. */
 export async function browseDeadLetters(
@@ -19,11 +28,11 @@ export async function browseDeadLetters(
   send: (mark: KafkaOutgoing) => Promise<void>,
 ): Promise<void> {
   const messages = await readAll(clients, topic);
-  const done = new Set(messages.map(({ headers }) => headers.get(doneHeader)).filter((place) => place !== undefined));
-  const open = messages.filter((message) => !message.headers.has(doneHeader) && !done.has(placeOf(message)));
-  open.sort((a, b) => Number(a.timestamp - b.timestamp) || Number(a.offset - b.offset));
+  const done = new Set(messages.map(({ record }) => record.headers[doneHeader]).filter((place) => place !== undefined));
+  const open = messages.filter((message) => isOpen(message, done));
+  open.sort((a, b) => a.record.timestamp - b.record.timestamp || Number(a.offset - b.offset));
   for (const message of open.slice(0, limit)) {
-    if ((await visit(recordOf(message))) !== "remove") continue;
+    if ((await visit(message.record)) !== "remove") continue;
     const mark = {
       topic,
       partition: message.partition,
@@ -37,36 +46,41 @@ export async function browseDeadLetters(
   await trim(clients, topic, messages, done);
 }
 
-/** Everything in a topic, read by a group that is used once and stores no offsets. */
-async function readAll(clients: KafkaClients, topic: string): Promise<KafkaIncoming[]> {
-  const consumer: KafkaClientConsumer = clients.consumer(`stoa-browse-${randomUUID()}`);
+/** Everything in a topic, up to its end as it is now. Reads without a group. */
+async function readAll(clients: KafkaClients, topic: string): Promise<Placed[]> {
+  const consumer = clients.consumer(`stoa-browse-${randomUUID()}`);
+  let fetcher: Fetcher | null = null;
+  let looking: NodeJS.Timeout | undefined;
   try {
-    const first = (await consumer.listOffsets({ topics: [topic], timestamp: -2n })).get(topic) ?? [];
-    const last = (await consumer.listOffsets({ topics: [topic], timestamp: -1n })).get(topic) ?? [];
-    const waiting = new Set(last.flatMap((end, partition) => (end > (first[partition] ?? 0n) ? [partition] : [])));
+    const first = await offsetsAt(consumer, topic, "start");
+    const last = await offsetsAt(consumer, topic, "end");
+    const waiting = new Set(last.flatMap((end, partition) => (end > first[partition]! ? [partition] : [])));
     if (waiting.size === 0) return [];
-    const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
-    const messages: KafkaIncoming[] = [];
-    let looking: NodeJS.Timeout | undefined;
-    const all = new Promise<void>((resolve, reject) => {
-      stream.on("error", reject);
-      // The end of a transaction has an offset too, but is no message.
-      looking = setInterval(() => {
-        if (stream.readableLength > 0) return;
-        for (const partition of waiting) {
-          if ((stream.offsetsToFetch.get(`${topic}:${partition}`) ?? 0n) >= last[partition]!) waiting.delete(partition);
-        }
-        if (waiting.size === 0) resolve();
-      }, 100);
-      stream.on("data", (message: KafkaIncoming) => {
-        messages.push(message);
-        if (message.offset + 1n >= last[message.partition]!) waiting.delete(message.partition);
+    const messages: Placed[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const look = () => {
+        for (const partition of waiting)
+          if (fetcher!.readUpTo(partition) >= last[partition]!) waiting.delete(partition);
         if (waiting.size === 0 || messages.length >= readLimit) resolve();
+      };
+      fetcher = new Fetcher({
+        clients,
+        consumer,
+        topic,
+        starts: new Map([...waiting].map((partition) => [partition, first[partition]!])),
+        hasRoom: () => messages.length < readLimit,
+        isRunning: () => true,
+        deliver: (record, partition, offset) => void messages.push({ record, partition, offset }),
+        outOfRange: () => reject(new MessagingError("LOST", "the dead letters were removed while they were read")),
+        failed: reject,
       });
+      // The end of a transaction has an offset too, but is no message: that the last one is here does not say that all are.
+      looking = setInterval(look, 20);
     });
-    await all.finally(() => clearInterval(looking));
-    return messages;
+    return messages.filter(({ partition, offset }) => offset < last[partition]!);
   } finally {
+    clearInterval(looking);
+    (fetcher as Fetcher | null)?.close();
     await consumer.close(true).catch(() => {});
   }
 }
@@ -75,11 +89,11 @@ async function readAll(clients: KafkaClients, topic: string): Promise<KafkaIncom
 async function trim(
   clients: KafkaClients,
   topic: string,
-  messages: readonly KafkaIncoming[],
+  messages: readonly Placed[],
   done: ReadonlySet<string>,
 ): Promise<void> {
   const partitions = [...groupBy(messages, ({ partition }) => partition)].flatMap(([partition, list]) => {
-    const kept = list.find((message) => !message.headers.has(doneHeader) && !done.has(placeOf(message)));
+    const kept = list.find((message) => isOpen(message, done));
     const offset = kept?.offset ?? list.at(-1)!.offset + 1n;
     return offset > list[0]!.offset ? [{ partition, offset }] : [];
   });
@@ -88,6 +102,10 @@ async function trim(
   await clients.admin.deleteRecords({ topics: [{ name: topic, partitions }] }).catch(() => {});
 }
 
-function placeOf({ partition, offset }: KafkaIncoming): string {
+function isOpen(message: Placed, done: ReadonlySet<string>): boolean {
+  return message.record.headers[doneHeader] === undefined && !done.has(placeOf(message));
+}
+
+function placeOf({ partition, offset }: Placed): string {
   return `${partition}:${offset}`;
 }

@@ -1,12 +1,11 @@
 import { MessagingError } from "../errors.js";
-import { own } from "../headers.js";
 import { assignPartitions } from "./assigner.js";
 import type { LogBrokerConfig } from "./config.js";
+import { FetchClient } from "./fetch/fetch-client.js";
 import type { KafkaAdmin, KafkaClientConsumer, KafkaLibrary, KafkaProducer } from "./library.js";
 import { kafkaError } from "./translate-error.js";
 
 const noop = (value: Buffer | undefined) => value;
-const text = (value: Buffer | undefined) => value?.toString("utf8");
 const bytes = (value: string | undefined) => (value === undefined ? undefined : Buffer.from(value));
 /** The bytes of names of headers, and of the usual type. A program has few of them, and each message has several. */
 const usual = new Map<string, Buffer>([["application/json", Buffer.from("application/json")]]);
@@ -24,21 +23,6 @@ function nameBytes(name: string | undefined): Buffer | undefined {
 
 const headerBytes = (value: string | undefined) =>
   value === undefined ? undefined : (usual.get(value) ?? Buffer.from(value));
-
-/** Texts of headers that most messages have: comparing the bytes costs less than decoding them. By their length. */
-const frequent: string[][] = [];
-for (const each of ["stoa-id", own.contentType, "application/json", "traceparent"])
-  (frequent[each.length] ??= []).push(each);
-
-function headerText(value: Buffer | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  return frequent[value.length]?.find((known) => isText(value, known)) ?? value.toString("utf8");
-}
-
-function isText(value: Buffer, text: string): boolean {
-  for (let place = 0; place < text.length; place++) if (value[place] !== text.charCodeAt(place)) return false;
-  return true;
-}
 
 /** Makes the clients of the library, with one set of settings. */
 export class KafkaClients {
@@ -104,12 +88,30 @@ export class KafkaClients {
       sessionTimeout,
       rebalanceTimeout: Math.max(sessionTimeout, 60_000),
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
-      maxWaitTime: 500,
-      highWaterMark: 1024,
-      deserializers: { key: text, value: noop, headerKey: headerText, headerValue: headerText },
       partitionAssigner: assignPartitions,
     });
   }
+
+  /** Reads messages for a consumer. */
+  fetchClient(consumer: KafkaClientConsumer): FetchClient {
+    const pool = new this.#library.ConnectionPool(this.#config.clientId, this.#base());
+    return new FetchClient(this.#library, pool, consumer);
+  }
+
+  /** An error that the broker gave as a code. */
+  protocolError(code: number): Error {
+    const { ProtocolError, protocolErrorsCodesById } = this.#library;
+    if (code in protocolErrorsCodesById) return new ProtocolError(code);
+    return new MessagingError("REFUSED", `the Kafka broker gave the unknown error ${code}`);
+  }
+
+  /** Unpacks a batch, by the number of its compression. */
+  readonly decompress = (compression: number, data: Buffer): Buffer => {
+    const known = Object.values(this.#library.compressionsAlgorithms).find(({ bitmask }) => bitmask === compression);
+    if (known === undefined)
+      throw new MessagingError("REFUSED", `the compression ${compression} of a batch is unknown`);
+    return known.decompressSync(data);
+  };
 
   /** Creates topics that do not exist, where that is allowed. Returns once they can be used. */
   async ensureTopics(topics: readonly string[]): Promise<void> {
@@ -121,8 +123,11 @@ export class KafkaClients {
     }
   }
 
+  /** The error in our words. A topic that was deleted is looked for, or created, before its next use. */
   translate(error: unknown): MessagingError {
-    return kafkaError(error, this.#config.address);
+    const failure = kafkaError(error, this.#config.address);
+    if (failure.code === "UNKNOWN_TOPIC") this.#known.clear();
+    return failure;
   }
 
   async close(): Promise<void> {
@@ -141,7 +146,7 @@ export class KafkaClients {
       const { topics } = await this.#probe.metadata({ topics: [topic], forceUpdate: true });
       return (topics.get(topic)?.partitionsCount ?? 0) > 0;
     } catch (error) {
-      const failure = this.translate(error);
+      const failure = kafkaError(error, this.#config.address);
       if (failure.code === "UNKNOWN_TOPIC") return false;
       throw failure;
     }

@@ -8,6 +8,7 @@ import type {
   IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
+import { sleep } from "../consume/sleep.js";
 import type { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import { browseDeadLetters } from "./browse.js";
@@ -18,6 +19,11 @@ import { type KafkaLibrary, type KafkaOutgoing, type KafkaProducer, loadKafka } 
 import { messageOf } from "./records.js";
 import { requestsOf } from "./requests-of.js";
 import { KafkaTransactions } from "./transactions.js";
+import { isCoordinatorAway } from "./translate-error.js";
+
+/** Tries to enter a group whose broker is not ready, and milliseconds between them. With those of the library: 9 seconds. */
+const mostOpenings = 6;
+const openingPause = 500;
 
 /** Apache Kafka. */
 export class KafkaBroker implements Broker {
@@ -82,9 +88,17 @@ export class KafkaBroker implements Broker {
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
     const { topic, deadLetterTopic } = request;
     await this.#clients.ensureTopics(deadLetterTopic === null ? [topic] : [topic, deadLetterTopic]);
-    const consumer = new KafkaConsumer(this.#clients, request, sink);
-    await consumer.open();
-    return consumer;
+    for (let tries = 1; ; tries++) {
+      // A new one for each try: the client of the library asks the same broker for ever.
+      const consumer = new KafkaConsumer(this.#clients, request, sink);
+      try {
+        await consumer.open();
+        return consumer;
+      } catch (error) {
+        if (tries === mostOpenings || !isCoordinatorAway(error)) throw error;
+        await sleep(openingPause);
+      }
+    }
   }
 
   async browse(

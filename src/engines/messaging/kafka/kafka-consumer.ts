@@ -1,23 +1,19 @@
-import type { BrokerConsumer, ConsumeRequest, DeliverySink } from "../broker.js";
-import { sleep } from "../consume/sleep.js";
+import type { BrokerConsumer, ConsumeRequest, DeliverySink, IncomingRecord } from "../broker.js";
 import { Assignment } from "./assignment.js";
 import type { KafkaClients } from "./clients.js";
 import { Commits } from "./commits.js";
+import { Fetcher } from "./fetch/fetcher.js";
 import { type DeliveryOwner, KafkaDelivery } from "./kafka-delivery.js";
-import type { KafkaClientConsumer, KafkaIncoming, KafkaStream, KafkaTransaction } from "./library.js";
+import type { KafkaClientConsumer, KafkaTransaction } from "./library.js";
 import { lost, Membership } from "./membership.js";
-import { lagOf, offsetsAt } from "./offsets.js";
-import { recordOf } from "./records.js";
-import { StreamFlow } from "./stream-flow.js";
+import { lagOf, nearestOffset, offsetsAt, type Starts, startsOf } from "./offsets.js";
 
 /** Messages that are done behind one that is not: as many times the prefetch. */
 const aheadFactor = 20;
-/** Milliseconds that a stream may take to close. */
-const longestClose = 2000;
 
 /**
- * A member of a consumer group. Whenever the group shares its partitions anew, the stream is opened anew at the group's
- * offsets: messages under way in partitions that are still ours go on, those of others are lost.
+ * A member of a consumer group. Whenever the group shares its partitions anew, reading begins anew: messages under way in
+ * partitions that are still ours go on, those of others are lost.
  */
 export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #clients: KafkaClients;
@@ -27,18 +23,18 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #membership: Membership;
   readonly #assignment: Assignment;
   readonly #commits: Commits;
-  #stream: KafkaStream | null = null;
-  /** Has the stream once it has its listener: what flows before that is lost, and would be committed with what follows. */
-  readonly #flow = new StreamFlow(() => this.#hasRoom);
+  #fetcher: Fetcher | null = null;
   #opening: Promise<void> = Promise.resolve();
-  /** Streams that are being closed. */
-  readonly #closing = new Set<Promise<void>>();
   #joins = 0;
   /** The join after which the partitions were last taken over. */
   #assigned = 0;
   #paused = false;
   #stopped = false;
   #ended = false;
+  #end: () => void = () => {};
+  readonly #ending = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
 
   constructor(clients: KafkaClients, request: ConsumeRequest, sink: DeliverySink) {
     this.#clients = clients;
@@ -60,38 +56,40 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   async open(): Promise<void> {
     try {
-      await this.#openStream();
+      this.#consumer.topics.track(this.#request.topic);
+      await this.#consumer.joinGroup({});
+      // Of the first share we know. Each further one must be heard of, also while this one is being opened.
+      this.#consumer.on("consumer:group:join", () => {
+        this.#joins++;
+        void this.#reopen();
+      });
+      const opening = this.#openFetcher();
+      this.#opening = opening.catch(() => {});
+      await opening;
     } catch (error) {
       await this.close();
       throw this.#clients.translate(error);
     }
-    this.#consumer.on("consumer:group:join", () => {
-      this.#joins++;
-      this.#opening = this.#opening.then(() => this.#reopenStream());
-    });
   }
 
   pause(): void {
     this.#paused = true;
-    this.#flow.update();
+    this.#fetcher?.update();
   }
 
   resume(): void {
     this.#paused = false;
-    this.#flow.update();
+    this.#fetcher?.update();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#flow.update();
+    this.#fetcher?.update();
   }
 
   async close(): Promise<void> {
     if (!this.#ended) await this.#commits.flush();
-    this.#ended = true;
-    this.#dropStream();
-    // The library leaves no group while a stream is about to close: it would stay a member for ever, with its partitions.
-    while (this.#closing.size > 0) await Promise.all(this.#closing);
+    this.#endReading();
     await this.#consumer.close(true).catch(() => {});
   }
 
@@ -101,11 +99,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   async seek(to: "start" | "end" | Date): Promise<void> {
     const targets = await offsetsAt(this.#consumer, this.#request.topic, to);
-    await this.#commits.flush();
-    const assigned = this.#assignment.clear();
-    await this.#membership.commit(new Map(assigned.map((partition) => [partition, targets[partition] ?? 0n])));
-    this.#opening = this.#opening.then(() => this.#reopenStream());
-    await this.#opening;
+    await this.#moveTo(new Map(this.#assignment.numbers.map((number) => [number, targets[number] ?? 0n])));
   }
 
   async addTo(transaction: KafkaTransaction, deliveries: readonly KafkaDelivery[]): Promise<void> {
@@ -120,90 +114,83 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   transacted(deliveries: readonly KafkaDelivery[]): void {
     this.#assignment.committed(deliveries);
-    this.#flow.update();
+    this.#fetcher?.update();
   }
 
   restart(error: unknown): void {
     this.#fail(error);
   }
 
-  /** Opens a stream at the offsets of the group, and waits until they are known. */
-  async #openStream(): Promise<void> {
-    const { topic, from, broadcast } = this.#request;
-    const stream = await this.#consumer.consume({
-      topics: [topic],
-      autocommit: false,
-      mode: broadcast ? "latest" : "committed",
-      fallbackMode: from === "start" ? "earliest" : "latest",
-    });
-    if (this.#ended) return this.#closeStream(stream);
+  /** Takes over the partitions that are ours now, gives up the others, and reads. */
+  async #openFetcher(moved?: ReadonlyMap<number, bigint>): Promise<void> {
+    const { topic, broadcast } = this.#request;
     const joins = this.#joins;
-    let fail: (error: unknown) => void = () => {};
-    const ready = new Promise<void>((resolve, reject) => {
-      fail = reject;
-      stream.on("offsets", () => resolve());
-      // One that is closed before it knows its offsets never tells: those who wait for the partitions must not wait for ever.
-      stream.on("close", () => reject(lost()));
-    });
-    stream.on("error", (error: unknown) => fail(error));
-    this.#stream = stream;
-    await ready;
-    // From here on an error is the end of the consumer.
-    fail = (error) => this.#fail(error);
-    if (this.#stream !== stream || this.#ended) return;
-    this.#assign(stream, joins);
-    if (!broadcast) await this.#commitStart(stream);
+    const share = this.#consumer.assignments?.find((each) => each.topic === topic)?.partitions ?? [];
+    const { offsets, fresh } = await this.#startsOf(share, moved);
+    // The group has changed meanwhile: it is about to be opened again.
+    if (joins !== this.#joins || this.#ended) return;
+    this.#assigned = joins;
+    this.#assignment.assign(new Set(share), (number) => offsets.get(number) ?? 0n);
+    // A partition without an offset would begin at the end or the start again when the group is shared anew.
+    if (!broadcast) await this.#membership.commit(fresh);
     this.#commitSoon();
-    // The group has changed meanwhile: this stream is about to be replaced.
-    if (joins !== this.#joins || this.#stream !== stream) return;
-    stream.on("data", (message: KafkaIncoming) => {
-      if (this.#stream === stream) this.#receive(message);
+    if (joins !== this.#joins || this.#ended) return;
+    this.#fetcher = new Fetcher({
+      clients: this.#clients,
+      consumer: this.#consumer,
+      topic,
+      starts: new Map(share.map((number) => [number, this.#assignment.nextOf(number) ?? 0n])),
+      hasRoom: () => this.#hasRoom,
+      isRunning: () => !(this.#paused || this.#stopped),
+      deliver: (record, number, offset) => this.#receive(record, number, offset),
+      outOfRange: (number, offset) => void this.#leaveGap(number, offset),
+      failed: (error) => this.#fail(error),
     });
-    this.#flow.attach(stream);
   }
 
-  async #reopenStream(): Promise<void> {
-    if (this.#ended) return;
-    this.#dropStream();
+  /** Where partitions begin: at the offsets of the group. The group of a broadcast has none, and each begins once. */
+  async #startsOf(share: readonly number[], moved: ReadonlyMap<number, bigint> = new Map()): Promise<Starts> {
+    const { topic, from, broadcast } = this.#request;
+    if (!broadcast) return startsOf(this.#consumer, topic, share, from);
+    const ends = await offsetsAt(this.#consumer, topic, "end");
+    const startOf = (number: number) => moved.get(number) ?? this.#assignment.nextOf(number) ?? ends[number] ?? 0n;
+    return { offsets: new Map(share.map((number) => [number, startOf(number)])), fresh: new Map() };
+  }
+
+  /** Opens anew, one after the other. */
+  #reopen(moved?: ReadonlyMap<number, bigint>): Promise<void> {
+    this.#opening = this.#opening.then(async () => {
+      if (this.#ended) return;
+      this.#dropFetcher();
+      await this.#openFetcher(moved).catch((error: unknown) => this.#fail(error));
+    });
+    return this.#opening;
+  }
+
+  /** Goes to these offsets. Messages under way in their partitions are lost. */
+  async #moveTo(targets: ReadonlyMap<number, bigint>): Promise<void> {
+    await this.#commits.flush();
+    this.#assignment.drop(targets.keys());
+    if (!this.#request.broadcast) await this.#membership.commit(targets);
+    await this.#reopen(targets);
+  }
+
+  /** The broker does not have this offset. */
+  async #leaveGap(number: number, offset: bigint): Promise<void> {
     try {
-      await this.#openStream();
+      const target = await nearestOffset(this.#consumer, this.#request.topic, number, offset);
+      if (!this.#ended) await this.#moveTo(new Map([[number, target]]));
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** Takes over the partitions that are ours now, and gives up the others. */
-  #assign(stream: KafkaStream, joins: number): void {
-    const { topic } = this.#request;
-    this.#assigned = joins;
-    const assigned = new Set(this.#consumer.assignments?.find((share) => share.topic === topic)?.partitions ?? []);
-    this.#assignment.assign(assigned, (number) => stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n);
-  }
-
-  /**
-   * Commits the offsets that the stream begins at. A partition without one would begin at the end or the start again when the
-   * group is shared anew, whatever has been read of it.
-   */
-  async #commitStart(stream: KafkaStream): Promise<void> {
-    const { topic } = this.#request;
-    const { numbers } = this.#assignment;
-    if (numbers.length === 0) return;
-    const known = await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: numbers }] });
-    const committed = known.get(topic);
-    const starts = numbers
-      .filter((number) => (committed?.[number] ?? -1n) < 0n)
-      .map((number) => [number, stream.offsetsToFetch.get(`${topic}:${number}`) ?? 0n] as const);
-    await this.#membership.commit(new Map(starts));
-  }
-
-  #receive(message: KafkaIncoming): void {
-    const { offset, partition: number } = message;
+  #receive(record: IncomingRecord, number: number, offset: bigint): void {
     const partition = this.#assignment.expecting(number, offset);
     if (partition === null) return;
-    const delivery = new KafkaDelivery(recordOf(message), this, partition, number, offset);
+    const delivery = new KafkaDelivery(record, this, partition, number, offset);
     this.#assignment.add(delivery);
     this.#sink.deliver(delivery);
-    this.#flow.update();
   }
 
   ack(delivery: KafkaDelivery): Promise<void> | undefined {
@@ -231,7 +218,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#settle(delivery);
     this.#assignment.done(delivery);
     this.#commitSoon();
-    this.#flow.update();
+    this.#fetcher?.update();
   }
 
   /** Counts the result of a delivery. Throws LOST if it belongs to another consumer by now. */
@@ -246,15 +233,23 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     throw lost();
   }
 
-  /** Resolves when it is known which partitions are ours; null if it is. */
+  /** Resolves when it is known which partitions are ours, or nobody will know any more; null if it is known. */
   #shared(): Promise<void> | null {
-    return this.#assigned === this.#joins ? null : this.#opening;
+    return this.#isShared ? null : this.#untilShared();
+  }
+
+  get #isShared(): boolean {
+    return this.#ended || this.#assigned === this.#joins;
+  }
+
+  async #untilShared(): Promise<void> {
+    // The group can change again while it is opened.
+    while (!this.#isShared) await Promise.race([this.#opening, this.#ending]);
   }
 
   /** The offset up to which nothing is left of a partition: the ends of transactions have offsets, but no message. */
   #readUpTo(number: number): bigint {
-    if (!this.#assignment.isDone(number) || this.#stream === null || this.#stream.readableLength > 0) return 0n;
-    return this.#stream.offsetsToFetch.get(`${this.#request.topic}:${number}`) ?? 0n;
+    return this.#assignment.isDone(number) ? (this.#fetcher?.readUpTo(number) ?? 0n) : 0n;
   }
 
   /** False if there are enough messages, or somebody has paused or stopped the consumer. */
@@ -270,31 +265,20 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     else this.#commits.soon();
   }
 
-  #dropStream(): void {
-    const stream = this.#stream;
-    this.#stream = null;
-    this.#flow.detach();
-    if (stream === null) return;
-    this.#closeStream(stream);
+  #dropFetcher(): void {
+    this.#fetcher?.close();
+    this.#fetcher = null;
   }
 
-  #closeStream(stream: KafkaStream): void {
-    stream.removeAllListeners("data");
-    stream.on("error", () => {});
-    const enough = new AbortController();
-    // One that does not close by itself is cut off.
-    const late = sleep(longestClose, enough.signal).then(() => void stream.destroy());
-    const closing = Promise.race([stream.close().catch(() => {}), late]).finally(() => {
-      enough.abort();
-      this.#closing.delete(closing);
-    });
-    this.#closing.add(closing);
+  #endReading(): void {
+    this.#ended = true;
+    this.#end();
+    this.#dropFetcher();
   }
 
   #fail(error: unknown): void {
     if (this.#ended) return;
-    this.#ended = true;
-    this.#dropStream();
+    this.#endReading();
     this.#sink.failed(this.#clients.translate(error));
   }
 }

@@ -10,7 +10,71 @@ export interface KafkaLibrary {
   readonly Producer: new (options: object) => KafkaProducer;
   readonly Consumer: new (options: object) => KafkaClientConsumer;
   readonly Admin: new (options: object) => KafkaAdmin;
+  readonly ConnectionPool: new (clientId: string, options: object) => KafkaConnectionPool;
+  /** Takes a code of the protocol. */
+  readonly ProtocolError: new (
+    code: number,
+  ) => Error;
+  readonly protocolErrorsCodesById: Readonly<Record<number, string>>;
   readonly compatibilityPartitioner: (message: unknown, key: Buffer) => number;
+  readonly compressionsAlgorithms: Readonly<Record<string, KafkaCompression>>;
+  readonly fetchV12: KafkaFetchVersion;
+  readonly fetchV13: KafkaFetchVersion;
+  readonly fetchV14: KafkaFetchVersion;
+  readonly fetchV15: KafkaFetchVersion;
+  readonly fetchV16: KafkaFetchVersion;
+  readonly fetchV17: KafkaFetchVersion;
+}
+
+interface KafkaCompression {
+  /** Its number in the attributes of a batch. */
+  readonly bitmask: number;
+  decompressSync(data: Buffer): Buffer;
+}
+
+/** One version of the API Fetch. */
+export interface KafkaFetchVersion {
+  createRequest(...request: KafkaFetchRequest): unknown;
+}
+
+export type KafkaFetchRequest = readonly [
+  maxWait: number,
+  minBytes: number,
+  maxBytes: number,
+  isolationLevel: number,
+  sessionId: number,
+  sessionEpoch: number,
+  topics: readonly object[],
+  forgotten: readonly object[],
+  rack: string,
+];
+
+export interface KafkaAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface KafkaConnectionPool {
+  get(address: KafkaAddress): Promise<KafkaConnection>;
+  close(): Promise<void>;
+}
+
+interface KafkaConnection {
+  send<Response>(
+    apiKey: number,
+    version: number,
+    createRequest: () => unknown,
+    parse: (correlation: number, apiKey: number, version: number, reader: KafkaReader) => Response,
+    hasRequestTags: boolean,
+    hasResponseTags: boolean,
+    ended: (error: Error | null, response?: Response) => void,
+  ): void;
+}
+
+interface KafkaReader {
+  /** Chunks of the response; `buffer` puts them together. */
+  readonly buffer: { readonly buffer: Buffer };
+  readonly position: number;
 }
 
 interface Emitter {
@@ -24,7 +88,15 @@ interface KafkaClient extends Emitter {
 }
 
 export interface KafkaMetadata {
-  readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>;
+  readonly topics: ReadonlyMap<string, KafkaTopicMetadata>;
+  /** By the number of the broker. */
+  readonly brokers: ReadonlyMap<number, KafkaAddress>;
+}
+
+interface KafkaTopicMetadata {
+  readonly id: string;
+  readonly partitionsCount: number;
+  readonly partitions: readonly { readonly leader: number; readonly leaderEpoch: number }[];
 }
 
 export interface KafkaProducer extends KafkaClient {
@@ -72,33 +144,15 @@ export interface KafkaClientConsumer extends KafkaClient {
   readonly memberId: string | null;
   readonly generationId: number;
   readonly coordinatorId: number | null;
-  consume(options: object): Promise<KafkaStream>;
+  /** The topics that the consumer wants from its group. */
+  readonly topics: { track(topic: string): unknown };
+  joinGroup(options: object): Promise<unknown>;
+  listApis(): Promise<readonly { readonly name: string; readonly minVersion: number; readonly maxVersion: number }[]>;
   commit(options: { readonly offsets: readonly KafkaOffset[] }): Promise<void>;
   listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
   listCommittedOffsets(options: {
     readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
   }): Promise<KafkaOffsets>;
-}
-
-export interface KafkaStream extends Emitter {
-  /** By `topic:partition`. */
-  readonly offsetsToFetch: ReadonlyMap<string, bigint>;
-  /** Messages that were read and not given to the listener yet. */
-  readonly readableLength: number;
-  pause(): unknown;
-  resume(): unknown;
-  close(): Promise<void>;
-  destroy(): unknown;
-}
-
-export interface KafkaIncoming {
-  readonly key: string | undefined;
-  readonly value: Buffer | undefined;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly topic: string;
-  readonly partition: number;
-  readonly timestamp: bigint;
-  readonly offset: bigint;
 }
 
 export interface KafkaAdmin extends KafkaClient {

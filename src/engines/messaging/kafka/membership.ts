@@ -22,7 +22,7 @@ export class Membership {
     return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
   }
 
-  /** False also between the moment the group gave the partition to another and the moment the stream is opened anew. */
+  /** False also between the moment the group gave the partition to another and the moment that reading begins anew. */
   owns(partition: number): boolean {
     return this.isAlive && this.#isAssigned(partition);
   }

@@ -28,7 +28,52 @@ export async function offsetsAt(
 ): Promise<readonly bigint[]> {
   const timestamp = to instanceof Date ? BigInt(to.getTime()) : ends[to];
   const found = (await consumer.listOffsets({ topics: [topic], timestamp })).get(topic) ?? [];
+  if (to === "end") return found;
   const last = (await consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
   // -1: there is no message of that time or later.
   return last.map((end, partition) => ((found[partition] ?? -1n) >= 0n ? found[partition]! : end));
+}
+
+/** Where the reading of partitions begins. */
+export interface Starts {
+  readonly offsets: ReadonlyMap<number, bigint>;
+  /** Those of partitions for which the group had no offset. */
+  readonly fresh: ReadonlyMap<number, bigint>;
+}
+
+/** The offsets of a group, and for partitions without one that of the start or the end. */
+export async function startsOf(
+  consumer: KafkaClientConsumer,
+  topic: string,
+  partitions: readonly number[],
+  from: "start" | "end",
+): Promise<Starts> {
+  const offsets = new Map<number, bigint>();
+  const fresh = new Map<number, bigint>();
+  if (partitions.length === 0) return { offsets, fresh };
+  const committed = (await consumer.listCommittedOffsets({ topics: [{ topic, partitions }] })).get(topic) ?? [];
+  for (const number of partitions) {
+    const offset = committed[number] ?? -1n;
+    if (offset >= 0n) offsets.set(number, offset);
+  }
+  if (offsets.size === partitions.length) return { offsets, fresh };
+  const known = await offsetsAt(consumer, topic, from);
+  for (const number of partitions) if (!offsets.has(number)) fresh.set(number, known[number] ?? 0n);
+  for (const [number, offset] of fresh) offsets.set(number, offset);
+  return { offsets, fresh };
+}
+
+/**
+ * The place to read on from, for an offset that a partition does not have. The broker has deleted messages that nobody read in
+ * time: then it is the oldest one that is left. Or it has lost the end of its log: then it is the new end.
+ */
+export async function nearestOffset(
+  consumer: KafkaClientConsumer,
+  topic: string,
+  number: number,
+  offset: bigint,
+): Promise<bigint> {
+  const first = (await offsetsAt(consumer, topic, "start"))[number] ?? 0n;
+  const last = (await offsetsAt(consumer, topic, "end"))[number] ?? 0n;
+  return offset < first ? first : last;
 }

@@ -30,6 +30,11 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
     return this.#entries.length - this.#head;
   }
 
+  /** The offset of the next message to deliver. */
+  get next(): bigint {
+    return this.#last + 1n;
+  }
+
   /** False for a message that was delivered already: a partition that is read again begins at the group's offset. */
   isNew(offset: bigint): boolean {
     return offset > this.#last;

@@ -29,6 +29,12 @@ export function isRebalance(error: unknown): boolean {
   return apiId === "ILLEGAL_GENERATION" || apiId === "REBALANCE_IN_PROGRESS" || apiId === "UNKNOWN_MEMBER_ID";
 }
 
+/** True if the broker of a group is not ready: a new cluster first makes the topic of offsets, which can take seconds. */
+export function isCoordinatorAway(error: unknown): boolean {
+  const { apiId } = innermost(error) as { apiId?: string };
+  return apiId === "NOT_COORDINATOR" || apiId?.startsWith("COORDINATOR_") === true;
+}
+
 function innermost(error: unknown): object {
   let inner = error;
   for (let depth = 0; depth < 12; depth++) {

@@ -105,7 +105,7 @@ export class Publisher {
   #refusal(record: OutgoingRecord, size: number): MessagingError | null {
     const { name, abilities } = this.#broker;
     if (this.#closed) return new MessagingError("CLOSED", `the ${name} broker has been closed`);
-    const large = tooLarge(record, size, this.#broker);
+    const large = record.foreign ? null : tooLarge(record, size, this.#broker);
     if (large !== null) return large;
     if (record.delay > abilities.delay) {
       const most = abilities.delay === 0 ? "cannot delay messages" : `delays by at most ${abilities.delay / 1000} s`;

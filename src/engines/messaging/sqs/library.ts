@@ -69,7 +69,10 @@ export interface SqsCalls {
     { QueueUrl: string; AttributeNames: readonly string[] },
     { readonly Attributes?: Readonly<Record<string, string>> }
   >;
-  SendMessageBatch: Call<{ QueueUrl: string; Entries: readonly SqsSendEntry[] }, Failures>;
+  SendMessageBatch: Call<
+    { QueueUrl: string; Entries: readonly SqsSendEntry[] },
+    Failures & { readonly Successful?: readonly { readonly Id: string }[] }
+  >;
   ReceiveMessage: Call<
     {
       QueueUrl: string;

@@ -1,5 +1,6 @@
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { foreignId, foreignTime } from "../foreign.js";
 import { own } from "../headers.js";
 import type { SqsMessage, SqsSendEntry } from "./library.js";
 
@@ -16,6 +17,8 @@ interface Envelope {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** SQS takes no empty body. This one is base64 of nothing. */
+const noBytes = "=";
 /** Characters that SQS takes in a body: those that XML can hold. */
 const allowed = /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]+$/u;
 
@@ -34,7 +37,7 @@ export function entryOf(
   const { id, key, headers, timestamp: time } = record;
   const text = textOf(record.body);
   const base64 = text === null;
-  const body = text ?? Buffer.from(record.body).toString("base64");
+  const body = text ?? (Buffer.from(record.body).toString("base64") || noBytes);
   const envelope: Envelope = { id, key, time, headers, ...(base64 && { base64 }) };
   const value = JSON.stringify(envelope);
   const size = Buffer.byteLength(body) + Buffer.byteLength(value) + attribute.length + "String".length;
@@ -58,7 +61,7 @@ export function entrySize({ MessageBody, MessageAttributes }: SqsSendEntry): num
 export function recordOf(message: SqsMessage): IncomingRecord {
   const { MessageId, Body = "", Attributes = {}, MessageAttributes = {} } = message;
   const sent = Number(Attributes.SentTimestamp) || Date.now();
-  const envelope = readEnvelope(MessageAttributes[attribute]?.StringValue);
+  const envelope = readEnvelope(MessageAttributes[attribute]?.StringValue, sent);
   if (envelope === null) {
     const headers: Record<string, string> = {};
     for (const [name, { StringValue }] of Object.entries(MessageAttributes)) {
@@ -77,14 +80,15 @@ export function earlierOf({ Attributes }: SqsMessage): number {
 }
 
 /** Foreign programs can write the attribute too: anything that is not an envelope is a header like any other. */
-function readEnvelope(text: string | undefined): Envelope | null {
+function readEnvelope(text: string | undefined, sent: number): Envelope | null {
   if (text === undefined) return null;
   try {
     const value = JSON.parse(text) as Partial<Envelope> | null;
     if (typeof value !== "object" || value === null) return null;
-    const { id, key, time, headers, base64 } = value;
-    if (typeof id !== "string" || typeof time !== "number" || typeof headers !== "object" || headers === null)
-      return null;
+    const { key, headers, base64 } = value;
+    const id = foreignId(value.id);
+    const time = foreignTime(Number(value.time)) ?? sent;
+    if (id === null || typeof headers !== "object" || headers === null) return null;
     const texts = Object.entries(headers).filter(([, header]) => typeof header === "string");
     return {
       id,
@@ -109,7 +113,8 @@ function textOf(body: Uint8Array): string | null {
 
 /** The key of order in a FIFO queue: one of its own for a message without a key. */
 export function groupOf({ key, id }: { readonly key: string | null; readonly id: string }): string {
-  const given = key ?? id;
+  // An empty key is a key too, but no name of a group.
+  const given = key === "" ? "-" : (key ?? id);
   return /^[\w!"#$%&'()*+,\-./:;<=>?@[\\\]^`{|}~]{1,128}$/.test(given)
     ? given
     : Buffer.from(given).toString("base64url").slice(0, 128);

@@ -4,6 +4,9 @@ import type { SqsCalls, SqsClient, SqsLibrary } from "./library.js";
 
 const unknownQueue = /NonExistentQueue|QueueDoesNotExist/;
 
+/** Seconds that a response may take beside the time that the request waits for messages. */
+const spareTime = 5;
+
 /** The service: calls, the URLs of queues, and its errors in our words. */
 export class SqsService {
   readonly config: CloudQueueConfig;
@@ -13,6 +16,7 @@ export class SqsService {
 
   constructor(library: SqsLibrary, config: CloudQueueConfig) {
     const { region, endpoint, credentials, connectTimeout, waitTime } = config;
+    const responseTime = (waitTime + spareTime) * 1000;
     this.config = config;
     this.#library = library;
     this.#client = new library.SQSClient({
@@ -21,7 +25,14 @@ export class SqsService {
       // The URLs that an emulator gives its queues can name a host or port that is reachable for the emulator alone.
       ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
       ...(credentials !== null && { credentials }),
-      requestHandler: { connectionTimeout: connectTimeout, requestTimeout: (waitTime + 10) * 1000 },
+      requestHandler: {
+        connectionTimeout: connectTimeout,
+        requestTimeout: responseTime,
+        // Without it a request that is too late is logged only.
+        throwOnRequestTimeout: true,
+        // For a response that begins and does not end.
+        socketTimeout: responseTime,
+      },
     });
   }
 
@@ -34,7 +45,10 @@ export class SqsService {
     try {
       return await this.#client.send(command, abortSignal && { abortSignal });
     } catch (error) {
-      throw this.translate(error);
+      const failure = this.translate(error);
+      // The queue was deleted. It may be created again, with another URL.
+      if (failure.code === "UNKNOWN_TOPIC" && name !== "GetQueueUrl") this.#urls.clear();
+      throw failure;
     }
   }
 
@@ -67,7 +81,7 @@ export class SqsService {
     const status = $metadata?.httpStatusCode ?? 0;
     const passing =
       /Throttl|RequestTimeout|ServiceUnavailable|InternalError/.test(name) || status >= 500 || status === 429;
-    const text = message === "" || message === "UnknownError" ? (code ?? name) : message;
+    const text = textOf(error, message === "" || message === "UnknownError" ? (code ?? name) : message);
     if (status >= 400 && !passing) return new MessagingError("REFUSED", `${at} refused: ${text}`, { cause: error });
     if (name === "CredentialsProviderError") return new MessagingError("REFUSED", `${at}: ${text}`, { cause: error });
     const reason = causeOf(error) ?? text;
@@ -111,6 +125,11 @@ function queueName(topic: string, fifo: boolean): string {
   const whole = fifo ? `${name}.fifo` : name;
   if (whole.length <= 80) return whole;
   throw new MessagingError("UNKNOWN_TOPIC", `the name of a queue has at most 80 characters: '${whole}'`);
+}
+
+/** The text of an error. That of a response which is no JSON quotes the response. */
+function textOf(error: unknown, text: string): string {
+  return error instanceof SyntaxError ? "the response is not one of SQS" : text;
 }
 
 function causeOf(error: unknown): string | null {

@@ -145,13 +145,16 @@ export class SqsBroker implements Broker {
 
   async #send(topic: string, entries: readonly SqsSendEntry[]): Promise<ReadonlyMap<string, MessagingError>> {
     const QueueUrl = await this.#service.urlOf(topic);
-    const { Failed = [] } = await this.#service.call("SendMessageBatch", { QueueUrl, Entries: entries });
-    return new Map(
-      Failed.map(({ Id, Code, Message, SenderFault }) => {
-        const code = SenderFault ? "REFUSED" : "UNREACHABLE";
-        return [Id, new MessagingError(code, `the cloud queue refused: ${Message ?? Code}`)] as const;
-      }),
-    );
+    const call = { QueueUrl, Entries: entries };
+    const { Failed = [], Successful = [] } = await this.#service.call("SendMessageBatch", call);
+    // A response without a word of a message does not confirm it: it may come from a proxy.
+    const outcomes = new Map(entries.map(({ Id }) => [Id, unconfirmed()]));
+    for (const { Id } of Successful) outcomes.delete(Id);
+    for (const { Id, Code, Message, SenderFault } of Failed) {
+      const code = SenderFault ? "REFUSED" : "UNREACHABLE";
+      outcomes.set(Id, new MessagingError(code, `the cloud queue refused: ${Message ?? Code}`));
+    }
+    return outcomes;
   }
 
   readonly #sendCopy: SendCopy = async (topic, record, headers, delay) => {
@@ -175,6 +178,10 @@ export class SqsBroker implements Broker {
 /** Makes a broker that is not connected yet. */
 export async function createSqsBroker(config?: CloudQueueConfig | CloudQueueOptions | null): Promise<SqsBroker> {
   return new SqsBroker(await loadSqs(), CloudQueueConfig.from(config));
+}
+
+function unconfirmed(): MessagingError {
+  return new MessagingError("UNREACHABLE", "the cloud queue did not confirm the message");
 }
 
 /** At most ten messages and a megabyte in one request. */

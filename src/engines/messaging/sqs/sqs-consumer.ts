@@ -59,6 +59,8 @@ export class SqsConsumer implements BrokerConsumer {
     const { topic, deadLetterTopic } = this.#request;
     this.#url = await this.#service.urlOf(topic);
     if (deadLetterTopic !== null) await this.#service.urlOf(deadLetterTopic);
+    // A queue that lets nobody receive is an error of the opening, after which the pauses grow.
+    await this.#ask(0);
     this.#timer = setInterval(() => void this.#extend(), this.#hidden / 3);
     this.#polling = this.#poll();
   }
@@ -100,36 +102,45 @@ export class SqsConsumer implements BrokerConsumer {
   }
 
   async #poll(): Promise<void> {
-    const { waitTime, visibilityTimeout } = this.#service.config;
+    const { waitTime } = this.#service.config;
     while (!this.#stopped && !this.#ended) {
-      const room = this.#request.prefetch - this.#held.size;
-      if (this.#paused || room <= 0) {
+      if (this.#paused || this.#room <= 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
         continue;
       }
       try {
-        const asked = performance.now();
-        const { Messages = [] } = await this.#service.call(
-          "ReceiveMessage",
-          {
-            QueueUrl: this.#url,
-            MaxNumberOfMessages: Math.min(batch, room),
-            WaitTimeSeconds: waitTime,
-            VisibilityTimeout: visibilityTimeout,
-            MessageAttributeNames: ["All"],
-            MessageSystemAttributeNames: ["All"],
-          },
-          this.#cut.signal,
-        );
-        for (const message of Messages) this.#receive(message, asked + this.#hidden);
-        if (waitTime === 0 && Messages.length === 0) await new Promise((resolve) => setTimeout(resolve, shortPause));
+        const received = await this.#ask(waitTime);
+        if (waitTime === 0 && received === 0) await new Promise((resolve) => setTimeout(resolve, shortPause));
       } catch (error) {
         if (!this.#stopped) this.#fail(error);
         return;
       }
     }
+  }
+
+  get #room(): number {
+    return this.#request.prefetch - this.#held.size;
+  }
+
+  /** Asks the queue for as many messages as there is room for. Resolves to their number. */
+  async #ask(waitTime: number): Promise<number> {
+    const asked = performance.now();
+    const { Messages = [] } = await this.#service.call(
+      "ReceiveMessage",
+      {
+        QueueUrl: this.#url,
+        MaxNumberOfMessages: Math.min(batch, this.#room),
+        WaitTimeSeconds: waitTime,
+        VisibilityTimeout: this.#service.config.visibilityTimeout,
+        MessageAttributeNames: ["All"],
+        MessageSystemAttributeNames: ["All"],
+      },
+      this.#cut.signal,
+    );
+    for (const message of Messages) this.#receive(message, asked + this.#hidden);
+    return Messages.length;
   }
 
   #receive(message: SqsMessage, until: number): void {

@@ -1,0 +1,113 @@
+import { MessagingError } from "../../errors.js";
+import type {
+  KafkaAddress,
+  KafkaClientConsumer,
+  KafkaConnectionPool,
+  KafkaFetchRequest,
+  KafkaFetchVersion,
+  KafkaLibrary,
+} from "../library.js";
+import { type FetchResponse, firstVersionWithIds, readFetchResponse } from "./response.js";
+
+/** The number of the API Fetch in the protocol. */
+const fetchKey = 1;
+/** Messages of open transactions are not sent. */
+const readCommitted = 1;
+/** An epoch of fetch sessions that makes none: the broker would keep a new one for each request. */
+const noSession = -1;
+
+/** Bytes of a response, and of one partition in it. A single batch that is larger comes nevertheless. */
+const responseBytes = 4 * 1024 * 1024;
+const partitionBytes = 1024 * 1024;
+/** Milliseconds that the broker waits for messages when there are none. */
+const longestWait = 500;
+
+/** A partition to read. */
+export interface FetchFrom {
+  readonly number: number;
+  readonly offset: bigint;
+  readonly leaderEpoch: number;
+}
+
+/** The topic by its name and by its id. */
+interface FetchTopic {
+  readonly name: string;
+  readonly id: string;
+}
+
+/**
+ * Asks brokers for messages, on connections of its own: a broker answers the requests of a connection one after the other,
+ * and one that waits for messages would hold up heartbeats and commits.
+ */
+export class FetchClient {
+  readonly #pool: KafkaConnectionPool;
+  readonly #api: Promise<{ readonly version: number; readonly api: KafkaFetchVersion }>;
+
+  constructor(library: KafkaLibrary, pool: KafkaConnectionPool, consumer: KafkaClientConsumer) {
+    this.#pool = pool;
+    this.#api = newestApi(library, consumer);
+    // Without a listener its error would end the process; each request gets it.
+    this.#api.catch(() => {});
+  }
+
+  async fetch(address: KafkaAddress, topic: FetchTopic, partitions: readonly FetchFrom[]): Promise<FetchResponse> {
+    const { version, api } = await this.#api;
+    const connection = await this.#pool.get(address);
+    const topicId = version < firstVersionWithIds ? topic.name : topic.id;
+    const request: KafkaFetchRequest = [
+      longestWait,
+      1,
+      responseBytes,
+      readCommitted,
+      0,
+      noSession,
+      [{ topicId, partitions: partitions.map(wanted) }],
+      [],
+      "",
+    ];
+    return new Promise((resolve, reject) => {
+      connection.send(
+        fetchKey,
+        version,
+        () => api.createRequest(...request),
+        (_correlation, _key, _version, reader) =>
+          readFetchResponse(reader.buffer.buffer.subarray(reader.position), version),
+        true,
+        true,
+        (error, response) => (error ? reject(error) : resolve(response!)),
+      );
+    });
+  }
+
+  /** Ends the connections. Requests that are under way fail. */
+  close(): void {
+    this.#pool.close().catch(() => {});
+  }
+}
+
+function wanted({ number, offset, leaderEpoch }: FetchFrom): object {
+  return {
+    partition: number,
+    currentLeaderEpoch: leaderEpoch,
+    fetchOffset: offset,
+    lastFetchedEpoch: -1,
+    partitionMaxBytes: partitionBytes,
+  };
+}
+
+/** The newest version of the API that the broker, the library and the reader of responses know. */
+async function newestApi(library: KafkaLibrary, consumer: KafkaClientConsumer) {
+  const found = (await consumer.listApis()).find(({ name }) => name === "Fetch");
+  const versions: readonly (readonly [number, KafkaFetchVersion])[] = [
+    [17, library.fetchV17],
+    [16, library.fetchV16],
+    [15, library.fetchV15],
+    [14, library.fetchV14],
+    [13, library.fetchV13],
+    [12, library.fetchV12],
+  ];
+  for (const [version, api] of versions) {
+    if (found !== undefined && found.minVersion <= version && version <= found.maxVersion) return { version, api };
+  }
+  throw new MessagingError("REFUSED", "the broker is too old: Kafka 2.7 is the first version that can be read");
+}

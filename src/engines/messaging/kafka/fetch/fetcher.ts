@@ -1,0 +1,216 @@
+import type { IncomingRecord } from "../../broker.js";
+import { groupBy } from "../../group-by.js";
+import type { KafkaClients } from "../clients.js";
+import type { KafkaClientConsumer, KafkaMetadata } from "../library.js";
+import { RecordBatches } from "./batches.js";
+import type { FetchClient, FetchFrom } from "./fetch-client.js";
+import { isPassing, leaderNotAvailable, offsetOutOfRange } from "./fetch-errors.js";
+import type { FetchedPartition } from "./response.js";
+
+/** More is asked for when fewer bytes than this are left, so that handlers need not wait for the next response. */
+const enoughBytes = 256 * 1024;
+/** Milliseconds until the next try after a failure. */
+const pause = 250;
+/** Failures of a partition in a row after which the fetcher gives up. Leaders move within two seconds. */
+const mostFailures = 12;
+
+export interface FetcherParts {
+  readonly clients: KafkaClients;
+  readonly consumer: KafkaClientConsumer;
+  readonly topic: string;
+  /** The partitions to read, each with its first offset. */
+  readonly starts: ReadonlyMap<number, bigint>;
+  /** True while records may be delivered. */
+  hasRoom(): boolean;
+  /** False while nobody wants more records, however few there are. */
+  isRunning(): boolean;
+  deliver(record: IncomingRecord, number: number, offset: bigint): void;
+  /** The partition has no such offset: the broker has deleted it, or has lost the end of its log. Not read any more. */
+  outOfRange(number: number, offset: bigint): void;
+  /** It cannot go on. */
+  failed(error: unknown): void;
+}
+
+interface Reading {
+  readonly number: number;
+  /** The offset to ask for next. */
+  offset: bigint;
+  failures: number;
+}
+
+/**
+ * Reads the records of partitions: one request at a time to each broker that leads some of them. The stream of the library is
+ * not used: it takes more CPU time for a message than everything here, and docs/dependencies.md names its faults.
+ */
+export class Fetcher {
+  readonly #parts: FetcherParts;
+  readonly #client: FetchClient;
+  readonly #readings = new Map<number, Reading>();
+  /** Records that are not delivered, in the order of their arrival. */
+  readonly #queue: RecordBatches[] = [];
+  #queuedBytes = 0;
+  /** Brokers with a request under way. */
+  readonly #busy = new Set<number>();
+  /** The number of brokers that lead partitions. */
+  #leaders = 1;
+  #metadataIsOld = false;
+  #looking = false;
+  #retry: NodeJS.Timeout | null = null;
+  #turn = 0;
+  #due = false;
+  #delivering = false;
+  #closed = false;
+
+  constructor(parts: FetcherParts) {
+    this.#parts = parts;
+    this.#client = parts.clients.fetchClient(parts.consumer);
+    for (const [number, offset] of parts.starts) this.#readings.set(number, { number, offset, failures: 0 });
+    this.update();
+  }
+
+  /**
+   * Delivers records and asks for more, as far as there is room. Called after each message: it happens once in a turn of the
+   * event loop, for as many records as there is room for, and not for one record with each that has ended.
+   */
+  update(): void {
+    if (this.#due || this.#delivering || this.#closed || !this.#parts.hasRoom()) return;
+    this.#due = true;
+    setImmediate(() => {
+      this.#due = false;
+      this.#deliver();
+    });
+  }
+
+  /** The offset up to which all records of a partition are delivered; 0 if some are waiting. */
+  readUpTo(number: number): bigint {
+    if (this.#queue.some((batches) => batches.number === number)) return 0n;
+    return this.#readings.get(number)?.offset ?? 0n;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#queue.length = 0;
+    this.#client.close();
+  }
+
+  #deliver(): void {
+    this.#delivering = true;
+    try {
+      while (!this.#closed && this.#queue.length > 0 && this.#parts.hasRoom()) {
+        const batches = this.#queue[0]!;
+        const record = batches.take();
+        if (record !== null) this.#parts.deliver(record, batches.number, batches.offset);
+        else {
+          this.#queue.shift();
+          this.#queuedBytes -= batches.size;
+        }
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#delivering = false;
+    }
+    void this.#fetchMore();
+  }
+
+  /** Sends a request to each leader that has none under way. */
+  async #fetchMore(): Promise<void> {
+    const { consumer, topic, isRunning } = this.#parts;
+    const waits = this.#looking || this.#retry !== null || this.#busy.size >= this.#leaders;
+    if (waits || this.#closed || this.#queuedBytes >= enoughBytes || this.#readings.size === 0 || !isRunning()) return;
+    this.#looking = true;
+    try {
+      const metadata = await consumer.metadata({ topics: [topic], ...(this.#metadataIsOld && { forceUpdate: true }) });
+      this.#metadataIsOld = false;
+      if (!this.#closed) this.#askLeaders(metadata);
+    } catch (error) {
+      // The library has tried several times.
+      this.#fail(error);
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  #askLeaders(metadata: KafkaMetadata): void {
+    const topic = metadata.topics.get(this.#parts.topic);
+    const leaders = groupBy(this.#inTurn(), ({ number }) => topic?.partitions[number]?.leader ?? -1);
+    this.#leaders = leaders.size;
+    for (const [leader, readings] of leaders) {
+      if (!this.#busy.has(leader)) void this.#ask(metadata, leader, readings);
+    }
+  }
+
+  async #ask(metadata: KafkaMetadata, leader: number, readings: readonly Reading[]): Promise<void> {
+    const { clients, topic: name } = this.#parts;
+    const [topic, address] = [metadata.topics.get(name), metadata.brokers.get(leader)];
+    this.#busy.add(leader);
+    try {
+      if (topic === undefined || address === undefined) throw clients.protocolError(leaderNotAvailable);
+      const wanted = readings.map(({ number, offset }) => {
+        return { number, offset, leaderEpoch: topic.partitions[number]!.leaderEpoch };
+      });
+      const { error, throttle, partitions } = await this.#client.fetch(address, { name, id: topic.id }, wanted);
+      if (error !== 0) throw clients.protocolError(error);
+      if (throttle > 0) this.#pauseFor(throttle);
+      if (!this.#closed) for (const answer of partitions) this.#take(answer, wanted);
+    } catch (error) {
+      this.#failedOnce(readings, error);
+    } finally {
+      this.#busy.delete(leader);
+    }
+    this.#deliver();
+  }
+
+  #take(answer: FetchedPartition, wanted: readonly FetchFrom[]): void {
+    const { clients, topic, outOfRange } = this.#parts;
+    const { number, error, records } = answer;
+    const reading = this.#readings.get(number);
+    // Another broker has become the leader meanwhile, and has answered first.
+    if (reading === undefined || wanted.find((each) => each.number === number)?.offset !== reading.offset) return;
+    if (error === offsetOutOfRange) {
+      this.#readings.delete(number);
+      outOfRange(number, reading.offset);
+    } else if (error !== 0) this.#failedOnce([reading], clients.protocolError(error));
+    else {
+      reading.failures = 0;
+      if (records.length === 0) return;
+      const { decompress } = clients;
+      const batches = new RecordBatches(answer, { topic, from: reading.offset, decompress });
+      reading.offset = batches.nextOffset;
+      this.#queue.push(batches);
+      this.#queuedBytes += batches.size;
+    }
+  }
+
+  /** Tries again after a pause, with the leaders that the brokers name then. */
+  #failedOnce(readings: readonly Reading[], error: unknown): void {
+    if (this.#closed) return;
+    this.#metadataIsOld = true;
+    for (const reading of readings) reading.failures++;
+    if (!isPassing(error) || readings.some(({ failures }) => failures > mostFailures)) this.#fail(error);
+    else this.#pauseFor(pause);
+  }
+
+  #pauseFor(milliseconds: number): void {
+    if (this.#closed) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      void this.#fetchMore();
+    }, milliseconds);
+  }
+
+  /** The partitions, each time with another one first: a response that is full has nothing of the last ones. */
+  #inTurn(): Reading[] {
+    const all = [...this.#readings.values()];
+    const first = this.#turn++ % all.length;
+    return [...all.slice(first), ...all.slice(0, first)];
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return;
+    this.close();
+    this.#parts.failed(error);
+  }
+}

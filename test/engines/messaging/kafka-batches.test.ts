@@ -1,0 +1,222 @@
+import { createRecordsBatch } from "@platformatic/kafka";
+import { MessagingError } from "stoa/messaging";
+import { describe, expect, it } from "vitest";
+import type { IncomingRecord } from "../../../src/engines/messaging/broker.js";
+import { RecordBatches } from "../../../src/engines/messaging/kafka/fetch/batches.js";
+import { ByteReader } from "../../../src/engines/messaging/kafka/fetch/byte-reader.js";
+import { readFetchResponse } from "../../../src/engines/messaging/kafka/fetch/response.js";
+import fc from "../../support/properties.js";
+
+const topic = "t";
+const decompress = () => {
+  throw new Error("nothing here is compressed");
+};
+
+interface Sent {
+  readonly key?: Buffer | undefined;
+  readonly value?: Buffer | undefined;
+  readonly headers: Map<Buffer, Buffer>;
+  readonly timestamp: bigint;
+}
+
+interface BatchOptions {
+  readonly producerId?: bigint;
+  readonly transactionalId?: string;
+}
+
+/** A batch as a broker stores it, with its first record at this offset. */
+function batch(records: readonly Sent[], firstOffset = 0n, options: BatchOptions = {}): Buffer {
+  const messages = records.map((record) => ({ topic, partition: 0, ...record }));
+  const bytes = Buffer.from(createRecordsBatch(messages as never, options as never).buffer);
+  bytes.writeBigInt64BE(firstOffset, 0);
+  return bytes;
+}
+
+/** The mark at the end of a transaction. */
+function marker(offset: bigint, producerId: bigint, type: "abort" | "commit"): Buffer {
+  const key = Buffer.from([0, 0, 0, type === "abort" ? 0 : 1]);
+  const bytes = batch([{ key, value: Buffer.alloc(6), headers: new Map(), timestamp: 0n }], offset, {
+    producerId,
+    transactionalId: "x",
+  });
+  bytes.writeInt16BE(bytes.readInt16BE(21) | (1 << 5), 21);
+  return bytes;
+}
+
+const plain = (text: string): Sent => ({ value: Buffer.from(text), headers: new Map(), timestamp: 7n });
+
+function read(records: Buffer, from = 0n, aborted: { producerId: bigint; firstOffset: bigint }[] = []) {
+  const batches = new RecordBatches({ number: 0, error: 0, records, aborted }, { topic, from, decompress });
+  const found: { readonly offset: bigint; readonly record: IncomingRecord }[] = [];
+  for (let record = batches.take(); record !== null; record = batches.take()) {
+    found.push({ offset: batches.offset, record });
+  }
+  return { found, texts: found.map(({ record }) => Buffer.from(record.body).toString()), next: batches.nextOffset };
+}
+
+const bytes = fc.uint8Array({ maxLength: 200 }).map((list) => Buffer.from(list));
+const name = fc.stringMatching(/^[a-z]{1,20}$/).map((text) => Buffer.from(text));
+const record = fc.record({
+  key: fc.option(
+    fc.string().map((text) => Buffer.from(text)),
+    { nil: undefined },
+  ),
+  value: fc.option(bytes, { nil: undefined }),
+  headers: fc.array(fc.tuple(name, name), { maxLength: 4 }).map((list) => new Map(list)),
+  // The library writes times wrongly that are more than 24 days apart.
+  timestamp: fc.integer({ min: 1_700_000_000_000, max: 1_702_000_000_000 }).map(BigInt),
+});
+const records = fc.array(record, { minLength: 1, maxLength: 20 });
+
+describe("batches of records", () => {
+  it("Every record of a batch is read as it was written, with its offset, time, key, headers and bytes", () => {
+    fc.assert(
+      fc.property(records, fc.bigInt(0n, 2n ** 40n), (sent, firstOffset) => {
+        const { found, next } = read(batch(sent, firstOffset), firstOffset);
+        const expected = sent.map(({ key, value, headers, timestamp }, place) => ({
+          offset: firstOffset + BigInt(place),
+          record: {
+            id: `${topic}-0-${firstOffset + BigInt(place)}`,
+            key: key?.toString() ?? null,
+            headers: Object.fromEntries([...headers].map((pair) => pair.map(String))),
+            body: Uint8Array.from(value ?? []),
+            timestamp: Number(timestamp),
+          },
+        }));
+        const plainBody = found.map(({ offset, record: each }) => ({
+          offset,
+          record: { ...each, body: Uint8Array.from(each.body) },
+        }));
+        expect(plainBody).toEqual(expected);
+        expect(next).toBe(firstOffset + BigInt(sent.length));
+      }),
+    );
+  });
+
+  it("A batch that is cut off at the end of a response is left for the next one", () => {
+    const [first, second] = [batch([plain("a"), plain("b")]), batch([plain("c")], 2n)];
+    for (let cut = 0; cut < second.length; cut++) {
+      const { texts, next } = read(Buffer.concat([first, second.subarray(0, cut)]));
+      expect(texts).toEqual(["a", "b"]);
+      expect(next).toBe(2n);
+    }
+    expect(read(Buffer.concat([first, second])).texts).toEqual(["a", "b", "c"]);
+  });
+
+  it("Records before the offset that was asked for are left out", () => {
+    expect(read(batch([plain("a"), plain("b"), plain("c")], 10n), 11n).texts).toEqual(["b", "c"]);
+  });
+
+  it("Bytes that are no batch are an error of messaging, whichever of them are wrong", () => {
+    const good = Buffer.concat([batch([plain("a"), plain("b")]), batch([plain("c")], 2n)]);
+    const change = fc.tuple(fc.nat(good.length - 1), fc.nat(255));
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+        const damaged = Buffer.from(good);
+        for (const [place, byte] of changes) damaged[place] = byte;
+        // Those of another compression are unpacked elsewhere.
+        for (const start of [0, good.length - batch([plain("c")]).length]) damaged[start + 22]! &= ~0b111;
+        try {
+          read(damaged);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MessagingError);
+        }
+      }),
+    );
+    expect(() => read(good.subarray(0, 30))).toThrow("no whole batch");
+  });
+
+  it("Only the messages of a producer between the first offset and the end of its aborted transaction are left out", () => {
+    const [mine, other] = [
+      { producerId: 5n, transactionalId: "x" },
+      { producerId: 6n, transactionalId: "y" },
+    ];
+    const log = Buffer.concat([
+      batch([plain("aborted 1")], 0n, mine),
+      batch([plain("of another")], 1n, other),
+      marker(2n, 5n, "abort"),
+      batch([plain("committed")], 3n, mine),
+      marker(4n, 5n, "commit"),
+      batch([plain("aborted 2")], 5n, mine),
+      batch([plain("without a transaction")], 6n, { producerId: 5n }),
+      marker(7n, 5n, "abort"),
+      marker(8n, 6n, "commit"),
+    ]);
+    const aborted = [
+      { producerId: 5n, firstOffset: 5n },
+      { producerId: 5n, firstOffset: 0n },
+    ];
+    const { texts, next } = read(log, 0n, aborted);
+    expect(texts).toEqual(["of another", "committed", "without a transaction"]);
+    expect(next).toBe(9n);
+  });
+
+  it("The messages of an aborted transaction are left out also where its end is in a later response", () => {
+    const log = Buffer.concat([
+      batch([plain("a")]),
+      batch([plain("aborted")], 1n, { producerId: 5n, transactionalId: "x" }),
+    ]);
+    expect(read(log, 0n, [{ producerId: 5n, firstOffset: 1n }]).texts).toEqual(["a"]);
+    // The transaction has begun in an earlier one.
+    expect(read(log, 0n, [{ producerId: 5n, firstOffset: -20n }]).texts).toEqual(["a"]);
+  });
+
+  it("Where the broker sets the time of messages, all of a batch have that of the batch", () => {
+    const bytes = batch([plain("a"), plain("b")]);
+    bytes.writeInt16BE(bytes.readInt16BE(21) | (1 << 3), 21);
+    bytes.writeBigInt64BE(1_234_567n, 35);
+    expect(read(bytes).found.map(({ record: { timestamp } }) => timestamp)).toEqual([1_234_567, 1_234_567]);
+  });
+
+  it("A format that is older than batches is an error that names it", () => {
+    const bytes = batch([plain("a")]);
+    bytes[16] = 1;
+    expect(() => read(bytes)).toThrow("the format 1");
+  });
+});
+
+describe("a response to Fetch", () => {
+  it("Fields that a later version of the protocol adds to a partition or a topic are skipped", () => {
+    const tags = [2, 1, 3, 9, 9, 9, 7, 0];
+    const content = batch([plain("a")]);
+    const partition = Buffer.concat([
+      Buffer.from([0, 0, 0, 4, 0, 6]),
+      Buffer.alloc(24),
+      Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
+      Buffer.from([(content.length + 1) | 0x80, (content.length + 1) >> 7]),
+      content,
+      Buffer.from(tags),
+    ]);
+    const head = Buffer.from([0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 2]);
+    const body = Buffer.concat([head, Buffer.alloc(16), Buffer.from([3]), partition, partition, Buffer.from(tags)]);
+    const { throttle, error, partitions } = readFetchResponse(body, 17);
+    expect([throttle, error]).toEqual([12, 0]);
+    expect(partitions).toMatchObject([
+      { number: 4, error: 6 },
+      { number: 4, error: 6 },
+    ]);
+    expect(partitions.map(({ records: each }) => read(each).texts)).toEqual([["a"], ["a"]]);
+  });
+
+  it("A response that ends too early is an error", () => {
+    expect(() => readFetchResponse(Buffer.from([0, 0, 0, 12, 0]), 17)).toThrow("they end too early");
+  });
+});
+
+describe("a number of variable length", () => {
+  it("A number of variable length is read exactly, up to the largest that a number can hold", () => {
+    const encode = (value: bigint): Buffer => {
+      const out: number[] = [];
+      let rest = value >= 0n ? value * 2n : -value * 2n - 1n;
+      for (; rest > 127n; rest >>= 7n) out.push(Number(rest & 127n) | 128);
+      return Buffer.from([...out, Number(rest)]);
+    };
+    const limit = 2n ** 52n - 1n;
+    fc.assert(
+      fc.property(fc.bigInt(-limit, limit), (value) => {
+        expect(new ByteReader(encode(value)).signed()).toBe(Number(value));
+      }),
+    );
+    expect(() => new ByteReader(Buffer.alloc(20, 0xff)).signed()).toThrow("nine bytes");
+  });
+});

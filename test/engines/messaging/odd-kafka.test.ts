@@ -1,0 +1,97 @@
+import { Admin, type CompressionAlgorithmValue, type MessageToProduce, Producer } from "@platformatic/kafka";
+import { createKafkaBroker } from "stoa/messaging";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { service } from "../../support/service.js";
+import { connected, uniqueTopic, until } from "./harness.js";
+import { oddMessagesContract } from "./odd-messages.js";
+
+const address = service("kafka");
+
+type Bytes = Omit<MessageToProduce<Buffer, Buffer, Buffer, Buffer>, "topic">;
+
+interface Sent extends Bytes {
+  readonly compression?: CompressionAlgorithmValue;
+}
+
+const value = Buffer.from("1");
+const headed = (headers: Readonly<Record<string, string | Buffer>>): Sent => ({
+  value,
+  headers: new Map(Object.entries(headers).map(([name, text]) => [Buffer.from(name), Buffer.from(text)])),
+});
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`h${n}`, String(n)]));
+
+describe.skipIf(!address)("Messages that other programs send through Kafka", () => {
+  const group = uniqueTopic("group");
+  let producer: Producer<Buffer, Buffer, Buffer, Buffer>;
+  beforeAll(() => {
+    producer = new Producer({ clientId: "other", bootstrapBrokers: [address!] });
+  });
+  afterAll(() => producer.close());
+
+  oddMessagesContract<Sent>("Kafka", {
+    group,
+    backend: {
+      connect: () => createKafkaBroker({ brokers: [address!], groupId: group, sessionTimeout: 6000, partitions: 1 }),
+    },
+    plain: (text) => ({ value: Buffer.from(text) }),
+    async send(topic, { compression = "none", ...message }) {
+      await producer.send({ messages: [{ ...message, topic }], compression });
+    },
+    messages: {
+      "a message without a value": {},
+      "an empty value": { value: Buffer.alloc(0) },
+      "a value of more bytes than we send": { value: Buffer.alloc(1_040_000, "x") },
+      "a value of as many bytes as the broker takes": { value: Buffer.alloc(1_048_000, "x") },
+      "a value that is not UTF-8": { value: Buffer.from([0xff, 0xfe]) },
+      "JSON that is nested deeply": { value: Buffer.from("[".repeat(100_000)) },
+      "10,000 headers": headed(many(10_000)),
+      "a header that is not UTF-8": headed({ bytes: Buffer.from([0xff, 0, 0x80]) }),
+      "a header twice, in upper and lower case": headed({ Tenant: "a", tenant: "b" }),
+      "headers with names of the language": headed({ ["__proto__"]: "p", constructor: "c", toString: "t" }),
+      "a content type of 100,000 characters": headed({ "content-type": `text/${"x".repeat(100_000)}` }),
+      "an id of 100,000 characters": headed({ "stoa-id": "x".repeat(100_000) }),
+      "an empty id": headed({ "stoa-id": "" }),
+      "an id with U+0000": headed({ "stoa-id": "a\0b" }),
+      "999999 attempts": headed({ "stoa-attempt": "999999" }),
+      "a negative number of attempts": headed({ "stoa-attempt": "-1" }),
+      "forged headers of dead letters": headed({
+        "stoa-dead-reason": "invalid",
+        "stoa-dead-topic": "../../etc",
+        "stoa-dead-at": "never",
+        "stoa-dead-cut": "1",
+        "stoa-dead-done": "0:0",
+      }),
+      "an empty key": { value, key: Buffer.alloc(0) },
+      "a key that is not UTF-8": { value, key: Buffer.from([0, 0xff, 0x80]) },
+      "a key of 100,000 bytes": { value, key: Buffer.alloc(100_000, "k") },
+      "a negative time": { value, timestamp: -5n },
+      "a value compressed with gzip": { value, compression: "gzip" },
+      "a value compressed with snappy": { value, compression: "snappy" },
+      "a value compressed with lz4": { value, compression: "lz4" },
+    },
+  });
+
+  it("A topic that is deleted is created again, for publishers and for its consumer", async () => {
+    const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6000, partitions: 1 };
+    const client = await connected({ connect: () => createKafkaBroker(settings) });
+    const topic = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(topic, {}, ({ value: got }) => void seen.push(got));
+    await client.publish(topic, "before");
+    await until(() => seen.includes("before"), "the first message");
+    const admin = new Admin({ clientId: "other", bootstrapBrokers: [address!] });
+    await admin.deleteTopics({ topics: [topic] });
+    await admin.close();
+    await until(
+      () =>
+        client.publish(topic, "after").then(
+          () => true,
+          () => false,
+        ),
+      "a publish to the new topic",
+    );
+    await until(() => seen.includes("after"), "the message of the new topic", 60_000);
+    expect(seen[0]).toBe("before");
+    await client.close();
+  }, 120_000);
+});
