@@ -107,6 +107,26 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     await page.close();
   });
 
+  it("The response to an earlier call that arrives after that of a later one is not shown", async () => {
+    const page = await visit("/_sagas");
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route(/list\?.*name=s$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    const late = page.waitForResponse(/list\?.*name=s$/);
+    await page.locator("#name").pressSequentially("shipping");
+    const names = () => page.locator("#rows td:nth-child(2)").allTextContents();
+    await expect.poll(names, patient).toEqual(["shipping", "shipping"]);
+    letGo();
+    await (await late).finished();
+    expect(await names()).toEqual(["shipping", "shipping"]);
+    await page.close();
+  });
+
   it("An execution is drawn with states, attempts, errors as text and the way back, in any width and colour", async () => {
     for (const [scheme, width] of [
       ["light", 1200],
@@ -129,6 +149,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
         "receipt ",
       ]);
       expect(await page.textContent('[data-step="reserve"] .what')).toContain("3 attempts");
+      expect(await page.textContent('[data-step="reserve"]')).toContain("compensation, attempt 2: ");
       expect(await page.textContent('[data-step="pay"]')).toContain(hostile);
       expect(await page.locator(".back .head").count()).toBe(4);
       // Nothing is wider than the screen.

@@ -6,7 +6,7 @@ import { parsePattern } from "../../routing/pattern.js";
 import { isBodyValidator } from "../../validation/body-validator.js";
 import type { ErrorKind, ErrorResponses } from "./error-responses.js";
 import { headingOf, type OperationIds, pascalCase } from "./operation-id.js";
-import { parametersOf } from "./parameters.js";
+import { parametersOf, withGiven } from "./parameters.js";
 import { requestBodyOf } from "./request-body.js";
 import { responsesOf } from "./responses.js";
 import type { SchemaComponents } from "./schema-components.js";
@@ -39,16 +39,17 @@ export function operationOf(route: RouteDefinition, method: string, around: Surr
   const requirements = around.security.requirementsOf(middlewareOf(route, around), path);
   const body = requestBodyOf(options, around.components, hint);
   const errors = errorsOf(route, method, around, requirements.length > 0);
+  const { parameters, ...extra } = options.openapi ?? {};
   const operation: OpenApiObject = {
     ...descriptionOf(route, id),
     operationId: id,
     ...(options.deprecated && { deprecated: true }),
-    ...optional("parameters", parametersOf(path, options, around.components, hint)),
+    ...optional("parameters", withGiven(parametersOf(path, options, around.components, hint), parameters)),
     ...(body && { requestBody: body }),
     responses: responsesOf({ ...options, errors }, around.components, around.errors, hint),
     ...optional("security", requirements),
   };
-  return options.openapi ? merged(operation, options.openapi) : operation;
+  return merged(operation, extra);
 }
 
 /** A WebSocket route, for which OpenAPI has no word: an operation without the parts of requests. */

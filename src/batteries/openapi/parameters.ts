@@ -25,6 +25,17 @@ export function parametersOf(
   ];
 }
 
+/** Adds the parameters that a route lists itself. One with the name and place of a generated one takes its place. */
+export function withGiven(generated: readonly OpenApiObject[], given: unknown): OpenApiObject[] {
+  if (!Array.isArray(given)) return [...generated];
+  return [...new Map([...generated, ...(given as OpenApiObject[])].map((one) => [identityOf(one), one])).values()];
+}
+
+/** Names of header fields are the same in upper and lower case. */
+function identityOf({ $ref, in: place, name }: OpenApiObject): string {
+  return String($ref ?? `${place} ${place === "header" ? String(name).toLowerCase() : name}`);
+}
+
 /** The specification has other places for these, and ignores them here. */
 function isReserved(header: string): boolean {
   return ["accept", "content-type", "authorization"].includes(header.toLowerCase());

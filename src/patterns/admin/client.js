@@ -82,7 +82,8 @@ function actions(id, names) {
 // The list.
 
 const filter = { status: "", name: "" };
-const link = (id) => h("a", { href: `#${encodeURIComponent(id)}` }, id.length > 40 ? `${id.slice(0, 39)}…` : id);
+const link = (id) =>
+  h("a", { href: `#${encodeURIComponent(id)}`, title: id }, id.length > 40 ? `${id.slice(0, 39)}…` : id);
 
 const columns = {
   sagas: {
@@ -124,11 +125,15 @@ function progress(value) {
 
 let items = [];
 let next = null;
+/** Counts the calls for data. Only the response to the last one is shown: an earlier one may arrive after it. */
+let calls = 0;
 
 async function loadList(more = false) {
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ""));
   if (more && next !== null) query.set("before", next);
+  const number = ++calls;
   const page = await call(`list?${query}`);
+  if (number !== calls) return;
   items = more ? [...items, ...page.items] : page.items;
   next = page.next;
   const { head, row } = columns[kind];
@@ -187,8 +192,9 @@ function read({ plan, log }) {
       if (open !== undefined && open.to === null) Object.assign(open, { to: at, type });
       unit.state = state;
       if (state === "undone") unit.undo = line.at;
+      const what = type === "no" && (state === "undoing" || state === "parked") ? "compensation, attempt" : "attempt";
       if (line.error !== null)
-        unit.notes.push(`${line.attempt === null ? "" : `attempt ${line.attempt}: `}${line.error}`);
+        unit.notes.push(`${line.attempt === null ? "" : `${what} ${line.attempt}: `}${line.error}`);
     }
   }
   return [...units.values()];
@@ -238,7 +244,7 @@ function drawUnit(unit, index, all, from, to) {
     "li",
     { class: classes.join(" "), "data-state": unit.state, "data-step": unit.name },
     h("div", { class: "rail" }, h("span", { class: "mark" }, mark(unit.state))),
-    h("div", { class: "back" }, wayBack(unit, all.slice(0, index), all.slice(index + 1))),
+    h("div", { class: "back" }, ...wayBack(unit, all.slice(0, index), all.slice(index + 1))),
     h(
       "div",
       { class: "what" },
@@ -264,15 +270,19 @@ const isUndone = ({ state }) => state === "undone" || state === "undoing" || sta
 /** The way back, beside the steps: from the newest that was undone up to the oldest, past those that need no compensation. */
 function wayBack(unit, above, below) {
   const begins = !below.some(isUndone);
-  const arrow = svg("svg", { viewBox: "0 0 20 100", preserveAspectRatio: "none", "aria-hidden": "true" });
-  if (!isUndone(unit)) {
-    if (begins || !above.some(isUndone)) return null;
-    arrow.append(svg("path", { class: "way", d: "M10 100 L10 0" }));
-    return arrow;
-  }
-  arrow.append(svg("path", { class: "way", d: begins ? "M0 60 Q10 60 10 40 L10 12" : "M10 100 L10 12" }));
-  arrow.append(svg("path", { class: "head", d: "M4 16 L10 0 L16 16 Z" }));
-  return arrow;
+  // The line is as long as the step, the head of the arrow has one size.
+  const line = (d, type) =>
+    svg(
+      "svg",
+      { class: type, viewBox: "0 0 20 100", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("path", { class: "way", d }),
+    );
+  if (!isUndone(unit)) return begins || !above.some(isUndone) ? [] : [line("M10 100 L10 0", "line")];
+  const head = svg("path", { class: "head", d: "M3 16 L10 0 L17 16 Z" });
+  return [
+    line(begins ? "M0 60 Q10 60 10 40 L10 0" : "M10 100 L10 0", "line ends"),
+    svg("svg", { class: "tip", viewBox: "0 0 20 16", "aria-hidden": "true" }, head),
+  ];
 }
 
 function sagaDetail(found) {
@@ -406,7 +416,9 @@ async function show() {
   try {
     if (id === "") await loadList();
     else {
+      const number = ++calls;
       const found = await call(`detail?id=${encodeURIComponent(id)}`);
+      if (number !== calls) return;
       // A drawing that has not changed stays: a selection in it, and the place of the page, are kept.
       const text = JSON.stringify(found);
       const ended = kind === "sagas" ? found.saga.finishedAt : found.job.finishedAt;
@@ -417,6 +429,7 @@ async function show() {
     }
     tell(`as of ${clock.format(Date.now())}`);
   } catch (error) {
+    if (id !== chosen()) return;
     if (id !== "") $("detail").replaceChildren();
     tell(error.message, true);
   }

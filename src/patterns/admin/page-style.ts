@@ -54,6 +54,8 @@ td a:hover { text-decoration: underline; }
 #more, .actions button { background: var(--card); border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.3rem 0.85rem; font-size: 0.8125rem; font-weight: 550; cursor: pointer; }
 #more { margin: 0.75rem 1.1rem; }
 #more:hover, .actions button:hover { background: var(--hover); }
+td .actions button { padding: 0 0.6rem; }
+td.bad { white-space: pre-wrap; overflow-wrap: anywhere; max-width: none; min-width: 14rem; }
 .actions { display: flex; gap: 0.5rem; flex-wrap: wrap; }
 .actions button.danger { color: var(--red); }
 .badge { font-size: 0.75rem; font-weight: 600; border-radius: 0.35rem; padding: 0.1rem 0.5rem; background: var(--hover); color: var(--soft); white-space: nowrap; }
@@ -89,7 +91,10 @@ h3 { font-size: 0.875rem; font-weight: 600; padding: 0.75rem 1.1rem; border-bott
 @media (prefers-reduced-motion: no-preference) { .unit[data-state="active"] .mark { animation: breathe 1.6s ease-in-out infinite; } }
 @keyframes breathe { 50% { opacity: 0.45; } }
 .back { position: relative; }
-.back svg { position: absolute; left: 0; top: 0.15rem; width: 100%; height: calc(100% + 0.9rem); overflow: visible; }
+.back svg { position: absolute; left: 0; width: 100%; overflow: visible; }
+.back .line { top: 0.15rem; height: calc(100% + 0.9rem); }
+.back .line.ends { top: 0.8rem; height: calc(100% + 0.25rem); }
+.back .tip { top: 0.15rem; height: 0.8rem; }
 .back .way { stroke: var(--violet); stroke-width: 2; fill: none; vector-effect: non-scaling-stroke; }
 .back .head { fill: var(--violet); }
 .parallel > .what::before { content: "at the same time"; display: block; font-size: 0.6875rem; color: var(--soft); }
@@ -110,7 +115,10 @@ progress { width: 6rem; height: 0.5rem; accent-color: var(--accent); vertical-al
   body { padding: 0 0.75rem 1.5rem; }
   #name { width: 100%; margin-left: 0; }
   .unit { grid-template-columns: 1.4rem 1.2rem minmax(0, 1fr); }
+  .unit > .rail, .unit > .back { grid-row: 1 / span 2; }
   .unit > .time { grid-column: 3; margin-top: 0.3rem; }
+  #rows td:first-child { max-width: 7.5rem; }
+  td.bad { white-space: nowrap; }
   .wide { display: none; }
 }
 `;

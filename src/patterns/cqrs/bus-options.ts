@@ -35,7 +35,10 @@ export type BusMiddleware = (context: BusContext, next: () => Promise<unknown>) 
 /** The services that a bus uses; null where the application has them not. */
 export interface BusServices {
   readonly config: CqrsConfig;
+  /** Null until the start. */
   keys(): IdempotencyKeys | null;
+  /** True if commands can have idempotency keys. */
+  hasDatabase(): boolean;
   eventStore(): EventStore | null;
   /** Set at the start; null where neither metrics nor spans are enabled. */
   monitor: MessageMonitor | null;

@@ -8,6 +8,7 @@ import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryRe
 import { longestKey } from "./config.js";
 import type { Execution } from "./execution.js";
 import type { Message, MessageContext, MessageHandler } from "./message.js";
+import { routeDocumentation } from "./route-documentation.js";
 
 /** The options and the handler of a route: a command reads the body, a query the query string. */
 export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Schema extends StandardSchema
@@ -21,15 +22,6 @@ export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Sch
         handler: (request: Request, given: { readonly query: SchemaOutput<Schema> }) => Promise<Result>,
       ]
   : [options: object, handler: (request: Request) => Promise<Result>];
-
-/** The responses of a route beside those that every route has. */
-const documented = {
-  command: {
-    409: "A command with the same Idempotency-Key is running, or had another input.",
-    504: "The command did not end in its time.",
-  },
-  query: { 504: "The query did not end in its time." },
-};
 
 /** The handler of a message: it receives what the schema has made of the input. */
 type HandlerOf<Given, Result, Schema> = (
@@ -121,7 +113,7 @@ export class Bus<Kind extends "command" | "query"> {
       {
         ...(schema !== undefined && { [part]: schema }),
         ...(response !== undefined && { response }),
-        responses: documented[this.#kind],
+        ...routeDocumentation(this.#kind, () => this.#services.hasDatabase()),
       },
       handler,
     ] as never;

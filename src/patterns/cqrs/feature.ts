@@ -37,6 +37,7 @@ export const cqrsFeature = feature<CqrsFeature>({
       const services: BusServices = {
         config,
         keys: () => stateOf(host).keys,
+        hasDatabase: () => databaseOrNull(host) !== null,
         eventStore: () => enabledEventStore(host),
         monitor: null,
       };

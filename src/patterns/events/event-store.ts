@@ -111,7 +111,7 @@ export class EventStore {
     type: Type,
     options: PersonalOptions<Events[Type]>,
   ): this {
-    this.#declarePersonal(type, options as unknown as PersonalOptions);
+    this.#declarePersonal({ [type]: options as unknown as PersonalOptions });
     return this;
   }
 
@@ -130,9 +130,7 @@ export class EventStore {
 
   /** The repository of a class of aggregates. */
   repository<A extends AnyAggregate>(type: AggregateClass<A>): Repository<A> {
-    for (const [event, options] of Object.entries(type.personal ?? {})) {
-      this.#declarePersonal(event, options as PersonalOptions);
-    }
+    this.#declarePersonal(type.personal as Record<string, PersonalOptions> | undefined);
     return new Repository(() => this.#open(), type);
   }
 
@@ -163,6 +161,7 @@ export class EventStore {
 
   /** Keeps the tables of a projection up to date. */
   project<Events extends EventMap, Tables extends string>(projection: Projection<Events, Tables>): EventSubscription {
+    this.#declarePersonal(projection.personal);
     return this.#withWorkers((workers) => workers.project(projection as unknown as Projection));
   }
 
@@ -231,9 +230,9 @@ export class EventStore {
     return this.#opened;
   }
 
-  #declarePersonal(type: string, options: PersonalOptions): void {
-    this.#opened?.checkPersonal();
-    this.#personalFields.declare(type, options);
+  #declarePersonal(fields: Readonly<Record<string, PersonalOptions | undefined>> = {}): void {
+    if (Object.keys(fields).length > 0) this.#opened?.checkPersonal();
+    for (const [type, options] of Object.entries(fields)) this.#personalFields.declare(type, options!);
   }
 
   #running(): EventWorkers {

@@ -132,7 +132,7 @@ async function personalData(
     import("./subject-keys.js"),
     import("./key-storages.js"),
   ]);
-  const keys = db === null ? new MemoryKeys(storage) : new PostgresKeys(db, config.schema, host.logger);
+  const keys = db === null ? new MemoryKeys(storage) : new PostgresKeys(db, config.schema, host.logger, storage);
   const subjectKeys = new SubjectKeys(keys, config.personalKeys, config.keyCacheMs, host.logger);
   return new PersonalData(store.personalFields, subjectKeys);
 }

@@ -10,12 +10,14 @@ export class PostgresKeys implements KeyStorage {
   readonly #db: Database;
   readonly #schema: string;
   readonly #logger: Logger;
+  readonly #events: EventStorage;
   #subscription: Subscription | null = null;
 
-  constructor(db: Database, schema: string, logger: Logger) {
+  constructor(db: Database, schema: string, logger: Logger, events: EventStorage) {
     this.#db = db;
     this.#schema = schema;
     this.#logger = logger;
+    this.#events = events;
   }
 
   get provisional(): boolean {
@@ -62,7 +64,7 @@ export class PostgresKeys implements KeyStorage {
         [subject],
       );
       const streams = rows.map(({ stream }) => stream);
-      await tx.execute(`delete from ${this.#table("snapshots")} where stream = any ($1)`, [streams]);
+      await this.#events.forbidSnapshots(streams);
       // With the commit: a worker that hears of it must not find the key any more.
       if (id !== null) await tx.execute("select pg_notify($1, $2)", [this.#channel, id]);
       return { id, streams };
@@ -137,7 +139,7 @@ export class MemoryKeys implements KeyStorage {
     const id = this.#keys.get(subject)?.id ?? null;
     this.#keys.delete(subject);
     const streams = [...(this.#streams.get(subject) ?? [])];
-    await this.events.deleteSnapshots(streams);
+    await this.events.forbidSnapshots(streams);
     return { id, streams };
   }
 

@@ -20,6 +20,8 @@ export class MemoryStorage implements EventStorage {
   readonly #streams = new Map<string, StoredEvent[]>();
   readonly #ids = new Map<string, StoredEvent>();
   readonly #snapshots = new Map<string, StoredSnapshot>();
+  /** Streams of which no snapshot is kept, and until when, by the clock of the process that only moves forward. */
+  readonly #forbidden = new Map<string, number>();
   readonly #claims = new Map<string, { token: number; position: number; until: number }>();
   readonly #listeners = new Set<() => void>();
 
@@ -144,11 +146,16 @@ export class MemoryStorage implements EventStorage {
     return this.#snapshots.get(stream) ?? null;
   }
 
-  async deleteSnapshots(streams: readonly string[]): Promise<void> {
-    for (const stream of streams) this.#snapshots.delete(stream);
+  async forbidSnapshots(streams: readonly string[]): Promise<void> {
+    for (const stream of streams) {
+      this.#snapshots.delete(stream);
+      this.#forbidden.set(stream, performance.now() + 3_600_000);
+    }
   }
 
   async saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void> {
+    if ((this.#forbidden.get(stream) ?? 0) > performance.now()) return;
+    this.#forbidden.delete(stream);
     this.#snapshots.set(stream, snapshot);
   }
 

@@ -137,7 +137,7 @@ export class PostgresStorage implements EventStorage {
   }
 
   async saveSnapshot(stream: string, { version, eventId, schema, state, checksum }: StoredSnapshot): Promise<void> {
-    // A worker may still have the data of a person in memory who was forgotten meanwhile.
+    // A worker may still have the data in memory of a person who was forgotten, and whose streams have no snapshots for a while.
     // Of two writers the one with fewer events must not win. One that replaces an unusable snapshot has another checksum.
     await this.#db.execute(
       `insert into ${this.#table("snapshots")} as s (stream, version, event_id, schema, state, checksum)
@@ -146,13 +146,24 @@ export class PostgresStorage implements EventStorage {
          where p.stream = $1 and p.forgotten_at > clock_timestamp() - interval '1 hour')
        on conflict (stream) do update set version = excluded.version, event_id = excluded.event_id,
          schema = excluded.schema, state = excluded.state, checksum = excluded.checksum, taken_at = clock_timestamp()
-       where s.version < excluded.version or s.schema <> excluded.schema or s.event_id <> excluded.event_id`,
+       where (s.version < excluded.version or s.schema <> excluded.schema or s.event_id <> excluded.event_id)
+         and (s.schema <> '' or s.taken_at <= clock_timestamp() - interval '1 hour')`,
       [stream, version, eventId, schema, state, checksum],
     );
   }
 
-  async deleteSnapshots(streams: readonly string[]): Promise<void> {
-    await this.#db.current.execute(`delete from ${this.#table("snapshots")} where stream = any ($1)`, [streams]);
+  /**
+   * A row without a schema takes the place of a snapshot. A delete would not be enough: a snapshot that is written at the same
+   * time is not there yet. With the row it waits for the end of this transaction, and then finds its place taken.
+   */
+  async forbidSnapshots(streams: readonly string[]): Promise<void> {
+    await this.#db.current.execute(
+      `insert into ${this.#table("snapshots")} (stream, version, event_id, schema, state, checksum)
+       select stream, 0, '00000000-0000-0000-0000-000000000000', '', '', '' from unnest($1::text[]) as g (stream) order by stream
+       on conflict (stream) do update set version = excluded.version, event_id = excluded.event_id,
+         schema = excluded.schema, state = excluded.state, checksum = excluded.checksum, taken_at = clock_timestamp()`,
+      [streams],
+    );
   }
 
   afterCommit(run: () => void, within: Queries = this.#db.current): void {

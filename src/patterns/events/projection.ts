@@ -5,6 +5,7 @@ import { ValueError } from "../../internal/value-error.js";
 import type { EventsOf } from "./aggregate.js";
 import type { EventMap, RecordedEvent } from "./event.js";
 import { categoryOfClass, checkName } from "./names.js";
+import type { PersonalOptions } from "./personal.js";
 
 /** The tables of a projection by name, quoted for statements. While it is rebuilt they are other ones. */
 export type ProjectionTables<Tables extends string> = { readonly [Name in Tables]: SqlFragment };
@@ -89,8 +90,17 @@ export interface Projection<Events extends EventMap = EventMap, Tables extends s
   readonly batch: number;
   readonly mode: "async" | "inline";
   readonly shards: number;
+  /** The personal fields of its sources. */
+  readonly personal: Readonly<Record<string, PersonalOptions>>;
   readonly create: ProjectionOptions<Events, Tables>["create"];
   readonly on: ProjectionOptions<Events, Tables>["on"];
+}
+
+/** A source as this file sees it. */
+interface Source {
+  readonly name: string;
+  readonly category?: string;
+  readonly personal?: Readonly<Record<string, PersonalOptions>>;
 }
 
 /** Declares a projection: tables that are kept up to date from events. */
@@ -100,7 +110,7 @@ export function projection<const Sources extends AnySource | readonly AnySource[
 ): Projection<EventsOfSources<Sources>, Tables> {
   checkName("the name of a projection", name);
   const { from, tables, version = 1, batch = 100, mode = "async", shards = 1, create, on } = options;
-  const sources = (Array.isArray(from) ? from : [from]) as unknown as readonly { name: string; category?: string }[];
+  const sources = (Array.isArray(from) ? from : [from]) as unknown as readonly Source[];
   if (sources.length === 0) throw new ValueError(`projection ${show(name)} needs a source in 'from'`);
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new ValueError(`option 'version' in projection() must be an integer of at least 1, not ${show(version)}`);
@@ -125,5 +135,17 @@ export function projection<const Sources extends AnySource | readonly AnySource[
     }
   }
   const categories = sources.map((source) => categoryOfClass(source));
-  return { name, categories, tables, version, batch, mode, shards: mode === "inline" ? 1 : shards, create, on };
+  const personal = Object.assign({}, ...sources.map((source) => source.personal)) as Projection["personal"];
+  return {
+    name,
+    categories,
+    tables,
+    version,
+    batch,
+    mode,
+    shards: mode === "inline" ? 1 : shards,
+    personal,
+    create,
+    on,
+  };
 }

@@ -132,7 +132,8 @@ export interface EventStorage {
   /** The snapshot of a stream whose last event is in the stream; null without one. */
   loadSnapshot(stream: string, within?: Queries): Promise<StoredSnapshot | null>;
   saveSnapshot(stream: string, snapshot: StoredSnapshot): Promise<void>;
-  deleteSnapshots(streams: readonly string[]): Promise<void>;
+  /** Deletes the snapshots of streams. For an hour none is kept: a worker may have the data of them in memory. */
+  forbidSnapshots(streams: readonly string[]): Promise<void>;
 
   /** Claims a subscription unless another owner has it; null then. A new one begins at `start`. */
   claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null>;

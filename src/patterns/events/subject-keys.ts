@@ -34,6 +34,8 @@ export class SubjectKeys {
   readonly #masters: MasterKeys;
   /** By subject for writing and by id for reading. Null for a key that does not exist any more. */
   readonly #known = new Map<string, { readonly key: SubjectKey | null; readonly until: number }>();
+  /** Counts the keys that were deleted. One that was read before such a moment and arrives after it is not kept. */
+  #dropped = 0;
 
   constructor(
     readonly storage: KeyStorage,
@@ -61,6 +63,7 @@ export class SubjectKeys {
     }
     const missing = subjects.filter((subject) => !found.has(subject));
     if (missing.length === 0) return found;
+    const dropped = this.#dropped;
     const read = async (): Promise<void> => {
       for (const wrapped of await this.storage.bySubject(missing)) {
         found.set(wrapped.subject, { id: wrapped.id, key: this.#masters.unwrap(wrapped) });
@@ -73,7 +76,7 @@ export class SubjectKeys {
       await read();
     }
     await this.storage.note(missing, stream);
-    if (!this.storage.provisional) {
+    if (!this.storage.provisional && dropped === this.#dropped) {
       for (const subject of missing) this.#keep(writeName(stream, subject), found.get(subject)!);
     }
     return found;
@@ -89,8 +92,9 @@ export class SubjectKeys {
       else if (key === undefined) missing.push(id);
     }
     if (missing.length === 0) return found;
+    const dropped = this.#dropped;
     for (const wrapped of await this.storage.byId(missing)) found.set(wrapped.id, this.#masters.unwrap(wrapped));
-    if (!this.storage.provisional) {
+    if (!this.storage.provisional && dropped === this.#dropped) {
       for (const id of missing) {
         const key = found.get(id);
         this.#keep(readName(id), key === undefined ? null : { id, key });
@@ -131,6 +135,7 @@ export class SubjectKeys {
   }
 
   #drop(id: string): void {
+    this.#dropped++;
     for (const [name, { key }] of this.#known) if (key?.id === id) this.#known.delete(name);
   }
 }

@@ -53,9 +53,10 @@ export class JobRecords {
 
   list(name: string | null, status: JobStatus | null, limit: number, before: string | null): Promise<JobInfo[]> {
     return this.#db.fetch<JobInfo>(
-      `select ${infoFields} from ${this.#table} where ($1::text is null or name = $1) and ($2::text is null or status = $2)
-         and ($4::bigint is null or id < $4)
-       order by id desc limit $3`,
+      // By the column: without the name of the table it would be by the text above, where 9 stands before 10.
+      `select ${infoFields} from ${this.#table} j where ($1::text is null or name = $1) and ($2::text is null or status = $2)
+         and ($4::bigint is null or j.id < $4)
+       order by j.id desc limit $3`,
       [name, status, limit, before],
     );
   }

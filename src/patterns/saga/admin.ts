@@ -107,7 +107,7 @@ export class SagaAdmin {
 
   /**
    * Sends a signal to an execution. One that arrives before the execution waits for it is kept. False if the execution has
-   * ended, or if a signal with this key was sent before.
+   * ended, if a signal with this key was sent before, or if it has 1000 of this name that it has not taken yet.
    */
   async signal<Value>(
     id: string,

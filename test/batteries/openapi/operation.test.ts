@@ -76,6 +76,25 @@ describe("an operation", () => {
     expect(found).toMatchObject({ "x-a": 1, responses: { 200: { description: "Fine" }, 500: {} } });
   });
 
+  it("Parameters that a route lists itself are added to the generated ones, and replace those of the same name", async () => {
+    const described = (name: string, place: string) => ({ name, in: place, description: "By hand", schema: {} });
+    const shared = { $ref: "#/components/parameters/Page" };
+    const headers = z.object({ "x-trace": z.string().optional() });
+    const found = await operationOf((app) =>
+      app.get(
+        "/books/{id}",
+        { headers, openapi: { parameters: [described("X-Trace", "header"), described("id", "query"), shared] } },
+        () => "",
+      ),
+    );
+    expect(found.parameters).toEqual([
+      { name: "id", in: "path", required: true, schema: { type: "string" } },
+      described("X-Trace", "header"),
+      described("id", "query"),
+      shared,
+    ]);
+  });
+
   it("Operations whose parameter names alone differ share one path template", async () => {
     const { paths } = await documentOf((app) => {
       app

@@ -113,11 +113,27 @@ describe("the pages for operators of sagas and jobs", () => {
       next = body.next;
     }
     expect([seen.length, new Set(seen).size]).toEqual([total, total]);
+    await expect(app.sagas.list({ limit: 0 })).rejects.toThrow("option 'limit' in sagas.list()");
+    await expect(app.sagas.list({ name: "" })).rejects.toThrow("a string of at least 1 character");
     const two = await app.sagas.list({ name: "same", limit: 2 });
     expect((await app.sagas.list({ name: "same", limit: 1, before: two[0]!.id }))[0]!.id).toBe(two[1]!.id);
     expect(await app.sagas.list({ name: "same", before: new Date(0) })).toEqual([]);
     await expect(app.sagas.list({ before: 7 as never })).rejects.toThrow("a Date or the id of a saga");
     await expect(app.sagas.list({ before: "gone" })).rejects.toThrow('there is no saga with the id "gone"');
+  });
+
+  it("Pages of jobs show each of them once, the newest first", async () => {
+    const added = await app.database.fetch<{ id: string }>(
+      "insert into stoa.jobs (name, value, run_at) select 'later', 'null', 'infinity' from generate_series(1, 12) returning id::text",
+    );
+    const shown: string[] = [];
+    for (let page = 1; page <= 3; page++) {
+      const found = await app.jobs.list({ name: "later", limit: 4, before: shown.at(-1) });
+      shown.push(...found.map(({ id }) => id));
+    }
+    const newest = added.map(({ id }) => id).reverse();
+    expect(shown).toEqual(newest);
+    await app.database.execute("delete from stoa.jobs where name = 'later'");
   });
 
   it("Ids and names with U+0000 are refused with 400 by pages, and found nowhere by calls", async () => {
@@ -187,7 +203,11 @@ describe("the pages for operators of sagas and jobs", () => {
     const panels = await livePanels(hostOf(app)).read();
     expect(panels).toMatchObject([
       { title: "Sagas", link: { href: "/_sagas" } },
-      { title: "Jobs", link: { href: "/ops/jobs" } },
+      {
+        title: "Jobs",
+        facts: [{ label: "Waiting", value: expect.any(Number) }, {}, {}, {}],
+        link: { href: "/ops/jobs" },
+      },
     ]);
   });
 

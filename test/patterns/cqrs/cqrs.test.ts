@@ -59,6 +59,18 @@ describe("commands and queries", () => {
     await expect(app.commands.execute(slow, null)).rejects.toThrow(CommandTimeout);
     expect(aborted).toBe(true);
     end();
+    // A handler that looks at its signal only then finds it aborted.
+    let looked: boolean | undefined;
+    let goOn = (): void => {};
+    const patient = command("patient", {
+      handler: async (_: unknown, context) => {
+        await new Promise<void>((resolve) => (goOn = resolve));
+        looked = context.signal.aborted;
+      },
+    });
+    await expect(app.commands.execute(patient, null)).rejects.toThrow(CommandTimeout);
+    goOn();
+    await vi.waitFor(() => expect(looked).toBe(true));
     const controller = new AbortController();
     const call = app.commands.execute(slow, null, { signal: controller.signal });
     controller.abort(new Error("client gone"));
@@ -87,6 +99,16 @@ describe("commands and queries", () => {
       },
     });
     await expect(app.commands.execute(broken, null)).rejects.toThrow("no");
+    expect(attempts.splice(0)).toEqual([1]);
+    // The number of a command is used in place of the config's, also none.
+    const once = command("once", {
+      retries: 0,
+      handler: (_: unknown, { attempt }) => {
+        attempts.push(attempt);
+        throw new ConcurrencyError("a-1", 1, 2);
+      },
+    });
+    await expect(app.commands.execute(once, null)).rejects.toThrow(ConcurrencyError);
     expect(attempts).toEqual([1]);
   });
 
@@ -208,12 +230,17 @@ describe("commands and queries", () => {
       expect(text).toMatch(new RegExp(`messages_total\\{kind="command",name="${name}",outcome="${outcome}"\\} 1`));
     }
     expect(text).toContain('message_duration_seconds_count{kind="command",name="add"} 1');
+    // In seconds: as microseconds the time limit alone would be 20,000.
+    const [, sum] = /message_duration_seconds_sum\{kind="command",name="hang"\} (\S+)/.exec(text)!;
+    expect(Number(sum)).toBeLessThan(10_000);
   });
 
   it("Wrong messages are refused with a message", async () => {
     expect(() => command("a b", { handler: () => 1 })).toThrow("the name of a command");
     expect(() => command("a", { handler: 3 as never })).toThrow("option 'handler' in command \"a\"");
-    expect(() => query("a", { handler: () => 1, schema: 3 as never })).toThrow("option 'schema'");
+    expect(() => query("a", { handler: () => 1, schema: 3 as never })).toThrow(
+      "option 'schema' in query \"a\" must be a schema",
+    );
     const app = create();
     await app.start();
     const lonely = command("lonely");

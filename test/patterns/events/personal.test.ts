@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
+import { sql } from "../../../src/engines/db/sql.js";
 import { Aggregate } from "../../../src/patterns/events/aggregate.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
 import type { PlainEvent } from "../../../src/patterns/events/event.js";
+import { projection } from "../../../src/patterns/events/projection.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
 
@@ -81,9 +83,95 @@ describe.each(storeKinds(server))("personal data in %s", (kind) => {
       "[erased]",
       "Augusta",
     ]);
-    // A snapshot is not written while a worker may have the data in memory.
-    if (kind !== "memory") expect(await eventStore.storage.loadSnapshot("customer-ada")).toBeNull();
   });
+
+  it("A worker that has the data of a person in memory writes no snapshot of them once the person is forgotten", async () => {
+    const { eventStore } = app;
+    const customers = eventStore.repository(Customer);
+    const held = new Customer("hedy");
+    held.register("Hedy");
+    await customers.save(held);
+    await eventStore.forget("hedy");
+    held.rename("Lamarr");
+    held.rename("Kiesler");
+    held.rename("Markey");
+    await customers.save(held);
+    // The snapshot of another stream, which begins later, has been written.
+    const marker = new Customer("marker");
+    marker.register("M");
+    marker.rename("N");
+    await customers.save(marker);
+    const marked = () => eventStore.storage.loadSnapshot("customer-marker");
+    await vi.waitFor(async () => expect(await marked()).not.toBeNull(), patient);
+    expect(await eventStore.storage.loadSnapshot("customer-hedy")).toBeNull();
+    if (kind !== "memory") {
+      const states = await app.database.fetch("select state from stoa.snapshots where stream = 'customer-hedy'");
+      expect(JSON.stringify(states)).not.toMatch(/Hedy|Markey/);
+    }
+  });
+
+  it("Events in the archive are erased too, and restored ones stay so", async () => {
+    const { eventStore } = app;
+    const stream = "customer-archived";
+    await eventStore.append(stream, { type: "Renamed", data: { customerId: "archived", name: "Ida" } });
+    await eventStore.archive(stream);
+    const names = async (archived: boolean) =>
+      (await eventStore.read<CustomerEvents>(stream, { archived })).map(({ data }) => data.name);
+    expect(await names(true)).toEqual(["Ida"]);
+    await eventStore.forget("archived");
+    expect(await names(true)).toEqual(["[erased]"]);
+    await eventStore.restore(stream);
+    expect(await names(false)).toEqual(["[erased]"]);
+  });
+
+  if (kind !== "memory")
+    it("A rebuild of a projection replaces the data of a person who was forgotten", async () => {
+      const { eventStore, database } = app;
+      const people = projection("people", {
+        from: Customer,
+        tables: ["people"],
+        create: (tx, tables) =>
+          tx.execute(sql`create table ${tables.people} (stream text primary key, name text, year int)`),
+        on: {
+          Registered: ({ stream, data }, { tx, tables }) =>
+            tx.execute(sql`insert into ${tables.people} values (${stream}, ${data.name}, ${data.year})`),
+        },
+      });
+      const running = eventStore.project(people);
+      const data = { customerId: "projected", name: "Rosalind", email: "r@x.test", year: 1920, plan: "free" };
+      const { position } = await eventStore.append("customer-projected", { type: "Registered", data });
+      expect(await eventStore.waitFor(people, position, { timeoutMs: 20_000 })).toBe(true);
+      const row = () => database.fetchrow("select name, year from people where stream = 'customer-projected'");
+      expect(await row()).toEqual({ name: "Rosalind", year: 1920 });
+      const { streams } = await eventStore.forget("projected");
+      expect(streams).toEqual(["customer-projected"]);
+      await eventStore.rebuild(people);
+      await vi.waitFor(async () => expect(await row()).toEqual({ name: "[erased]", year: 0 }), patient);
+      await running.close();
+    });
+
+  if (kind === "postgres")
+    it("A snapshot that is written while a person is being forgotten does not stay", async () => {
+      const { eventStore, database } = app;
+      const stream = "customer-race";
+      const { version } = await eventStore.append(stream, { type: "Renamed", data: { customerId: "race", name: "R" } });
+      const [event] = await eventStore.read(stream);
+      const snapshot = { version, eventId: event!.id, schema: "customer 1", state: '"R"', checksum: "" };
+      let saved = false;
+      const waits = `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const saving = await database.transaction(async () => {
+        await eventStore.forget("race");
+        // On another connection, which does not see the transaction.
+        const save = eventStore.storage.saveSnapshot(stream, snapshot).then(() => (saved = true));
+        await vi.waitFor(
+          async () => expect(saved || (await database.fetchval<number>(waits))! > 0).toBe(true),
+          patient,
+        );
+        return { save };
+      });
+      await saving.save;
+      expect(await eventStore.storage.loadSnapshot(stream)).toBeNull();
+    });
 
   it("Streams and subjects whose names could be confused have keys of their own", async () => {
     const { eventStore } = app;
@@ -161,6 +249,21 @@ describe("declarations of personal data", () => {
     expect(wrong("short secret")).not.toThrow("short secret");
     expect(wrong([secret, 3])).toThrow("option 'personalKeys'");
     expect(JSON.stringify(new EventSourcingConfig({ personalKeys: secret }))).not.toContain(secret);
+  });
+
+  it("A projection declares the personal fields of its source, so that a program without a repository encrypts them", async () => {
+    const place = await makePlace("pglite", undefined);
+    const names = projection("names", {
+      from: Customer,
+      tables: ["names"],
+      create: (tx, tables) => tx.execute(sql`create table ${tables.names} (name text)`),
+      on: {},
+    });
+    const app = await place.start({ personalKeys: secret }, ({ eventStore }) => void eventStore.project(names));
+    await app.eventStore.append("customer-p", { type: "Renamed", data: { customerId: "p", name: "Pat" } });
+    const [stored] = await app.eventStore.storage.readStream("customer-p", { from: 1, limit: 1 });
+    expect(JSON.stringify(stored!.data)).not.toContain("Pat");
+    await place.drop();
   });
 
   it("Personal fields without secrets, and wrong declarations, are refused", async () => {

@@ -212,6 +212,46 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(undone).toEqual(["endless", "quick"]);
   });
 
+  it("A step that ended after the time of the saga is the last one", async () => {
+    const ran: string[] = [];
+    const handle = app.saga(
+      saga(name(), { timeoutMs: 700 })
+        .step("blocks", {
+          action: () => {
+            ran.push("blocks");
+            // No timer can end it.
+            const end = performance.now() + 800;
+            while (performance.now() < end);
+          },
+          compensate: () => void ran.push("undone"),
+        })
+        .step("never", { action: () => void ran.push("never") }),
+    );
+    const run = await handle.wait(await handle.start(null), patient);
+    expect(run).toMatchObject({ status: "compensated", error: "the time of the saga is over" });
+    expect(ran).toEqual(["blocks", "undone"]);
+  });
+
+  it("A step that ends its process each time is not begun for ever", async () => {
+    const ran: string[] = [];
+    const handle = app.saga(
+      saga(name()).step("deadly", {
+        retries: 1,
+        action: () => void ran.push("again"),
+        compensate: () => void ran.push("undone"),
+      }),
+    );
+    // As two workers leave it that have died in the step.
+    const id = await app.database.transaction(async (tx) => {
+      const started = await handle.start(null, { tx });
+      await tx.execute("update stoa.sagas set attempt = 2, inflight = '{deadly}' where id = $1", [started]);
+      return started;
+    });
+    const run = await handle.wait(id, patient);
+    expect(run).toMatchObject({ status: "compensated", error: "the step did not end" });
+    expect(ran).toEqual(["undone"]);
+  });
+
   it("A failing compensation parks the saga, and a person resumes, skips or aborts it", async () => {
     let broken = true;
     const undone: string[] = [];

@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { DatabaseError } from "../../../src/engines/db/errors.js";
 import { Batch } from "../../../src/patterns/storage/batch.js";
 
 it("Items that do not fit into one text are written one by one, and only the one that fits nowhere fails", async () => {
@@ -13,16 +14,41 @@ it("Items that do not fit into one text are written one by one, and only the one
   expect(written).toEqual([[1, 2, 3], [1], [2], [3]]);
 });
 
-it("An error that is not that of one item fails all items of the statement, and later ones are written", async () => {
-  let away = true;
+it.each([new Error("the connection is lost"), new DatabaseError("the server ends", { sqlstate: "57P01" })])(
+  "An error that is not that of one item fails all items of the statement, and later ones are written: %s",
+  async (error) => {
+    let statements = 0;
+    const batch = new Batch<number, number>(async (items) => {
+      if (++statements === 1) throw error;
+      return items;
+    });
+    const results = await Promise.allSettled([1, 2].map((item) => batch.add(item)));
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(statements).toBe(1);
+    expect(await batch.add(3)).toBe(3);
+  },
+);
+
+it("No statement begins while another one is under way, and the items that come meanwhile share the next one", async () => {
+  const written: number[][] = [];
+  let open = (): void => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
   const batch = new Batch<number, number>(async (items) => {
-    if (away) throw new Error("the connection is lost");
+    written.push([...items]);
+    await gate;
     return items;
   });
-  const results = await Promise.allSettled([1, 2].map((item) => batch.add(item)));
-  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  away = false;
-  expect(await batch.add(3)).toBe(3);
+  const all = [batch.add(1)];
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  for (const item of [2, 3, 4]) {
+    for (let turns = 0; turns < 5; turns++) await turn();
+    all.push(batch.add(item));
+  }
+  for (let turns = 0; turns < 5; turns++) await turn();
+  expect(written).toEqual([[1]]);
+  open();
+  expect(await Promise.all(all)).toEqual([1, 2, 3, 4]);
+  expect(written).toEqual([[1], [2, 3, 4]]);
 });
 
 it("Callers that add their next item soon after a result share one statement, whenever each of them began", async () => {

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { App } from "../../../src/app/app.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { quiet } from "../events/stores.js";
+
+const patient = { timeout: 20_000, interval: 10 };
+
+describe.each(engines(service("postgres")))("jobs that dead workers have left in $name", (engine) => {
+  let app: App;
+  let drop: () => Promise<void>;
+  let ran = 0;
+  beforeAll(async () => {
+    const made = await engine.make();
+    drop = made.drop;
+    app = new App();
+    app.logger = quiet;
+    app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ pollMs: 50 });
+    app.job("deadly", { retries: 2 }, () => void ran++);
+    await app.start();
+  });
+  afterAll(async () => {
+    await app.stop();
+    await drop();
+  });
+
+  /** A job as a worker leaves it that has died: claimed, and its lease is over. */
+  const left = (attempts: number, cancel: boolean): Promise<string | null> =>
+    app.database.fetchval<string>(
+      `insert into stoa.jobs (name, value, attempts, cancel, owner, token, lease_until)
+       values ('deadly', 'null', $1, $2, 'a dead worker', 1, clock_timestamp() - interval '1 second') returning id::text`,
+      [attempts, cancel],
+    );
+  const ended = (id: string | null) =>
+    vi.waitFor(async () => {
+      const job = await app.jobs.get(id!);
+      expect(job?.finishedAt).not.toBeNull();
+      return job;
+    }, patient);
+
+  it("A job that ends its process each time is not run for ever", async () => {
+    expect(await ended(await left(3, false))).toMatchObject({ status: "failed", error: "the job did not end" });
+    expect(ran).toBe(0);
+    expect(await ended(await left(2, false))).toMatchObject({ status: "done", attempts: 3 });
+    expect(ran).toBe(1);
+  });
+
+  it("A job whose worker died after its end was asked for is cancelled", async () => {
+    ran = 0;
+    expect(await ended(await left(1, true))).toMatchObject({ status: "cancelled", error: null });
+    expect(ran).toBe(0);
+  });
+});
